@@ -65,8 +65,8 @@ func (c *Client) serveMCP(ctx context.Context, r *wire.MCPMessage) (any, error) 
 	return server.serve(ctx, r.ServerName, r.Message)
 }
 
-// elicit asks f what an MCP server wants to know. Nobody to ask, and no answer,
-// is a refusal.
+// elicit asks f for what an MCP server wants to know. Without f, or without an answer, it
+// declines.
 func elicit(ctx context.Context, f func(context.Context, *Elicitation) (*ElicitationReply, error), r *Elicitation) (*ElicitationReply, error) {
 	if f == nil {
 		return &ElicitationReply{Action: "decline"}, nil

@@ -33,7 +33,7 @@ func (f *flags) list(name string, values []string) {
 	}
 }
 
-// maybe is list, where an empty list means something else than none.
+// maybe adds a list for which an empty list differs from no list.
 func (f *flags) maybe(name string, values []string) {
 	if values != nil {
 		f.add(name, strings.Join(values, ","))

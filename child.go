@@ -54,13 +54,13 @@ func (c *child) Close() error {
 		if c.endedWithin(c.grace) {
 			return
 		}
-		_ = terminate(c.cmd.Process) // if that is impossible it is killed next
+		_ = terminate(c.cmd.Process) // if that is impossible, it is killed next
 		if c.endedWithin(c.grace) {
 			return
 		}
 		killGroup(c.cmd.Process)
 	})
-	_ = c.Wait() // it was told to end, so how is no news
+	_ = c.Wait() // we asked it to exit, so its status is uninteresting
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A Client is a running session of many turns. See the package's comment for
-// its life cycle; the caller closes it.
+// A Client is a running session of many turns. The package comment describes its life
+// cycle; the caller closes it.
 type Client struct {
 	opts  *Options
 	link  Link
@@ -37,8 +37,8 @@ type Client struct {
 	stateSeen, idle bool
 }
 
-// NewClient starts the command line and waits until it is ready. The session
-// ends when the context does. Nil options mean the defaults.
+// NewClient starts the command line and waits until it is ready. The session ends when the
+// context is cancelled. Nil options mean the defaults.
 func NewClient(ctx context.Context, opts *Options) (*Client, error) {
 	return start(ctx, opts.clone(), false)
 }
@@ -89,8 +89,8 @@ func (c *Client) answer(ctx context.Context, r wire.Request) (any, error) {
 	return nil, wire.Unsupported(r)
 }
 
-// environ returns the environment. The names are those that command lines of
-// this protocol read.
+// environ returns the environment. The names are those that command lines of this protocol
+// read.
 func (o *Options) environ() []string {
 	env := o.Env
 	if env == nil {
@@ -139,7 +139,7 @@ func (o *Options) initialize(hooks map[string][]wire.HookMatcher) (*wire.Initial
 	return r, nil
 }
 
-// manifest is what the server would answer, to save the command line asking.
+// manifest is what the server would answer; sending it saves the command line a request.
 func (s *ToolServer) manifest(name string) (*wire.MCPManifest, error) {
 	hello, err := json.Marshal(initializeResult(name, nil))
 	if err != nil {
@@ -171,8 +171,8 @@ func newHookTable(hooks []Hook) hookTable {
 
 func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
 
-// withDiagnostics adds what the command line said last to an error that does not
-// have it. That the connection has ended is only how its own end was noticed.
+// withDiagnostics adds the last output of the command line to an error that does not
+// contain it. A closed connection only shows that the command line has ended, not why.
 func (c *Client) withDiagnostics(err error) error {
 	exit := (*ExitError)(nil)
 	if errors.As(err, &exit) || !errors.As(c.exit, &exit) {
@@ -187,8 +187,8 @@ func (c *Client) withDiagnostics(err error) error {
 	return &diagnosedError{err, exit}
 }
 
-// A diagnosedError is an error of a conversation whose command line has ended with words
-// that say more.
+// A diagnosedError is an error of a conversation whose command line has ended, with the
+// command line's own last output.
 type diagnosedError struct {
 	err  error
 	exit *ExitError
@@ -200,12 +200,12 @@ func (e *diagnosedError) Error() string {
 
 func (e *diagnosedError) Unwrap() []error { return []error{e.err, e.exit} }
 
-// run sees the conversation through to its end.
+// run follows the conversation to its end.
 func (c *Client) run() {
 	defer close(c.done)
 	stop := context.AfterFunc(c.ctx, c.abort)
 	err := c.conn.Run(c.ctx, c.deliver)
-	// Nothing more will be said, so there is nothing to wait for but the end.
+	// No more messages will come, so only the end is left to wait for.
 	_ = c.link.CloseWrite()
 	c.exit = c.waitOrClose()
 	if cause := context.Cause(c.ctx); cause != nil {
@@ -239,8 +239,8 @@ func (c *Client) deliver(m Message) {
 	c.inbox.put(m)
 }
 
-// end says that nothing more comes, and why. What waits can still be read. Only
-// the first end counts.
+// end records that no more messages will come, and why. Queued messages can still be read.
+// Only the first end counts.
 func (b *inbox) end(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -250,8 +250,8 @@ func (b *inbox) end(err error) {
 	}
 }
 
-// abort ends the other side. It is told to interrupt its turn first: otherwise it
-// may finish what it was sent, and would have to be killed over that.
+// abort ends the other side. It interrupts the turn first: otherwise the other side may
+// finish what it was sent, and would have to be killed.
 func (c *Client) abort() {
 	told := make(chan struct{})
 	go func() {
@@ -262,16 +262,16 @@ func (c *Client) abort() {
 	defer t.Stop()
 	select {
 	case <-told:
-	case <-t.C: // it does not read; closing frees the writer, too
+	case <-t.C: // it does not read; closing also frees the writer
 	}
 	_ = c.link.Close()
 }
 
-// patience is how long abort waits for someone who may not read any more.
+// patience is how long abort waits for an other side that may no longer read.
 const patience = 100 * time.Millisecond
 
-// waitOrClose waits for the other side to end by itself, and ends it if it has
-// said its last message and does not.
+// waitOrClose waits for the other side to end by itself. If it has sent its last message
+// and does not end, it is closed.
 func (c *Client) waitOrClose() error {
 	exit := make(chan error, 1)
 	go func() { exit <- c.link.Wait() }()
@@ -298,7 +298,7 @@ func (c *Client) initialize(hello *wire.Initialize) error {
 	if err == nil || errors.As(err, &refused) || ctx.Err() != nil {
 		return err
 	}
-	c.endSoon() // the conversation broke off; how it ended says more
+	c.endSoon() // the conversation broke off; the way it ended says more
 	for ok := true; ok; {
 		var why error
 		if _, ok, why = c.inbox.next(); why != nil {
@@ -308,8 +308,7 @@ func (c *Client) initialize(hello *wire.Initialize) error {
 	return c.verdict(err)
 }
 
-// endSoon waits for the end of a conversation that broke off, and ends it if
-// need be.
+// endSoon waits for the end of a conversation that broke off, and closes it if necessary.
 func (c *Client) endSoon() {
 	t := time.NewTimer(c.opts.Grace)
 	defer t.Stop()

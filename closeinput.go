@@ -16,8 +16,8 @@ func (c *Client) noteState(state string) {
 	c.closeIfOver()
 }
 
-// closeIfOver closes the input of a query when its run is over: at the result,
-// or where callbacks may still be wanted, when the session is idle after it.
+// closeIfOver closes the input of a query when its run is over: at the result or, if
+// callbacks may still be called, when the session is idle afterwards.
 func (c *Client) closeIfOver() {
 	c.mu.Lock()
 	over := c.oneShot && c.last != nil && (!c.hasCallbacksLocked() || !c.stateSeen || c.idle)

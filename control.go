@@ -11,23 +11,29 @@ import (
 // Answers of the command line.
 type (
 	// Info is what it offers: commands, models, agents.
+	// Its fields are those of [wire.InitializeReply].
 	Info = wire.InitializeReply
 	// MCPServerStatus is the state of an MCP server.
+	// Its fields are those of [wire.MCPServerStatus].
 	MCPServerStatus = wire.MCPServerStatus
 	// ContextUsage says what fills the model's context.
+	// Its fields are those of [wire.ContextUsage].
 	ContextUsage = wire.ContextUsage
 	// Usage says what the session has cost.
+	// Its fields are those of [wire.UsageReply].
 	Usage = wire.UsageReply
 	// MCPChanges says what became of a change of MCP servers.
+	// Its fields are those of [wire.MCPSetServersReply].
 	MCPChanges = wire.MCPSetServersReply
 	// Rewound says what a rewind changed or would change.
+	// Its fields are those of [wire.RewindFilesReply].
 	Rewound = wire.RewindFilesReply
 )
 
 // Info returns what the command line said it offers when it started.
 func (c *Client) Info() Info { return c.info }
 
-// Call makes any request of package wire; reply points to the type of its
+// Call makes any request of package wire. Reply points to a value of the type of its
 // answer, or is nil. The other methods are shorthands for it.
 func (c *Client) Call(ctx context.Context, r wire.Request, reply any) error {
 	return c.conn.Call(ctx, r, reply)
@@ -40,8 +46,8 @@ func ask[Reply any](ctx context.Context, c *Client, r wire.Request) (Reply, erro
 	return reply, err
 }
 
-// Interrupt stops the running turn, whose result still comes. It returns the
-// ids of prompts that are still queued.
+// Interrupt stops the running turn, which still ends with a result. It returns the ids of
+// prompts that are still queued.
 func (c *Client) Interrupt(ctx context.Context) (queued []string, err error) {
 	reply, err := ask[wire.InterruptReply](ctx, c, &wire.Interrupt{})
 	return reply.StillQueued, err
@@ -69,8 +75,8 @@ func (c *Client) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
 	return reply.MCPServers, err
 }
 
-// SetMCPServers replaces the MCP servers that this program brought, functions
-// included. Servers that are configured elsewhere stay.
+// SetMCPServers replaces the MCP servers that this program provides, including those made
+// of Go functions. Servers that are configured elsewhere stay.
 func (c *Client) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPChanges, error) {
 	configs := map[string]json.RawMessage{}
 	for name, server := range servers {
@@ -115,8 +121,8 @@ func (c *Client) Usage(ctx context.Context) (*Usage, error) {
 	return &reply, err
 }
 
-// Rewind takes the files back to where they were when the prompt with this id
-// (see [Client.Send]) was sent.
+// Rewind restores the files to what they were when the prompt with this id (see
+// [Client.Send]) was sent.
 func (c *Client) Rewind(ctx context.Context, prompt string) (*Rewound, error) {
 	reply, err := ask[Rewound](ctx, c, &wire.RewindFiles{UserMessageID: prompt})
 	return &reply, err
@@ -139,9 +145,9 @@ func (c *Client) StopTask(ctx context.Context, id string) error {
 	return c.Call(ctx, &wire.StopTask{TaskID: id}, nil)
 }
 
-// Background moves a call that runs, by the id of its tool_use block, to the
-// background: it returns, and its end is told later. "" means all that run. It
-// reports whether there was any, or true for all.
+// Background moves a running call, named by the id of its tool_use block, to the
+// background: the call returns, and its end is reported later. "" means all running calls.
+// Background reports whether there was such a call; for "" it always reports true.
 func (c *Client) Background(ctx context.Context, useID string) (bool, error) {
 	reply, err := ask[wire.BackgroundTasksReply](ctx, c, &wire.BackgroundTasks{ToolUseID: useID})
 	return err == nil && (reply.Backgrounded == nil || *reply.Backgrounded), err
@@ -158,7 +164,7 @@ func (c *Client) Rename(ctx context.Context, title string) error {
 	return c.Call(ctx, &wire.RenameSession{Title: title}, nil)
 }
 
-// ApplySettings lays settings over those that hold.
+// ApplySettings overrides the current settings.
 func (c *Client) ApplySettings(ctx context.Context, settings json.RawMessage) error {
 	return c.Call(ctx, &wire.ApplyFlagSettings{Settings: settings}, nil)
 }

@@ -1,13 +1,12 @@
-// Package haft drives an agent from Go. It starts the command line (haft, or
-// any other that speaks the same protocol), sends it prompts, and gives back
-// what happens as typed messages. All tools run in the command line; this
-// package only forwards.
+// Package haft runs an agent from a Go program. It starts the command line (haft,
+// or another that speaks the same protocol), sends prompts, and returns what
+// happens as typed messages. The tools run in the command line.
 //
-// One question:
+// Ask one question:
 //
 //	result, err := haft.Ask(ctx, "What does this repository do?", nil)
 //
-// The messages of one question, as they happen:
+// Follow the messages as they arrive:
 //
 //	for m, err := range haft.Query(ctx, "Fix the failing test", &haft.Options{Mode: haft.AcceptEdits}) {
 //		if err != nil {
@@ -18,35 +17,37 @@
 //		}
 //	}
 //
-// An answer as a Go value: [QueryInto]. Many turns, with control over the
-// running session: [NewClient]. Decisions about calls: [Options.CanUseTool].
-// Functions around calls: [Options.Hooks]. Functions that the model can call:
-// [NewTool] and [Tools]. Sessions of the past: [Sessions].
+// For more, see:
+//   - [QueryInto] for an answer as a Go value
+//   - [NewClient] for a conversation of many turns
+//   - [Options.CanUseTool] to decide about calls, [Options.Hooks] to run functions around them
+//   - [NewTool] and [Tools] for Go functions that the model can call
+//   - [Sessions] for past sessions
 //
-// The command line is the executable in [Options.CLI], else in the environment
-// variable HAFT_CLI, else haft in the PATH. Another [Transport] can take the
-// place of the process.
+// The command line is the executable in [Options.CLI], or else the one in the
+// environment variable HAFT_CLI, or else haft in the PATH. A [Transport] can replace
+// the process.
 //
 // # Life cycle
 //
-// A query or client owns its process: it ends with the query's last message,
-// with [Client.Close], or with the context, whichever is first; leaving the
-// loop over a query ends it, too. Ending early means that the turn is
-// interrupted and input is closed; if the process is still there after
-// [Options.Grace] it is asked to terminate, and after that again it is killed
-// with everything in its process group. When Query's loop or Close returns, the
-// process and all goroutines of this package are gone.
+// A query or client owns its process. The process ends with the query's last
+// message, with [Client.Close], or when the context is cancelled, whichever is
+// first. Leaving the loop over a query also ends it. To end early, the package
+// interrupts the turn and closes the input; if the process is still there after
+// [Options.Grace], it is asked to terminate, and after another Grace it is killed
+// with its process group. When Query's loop or Close returns, the process and all
+// goroutines of this package are gone.
 //
 // # Concurrency
 //
 // Clients are safe for concurrent use, except that only one loop at a time may
 // read messages. Callbacks (permission, hooks, tools) run on their own
-// goroutines, several at once, and their contexts end when the command line no
-// longer wants the answer.
+// goroutines, several at once. Their contexts are cancelled when the command line
+// no longer needs the answer.
 //
 // # Trust
 //
-// The command line runs with the rights and, unless [Options.Env] says
-// otherwise, the environment of this program. What it may do there is decided
-// by its permission mode and rules, and by the callbacks.
+// The command line has the rights of this program and, unless [Options.Env] is
+// set, its environment. What it may do with them is decided by its permission mode,
+// by rules and by the callbacks.
 package haft

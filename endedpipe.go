@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Once a process has ended, what it wrote is still in its pipes, but something
-// it started may hold them open for ever. So a pipe that is silent for lingering
-// is over, and so is one that is not after lingeringMost.
+// When a process has ended, its last output is still in its pipes, but a process that it
+// started may hold them open forever. So a pipe counts as closed when it has been silent
+// for lingering, and in any case after lingeringMost.
 const (
 	lingering     = time.Second
 	lingeringMost = 10 * time.Second

@@ -28,28 +28,31 @@ const (
 	Notification       HookEvent = "Notification"
 )
 
-// What hooks are told and say.
+// The input and output of hooks.
 type (
 	// HookInput is what a hook is told.
+	// Its fields are those of [wire.HookInput].
 	HookInput = wire.HookInput
 	// HookOutput is what a hook wants.
+	// Its fields are those of [wire.HookOutput].
 	HookOutput = wire.HookOutput
 	// HookSpecific is the part of a HookOutput that only some events understand.
 	// Its event name may be left empty.
+	// Its fields are those of [wire.HookSpecific].
 	HookSpecific = wire.HookSpecific
 )
 
 // A Hook is a function that runs at an event.
 type Hook struct {
 	Event HookEvent
-	// Matcher says for which tools, as in Bash or Edit|Write; "" means all.
+	// Matcher selects tools, as in Bash or Edit|Write; "" means all.
 	Matcher string
 	// Timeout is how long it may take; 0 means the command line's default.
 	Timeout time.Duration
-	// Block makes an error of the hook block what it was asked about; else errors
-	// only draw a warning.
+	// Block makes an error of the hook block what it was asked about. Otherwise errors only
+	// cause a warning.
 	Block bool
-	// Func is the hook. A nil output wants nothing.
+	// Func is the hook. A nil output changes nothing.
 	Func func(context.Context, *HookInput) (*HookOutput, error)
 }
 

@@ -2,8 +2,8 @@ package haft
 
 import "sync"
 
-// An inbox is messages that wait to be read. It has no bound: what arrives must
-// never keep the answers behind it from arriving.
+// An inbox holds messages until they are read. It has no limit: a message must never keep
+// the answers behind it from arriving.
 type inbox struct {
 	mu      sync.Mutex
 	waiting []Message
@@ -27,7 +27,8 @@ func (b *inbox) wakeLocked() {
 	b.changed = make(chan struct{})
 }
 
-// next waits for a message. At the end there is none, and err says why it ended.
+// next waits for a message. At the end it returns none, and err says why the conversation
+// ended.
 func (b *inbox) next() (m Message, ok bool, err error) {
 	for {
 		b.mu.Lock()

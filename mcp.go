@@ -51,7 +51,7 @@ func remote(kind, url string, headers map[string]string) ([]byte, error) {
 	}{kind, url, headers})
 }
 
-// mcpConfig is a server in the form that the command line takes.
+// mcpConfig is a server in the form that the command line accepts.
 func mcpConfig(name string, s MCPServer) (json.RawMessage, error) {
 	if _, here := s.(*ToolServer); here {
 		return json.Marshal(map[string]string{"type": "sdk", "name": name})
@@ -75,9 +75,9 @@ type ToolServer struct {
 	calls map[string]context.CancelFunc // by JSON-RPC id
 }
 
-// Tools returns a server of the given tools, to be put into
-// [Options.MCPServers]. The model sees them as mcp__<server>__<tool>. It panics
-// if two have the same name. One server may serve many clients at once.
+// Tools returns a server with the given tools, for [Options.MCPServers]. The model sees
+// them as mcp__<server>__<tool>. Tools panics if two have the same name. One server may
+// serve many clients at once.
 func Tools(tools ...Tool) *ToolServer {
 	s := &ToolServer{tools: tools, byName: map[string]*Tool{}, calls: map[string]context.CancelFunc{}}
 	for i := range tools {
@@ -108,7 +108,7 @@ func (s *ToolServer) serve(ctx context.Context, name string, message json.RawMes
 	if err := json.Unmarshal(message, &in); err != nil {
 		return nil, fmt.Errorf("decode MCP message: %w", err)
 	}
-	if len(in.ID) == 0 { // a notification; the wire wants an answer all the same
+	if len(in.ID) == 0 { // a notification; the wire expects an answer anyway
 		s.notified(in)
 		return reply(json.RawMessage("0"), map[string]any{}, nil)
 	}
@@ -144,7 +144,7 @@ func initializeResult(name string, params json.RawMessage) map[string]any {
 	asked := struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}{mcpVersion}
-	_ = json.Unmarshal(params, &asked) // without it the default holds
+	_ = json.Unmarshal(params, &asked) // without it, the default applies
 	return map[string]any{
 		"protocolVersion": asked.ProtocolVersion,
 		"capabilities":    map[string]any{"tools": map[string]any{}},
@@ -204,7 +204,7 @@ func (s *ToolServer) call(ctx context.Context, in rpc) (*ToolResult, *rpcError) 
 	return t.run(ctx, params.Arguments), nil
 }
 
-// notified acts on a notification; only that a call is cancelled matters here.
+// notified handles a notification. Only cancellations of calls matter here.
 func (s *ToolServer) notified(in rpc) {
 	var params struct {
 		RequestID json.RawMessage `json:"requestId"`

@@ -11,21 +11,28 @@ import (
 // A Message is something that happened: a pointer to one of the types below or
 // of package wire, which has them all. A type of a newer version of the protocol
 // is a *wire.Unknown.
+// Its methods are those of [wire.Message].
 type Message = wire.Message
 
-// The messages that most programs look at.
+// The messages that most programs need.
 type (
 	// Init opens every turn and lists tools, commands, agents and servers.
+	// Its fields are those of [wire.Init].
 	Init = wire.Init
 	// Assistant is a finished block of the model's answer.
+	// Its fields are those of [wire.Assistant].
 	Assistant = wire.Assistant
 	// User is a prompt, or a tool's result on its way to the model.
+	// Its fields are those of [wire.User].
 	User = wire.User
 	// StreamEvent is a piece of an answer; see Options.PartialMessages.
+	// Its fields are those of [wire.StreamEvent].
 	StreamEvent = wire.StreamEvent
 	// Result ends a turn.
+	// Its fields are those of [wire.Result].
 	Result = wire.Result
 	// Block is a piece of content: text, a tool call, a tool's result, an image.
+	// Its fields are those of [wire.Block].
 	Block = wire.Block
 )
 
@@ -85,9 +92,8 @@ func ToolAnswers(m *User) []ToolAnswer {
 // ErrNoOutput is the error of [OutputOf] for a message without one.
 var ErrNoOutput = errors.New("the message has no tool output")
 
-// OutputOf returns the structured output of the call whose result m is, such as
-// an [EditOutput]. A call that failed has none: what it says instead is the
-// error.
+// OutputOf returns the structured output of the call whose result m is, such as an
+// [EditOutput]. A failed call has none; the error then says what went wrong.
 func OutputOf[T any](m *User) (T, error) {
 	var out T
 	raw := m.ToolUseResult

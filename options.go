@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A Mode is a permission mode: what is allowed without being asked for.
+// A Mode is a permission mode: what is allowed without asking.
 type Mode string
 
 // The permission modes.
@@ -24,22 +24,22 @@ const (
 // Options say how to start the command line. The zero value and nil mean its
 // defaults.
 type Options struct {
-	// CLI is the command line's executable; "" means that in the environment
-	// variable HAFT_CLI, else haft in the PATH.
+	// CLI is the command line's executable; "" means the one in the environment variable
+	// HAFT_CLI, or else haft in the PATH.
 	CLI string
 	// Transport replaces the process; nil means the process.
 	Transport Transport
-	// Dir is the working directory; "" means that of this program.
+	// Dir is the working directory; "" means this program's.
 	Dir string
 	// AddDirs are more directories that tools may use.
 	AddDirs []string
-	// Env is the environment, as name=value; nil means that of this program.
+	// Env is the environment, as name=value; nil means this program's.
 	Env []string
-	// Stderr is given each line that the command line writes there; nil drops them.
-	// The last ones are part of errors in any case.
+	// Stderr is called with each line that the command line writes to standard error; nil
+	// drops them. Errors contain the last lines in any case.
 	Stderr func(line string)
-	// Grace is how long the process has to end by itself once it is told to, and
-	// again once it is asked to terminate; 0 means two seconds.
+	// Grace is how long the process has to exit by itself after its input was closed, and
+	// again after it was asked to terminate; 0 means two seconds.
 	Grace time.Duration
 	// StartTimeout is how long it may take to answer the first request; 0 means a
 	// minute.
@@ -51,38 +51,38 @@ type Options struct {
 	FallbackModel string
 	// Effort is how hard the model tries: low, medium, high, max; "" means its default.
 	Effort string
-	// MaxThinkingTokens bounds thinking; 0 means the model's default, a negative
-	// number no thinking.
+	// MaxThinkingTokens limits thinking; 0 means the model's default, a negative number no
+	// thinking.
 	MaxThinkingTokens int
-	// SystemPrompt replaces the system prompt; nil means the default prompt, a
-	// pointer to "" none.
+	// SystemPrompt replaces the system prompt; nil means the default prompt, a pointer to
+	// "" means none.
 	SystemPrompt *string
 	// AppendSystemPrompt is added to the default prompt.
 	AppendSystemPrompt string
-	// Betas are features of the API to switch on.
+	// Betas are API features to turn on.
 	Betas []string
 
-	// MaxTurns bounds the requests to the model; 0 means no bound.
+	// MaxTurns limits the requests to the model; 0 means no limit.
 	MaxTurns int
-	// MaxBudgetUSD bounds the cost; 0 means no bound.
+	// MaxBudgetUSD limits the cost; 0 means no limit.
 	MaxBudgetUSD float64
 
-	// Tools are the built-in tools there are; nil means the default ones, an empty
-	// slice none.
+	// Tools are the built-in tools to offer; nil means the default ones, an empty slice
+	// none.
 	Tools []string
 	// AllowedTools and DisallowedTools are permission rules, such as Bash(git *).
 	AllowedTools    []string
 	DisallowedTools []string
-	// Mode is the permission mode; "" means the configured one. BypassPermissions
-	// is meant as it is said: nothing more has to be set to allow it.
+	// Mode is the permission mode; "" means the configured one. BypassPermissions needs no
+	// other option.
 	Mode Mode
 	// CanUseTool decides about calls that the rules leave open; nil leaves them to
 	// the command line, which denies them.
 	CanUseTool PermissionFunc
-	// Hooks are functions that run at points of the session.
+	// Hooks are functions that run at certain points of the session.
 	Hooks []Hook
-	// MCPServers are servers whose tools the model gets, by name: see Stdio, HTTP,
-	// SSE and Tools.
+	// MCPServers are servers whose tools the model can use, by name: see Stdio, HTTP, SSE
+	// and Tools.
 	MCPServers map[string]MCPServer
 	// StrictMCP ignores servers that are configured elsewhere.
 	StrictMCP bool
@@ -91,50 +91,53 @@ type Options struct {
 	// Agents are kinds of sub-agents, by name.
 	Agents map[string]Agent
 
-	// Resume is the id of a session to continue with; "" starts a new one.
+	// Resume is the id of a session to continue; "" starts a new one.
 	Resume string
 	// ResumeAt continues after the message with this id, not at the end.
 	ResumeAt string
-	// Continue continues with the newest session of the directory.
+	// Continue continues the newest session of the directory.
 	Continue bool
-	// Fork makes a session that continues into a new one.
+	// Fork continues the session in a new one.
 	Fork bool
 	// SessionID is the id of the new session; "" means a random one.
 	SessionID string
-	// NoPersistence keeps the session from being written down.
+	// NoPersistence keeps the session from being stored.
 	NoPersistence bool
-	// FileCheckpoints makes Client.Rewind possible where that needs a switch.
+	// FileCheckpoints makes Client.Rewind possible on command lines that need it turned on.
 	FileCheckpoints bool
 
-	// OutputSchema is a JSON Schema of the answer that is wanted; nil means text.
-	// QueryInto derives it from a type.
+	// OutputSchema is a JSON Schema for the answer; nil means text. QueryInto derives it
+	// from a type.
 	OutputSchema json.RawMessage
 	// PartialMessages asks for a StreamEvent for every piece of an answer.
 	PartialMessages bool
-	// HookEvents asks for messages about hooks that are set up in files.
+	// HookEvents asks for messages about hooks that are configured in files.
 	HookEvents bool
 
-	// SettingSources are the settings files that count: user, project, local; nil
-	// means all, an empty slice none.
+	// SettingSources are the settings files to read: user, project, local; nil means all,
+	// an empty slice none.
 	SettingSources []string
-	// Settings are settings laid over those, as JSON or the path of a file.
+	// Settings override those, as JSON or as the path of a file.
 	Settings string
 	// Plugins are directories of plugins.
 	Plugins []string
 	// ExtraArgs are more flags, passed as they are.
 	ExtraArgs []string
-	// Customize changes the first request before it is sent, for fields that have
-	// no option; nil leaves it as it is.
+	// Customize changes the first request before it is sent, for fields that have no
+	// option; nil leaves it unchanged.
 	Customize func(*wire.Initialize)
 }
 
 // Types that callbacks and options use.
 type (
 	// Agent defines a kind of sub-agent.
+	// Its fields are those of [wire.Agent].
 	Agent = wire.Agent
 	// Elicitation is what an MCP server wants to know.
+	// Its fields are those of [wire.Elicitation].
 	Elicitation = wire.Elicitation
 	// ElicitationReply is what the user did about it.
+	// Its fields are those of [wire.ElicitationReply].
 	ElicitationReply = wire.ElicitationReply
 )
 

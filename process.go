@@ -12,8 +12,8 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// ErrNoCLI is the error of starting a command line that cannot be found, be it by its name
-// or by the path in Options.CLI or HAFT_CLI.
+// ErrNoCLI means that the command line cannot be found, by its name or by the path in
+// Options.CLI or HAFT_CLI.
 var ErrNoCLI = errors.New("no command line found: set Options.CLI or HAFT_CLI, or put haft into the PATH")
 
 // A missingCLI says why the command line that was named cannot be used.
@@ -49,7 +49,7 @@ func (p process) command(args []string) (*exec.Cmd, error) {
 	return exec.Command(path, args...), nil
 }
 
-// find returns the command line, absolute where it is a path: it is started in
+// find returns the command line. A path is made absolute, because the process starts in
 // another directory.
 func (p process) find() (string, error) {
 	cli := p.cli
@@ -100,8 +100,8 @@ func (p process) Start(ctx context.Context, l *Launch) (Link, error) {
 	return c, nil
 }
 
-// reap waits for the process to end. What it wrote before is still in the
-// pipes; what its own children keep open is not waited for.
+// reap waits for the process to end. Its last output is still in the pipes; reap does not
+// wait for what its own children keep open.
 func (c *child) reap(stderr *outlet) {
 	c.status = c.cmd.Wait()
 	close(c.exited)

@@ -9,8 +9,7 @@ import (
 
 func ownGroup(*exec.Cmd) {}
 
-// terminate asks nothing: where there are no signals, closing the input was the
-// way to ask.
+// terminate does nothing: without signals, closing the input is the only way to ask.
 func terminate(*os.Process) error { return nil }
 
 func killGroup(p *os.Process) { _ = p.Kill() }

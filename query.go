@@ -16,10 +16,10 @@ var (
 	errUnstructured = errors.New("the agent gave no structured output")
 )
 
-// Query asks one question and yields what happens, up to the end. If the last
-// result is an error it yields that result and then a *[ResultError]; a command
-// line that ends without a result is an error, too. Leaving the loop ends the
-// run. Nil options mean the defaults.
+// Query asks one question and yields what happens, up to the end. If the last result is an
+// error, Query yields that result and then a *[ResultError]. A command line that ends
+// without a result is an error, too. Leaving the loop ends the run. Nil options mean the
+// defaults.
 func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		c, err := start(ctx, opts.clone(), true)
@@ -30,7 +30,7 @@ func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[Message,
 		defer c.Close()
 		sent := c.SendMessage(wire.Prompt(prompt))
 		if sent != nil {
-			c.endSoon() // how it ended says more than that error
+			c.endSoon() // the way it ended says more than that error
 		}
 		for m, err := range c.Messages() {
 			if err != nil {
@@ -61,8 +61,8 @@ func (c *Client) verdict(err error) error {
 	return err
 }
 
-// Ask asks one question and returns the result. A result that is an error is
-// returned together with a *[ResultError].
+// Ask asks one question and returns the result. If the result is an error, Ask returns it
+// together with a *[ResultError].
 func Ask(ctx context.Context, prompt string, opts *Options) (*Result, error) {
 	var last *Result
 	for m, err := range Query(ctx, prompt, opts) {
@@ -76,9 +76,9 @@ func Ask(ctx context.Context, prompt string, opts *Options) (*Result, error) {
 	return last, nil
 }
 
-// QueryInto asks one question whose answer is a T, a struct. Its fields, with
-// their json and jsonschema tags, are what the model must fill in, as package
-// tool/schema describes.
+// QueryInto asks one question whose answer is a T, which must be a struct. The model must
+// fill in its fields, as described by their json and jsonschema tags; see package
+// tool/schema.
 func QueryInto[T any](ctx context.Context, prompt string, opts *Options) (T, *Result, error) {
 	var answer T
 	o := opts.clone()
@@ -100,8 +100,8 @@ func QueryInto[T any](ctx context.Context, prompt string, opts *Options) (T, *Re
 	return answer, result, nil
 }
 
-// withoutDialect removes $schema: validators that know one dialect refuse the
-// name of another, even where the schema means the same in both.
+// withoutDialect removes $schema: a validator that knows one dialect refuses the name of
+// another, even if the schema means the same in both.
 func withoutDialect(raw json.RawMessage) json.RawMessage {
 	var s map[string]json.RawMessage
 	if json.Unmarshal(raw, &s) != nil {

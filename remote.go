@@ -92,13 +92,13 @@ type remoteLink struct {
 	end    context.CancelFunc
 
 	once   sync.Once
-	ended  chan struct{} // closed when the server has said its last message
+	ended  chan struct{} // closed when the server has sent its last message
 	status error         // set before
 	said   sync.Once     // that no more is written
 }
 
-// Read returns the next message of the server. What is about the conversation as a
-// process, such as its diagnostics and its end, is not for the reader.
+// Read returns the next message of the server. Messages about the process, such as its
+// diagnostics and its end, are not returned.
 func (l *remoteLink) Read() (wire.Message, error) {
 	for {
 		m, err := l.Stream.Read()
@@ -138,7 +138,7 @@ func (l *remoteLink) finish(status error) {
 	})
 }
 
-// CloseWrite tells the server that no more will be said.
+// CloseWrite tells the server that no more messages will come.
 func (l *remoteLink) CloseWrite() (err error) {
 	l.said.Do(func() {
 		err = l.Stream.Write(&wire.Unknown{Type: "haft_end", Line: json.RawMessage(`{"type":"haft_end"}`)})

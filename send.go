@@ -9,23 +9,23 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// Send sends a prompt and returns its id. It does not wait for the turn. A
-// prompt that is sent during a turn joins it, or is the next one.
+// Send sends a prompt and returns its id. It does not wait for the turn. A prompt that is
+// sent during a turn joins it, or starts the next one.
 func (c *Client) Send(prompt string) (id string, err error) {
 	m := wire.Prompt(prompt)
 	m.UUID = newUUID()
 	return m.UUID, c.SendMessage(m)
 }
 
-// SendMessage sends a prompt with images, a priority, or an id of its own.
+// SendMessage sends a prompt with images, a priority or its own id.
 func (c *Client) SendMessage(m *User) error { return c.conn.Send(m) }
 
-// CloseSend says that no more prompts come. The command line finishes what it
-// was sent and ends; messages can be read up to that.
+// CloseSend tells the command line that no more prompts will come. The command line
+// finishes what it was sent and exits; messages can be read until then.
 func (c *Client) CloseSend() error { return c.link.CloseWrite() }
 
-// Messages yields what happens, from where the last loop over it stopped, until
-// the session is over. An error is the last thing it yields.
+// Messages yields what happens, from where the last loop over it stopped, until the session
+// ends. If there is an error, it is yielded last.
 func (c *Client) Messages() iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {
@@ -43,9 +43,9 @@ func (c *Client) Messages() iter.Seq2[Message, error] {
 	}
 }
 
-// Turn sends a prompt and yields what happens up to its result, which is the
-// last message. A session that ends before that is an error. What is left of
-// earlier turns, which nobody read, comes first.
+// Turn sends a prompt and yields what happens up to its result, which is the last message.
+// If the session ends before that, it yields an error. Unread messages of earlier turns
+// come first.
 func (c *Client) Turn(prompt string) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		id, err := c.Send(prompt)
@@ -65,8 +65,8 @@ func (c *Client) Turn(prompt string) iter.Seq2[Message, error] {
 	}
 }
 
-// answers reports whether a result is that of a prompt. Where a result does not
-// say whose it is, it is everybody's.
+// answers reports whether a result belongs to a prompt. A result that does not name its
+// prompt belongs to any.
 func answers(r *Result, id string) bool {
 	if r.UserMessageUUID == "" && len(r.UserMessageUUIDs) == 0 {
 		return true
@@ -74,8 +74,8 @@ func answers(r *Result, id string) bool {
 	return r.UserMessageUUID == id || slices.Contains(r.UserMessageUUIDs, id)
 }
 
-// Close ends the session and waits until nothing is left of it, running callbacks
-// included; so a callback must not call it. It may be called more than once.
+// Close ends the session and waits until nothing of it is left, including running
+// callbacks, so a callback must not call Close. It may be called more than once.
 func (c *Client) Close() error {
 	c.cancel(errClosed)
 	<-c.done

@@ -19,13 +19,13 @@ func RenameSession(id, title string, opts *SessionsOptions) error {
 	return opts.note(id, map[string]string{"type": "custom-title", "customTitle": strings.TrimSpace(title), "sessionId": id})
 }
 
-// TagSession gives a session a tag in place of the one it has; "" takes it away.
+// TagSession sets the tag of a session; "" removes it.
 func TagSession(id, tag string, opts *SessionsOptions) error {
 	return opts.note(id, map[string]string{"type": "tag", "tag": strings.TrimSpace(tag), "sessionId": id})
 }
 
-// note adds a line to the file of a session. It is written at once, at the end, so that it
-// goes between the lines of a command line that has the session open.
+// note appends a line to the file of a session, in one write, so that it falls between the
+// lines of a command line that has the session open.
 func (o *SessionsOptions) note(id string, entry map[string]string) error {
 	path, err := o.file(id)
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *SessionsOptions) note(id string, entry map[string]string) error {
 	return nil
 }
 
-// endsMidLine reports whether the last line has no end, as when its writer was killed.
+// endsMidLine reports whether the last line is incomplete, as when its writer was killed.
 func endsMidLine(file *os.File) (bool, error) {
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil || end == 0 {
@@ -62,7 +62,7 @@ func endsMidLine(file *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// DeleteSession deletes a session and what its sub-agents wrote. It cannot be undone, and a
+// DeleteSession deletes a session and its sub-agents' transcripts. It cannot be undone. A
 // command line that has the session open may write its file again.
 func DeleteSession(id string, opts *SessionsOptions) error {
 	path, err := opts.file(id)

@@ -52,9 +52,8 @@ func (o *SessionsOptions) files(id string) ([]string, error) {
 
 var notAlnum = lazyregexp.New(`[^a-zA-Z0-9]`)
 
-// mayHold reports whether a folder can be that of a working directory. Its name
-// is the path with everything but letters and digits replaced; a long one is cut
-// and a hash is added.
+// mayHold reports whether a folder can belong to a working directory. Its name is the path
+// with everything but letters and digits replaced; a long name is cut, and a hash is added.
 func mayHold(folder, dir string) bool {
 	const most = 200
 	for _, d := range spellings(dir) {

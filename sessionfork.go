@@ -10,18 +10,18 @@ import (
 	"slices"
 )
 
-// ForkOptions say what a fork has. Nil means all of the conversation.
+// ForkOptions say what to copy. Nil means the whole conversation.
 type ForkOptions struct {
 	SessionsOptions
-	// UpTo is the UUID of the last message that the fork has; "" means all.
+	// UpTo is the UUID of the last message to copy; "" means all.
 	UpTo string
-	// Title is what the fork is called; "" leaves it without a title of its own.
+	// Title is the title of the fork; "" means none.
 	Title string
 }
 
 // ForkSession copies the conversation of a session into a new one and returns its id. The
-// messages have UUIDs of their own and say which they were copied from; what was rewound
-// away, and what sub-agents wrote, is not copied. Options.Resume continues the fork.
+// messages get new UUIDs and record which messages they were copied from. What was rewound,
+// and what sub-agents wrote, is not copied. Options.Resume continues the fork.
 func ForkSession(id string, opts *ForkOptions) (string, error) {
 	var o ForkOptions
 	if opts != nil {
@@ -65,7 +65,7 @@ func (m members) text(name string) (text string) {
 	return text
 }
 
-// chain returns the lines of the conversation, those that only link others included.
+// chain returns the lines of the conversation, including those that only link others.
 func (f *fork) chain(path, upTo string) ([]members, error) {
 	all, leaf := map[string]members{}, ""
 	err := readLines(path, func(line []byte) {
@@ -120,7 +120,7 @@ func (f *fork) copy(to *bytes.Buffer, line members) error {
 	return enc.Encode(line)
 }
 
-// writeWhole makes a new file with all of a text, or none.
+// writeWhole makes a new file with all of a text, or does not make it.
 func writeWhole(path string, text []byte) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".fork-*")
 	if err != nil {

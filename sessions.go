@@ -17,13 +17,12 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// SessionsOptions say which sessions are meant. The zero value and nil mean all
-// of this user's.
+// SessionsOptions select sessions. The zero value and nil mean all sessions of this user.
 type SessionsOptions struct {
 	// Dir is the directory that the sessions worked in; "" means any.
 	Dir string
-	// ConfigDir is where sessions are kept; "" means that in the environment
-	// variable CLAUDE_CONFIG_DIR, else .claude in the home directory.
+	// ConfigDir is where sessions are stored; "" means the folder in the environment
+	// variable CLAUDE_CONFIG_DIR, or else .claude in the home directory.
 	ConfigDir string
 	// Limit is how many of the newest are wanted; 0 means all.
 	Limit int
@@ -86,7 +85,7 @@ func Sessions(opts *SessionsOptions) ([]Session, error) {
 
 func sameDir(a, b string) bool { return slices.Contains(spellings(b), filepath.Clean(a)) }
 
-// ErrNoSession is the error for a session that does not exist, here and where it is resumed.
+// ErrNoSession is the error for a session that does not exist, here and when resuming.
 var ErrNoSession = errors.New("no such session")
 
 // A SessionMessage is a message of a session's file.
@@ -104,8 +103,8 @@ type SessionMessage struct {
 	IsSidechain   bool            `json:"isSidechain"`
 }
 
-// SessionMessages returns the conversation of a session, oldest first, as it
-// stands: messages that were rewound away are not in it.
+// SessionMessages returns the current conversation of a session, oldest first. Messages
+// that were rewound are not in it.
 func SessionMessages(id string, opts *SessionsOptions) ([]SessionMessage, error) {
 	path, err := opts.file(id)
 	if err != nil {
@@ -151,12 +150,11 @@ func readChain(path string, counts func(*SessionMessage) bool) ([]SessionMessage
 	return chain(all, leaf), nil
 }
 
-// plainID is what names of sessions are made of; anything else could be a
-// pattern or a path.
+// plainID matches session ids; anything else could be a pattern or a path.
 var plainID = lazyregexp.New(`^[\w-]+$`)
 
-// said reports whether the entry is part of the conversation. Others are only
-// links in the chain.
+// said reports whether the entry is part of the conversation. Other entries only link the
+// chain.
 func (m *SessionMessage) said() bool {
 	return (m.Type == "user" || m.Type == "assistant") && len(m.Message) > 0
 }

@@ -16,7 +16,7 @@ type tail struct {
 	text []byte
 }
 
-// read takes in r to its end, line by line. A line of any length passes.
+// read reads r to its end, line by line. Lines can have any length.
 func (t *tail) read(r io.Reader, line func(string)) {
 	in := bufio.NewReader(r)
 	for {

@@ -1,7 +1,7 @@
 package haft
 
-// The structured outputs of the built-in tools; see OutputOf. Optional fields
-// that a command line does not send are zero.
+// The structured outputs of the built-in tools; see OutputOf. Optional fields that a
+// command line does not send are zero.
 
 // BashOutput is that of Bash.
 type BashOutput struct {
@@ -32,7 +32,7 @@ type ReadFile struct {
 	StartLine           int    `json:"startLine"`
 	TotalLines          int    `json:"totalLines"`
 	TruncatedByTokenCap bool   `json:"truncatedByTokenCap"`
-	// Base64 and the rest are those of images and PDFs.
+	// Base64 and the following fields are set for images and PDFs.
 	Base64       string `json:"base64"`
 	MediaType    string `json:"type"`
 	OriginalSize int64  `json:"originalSize"`

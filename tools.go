@@ -18,20 +18,20 @@ type Tool struct {
 	call              func(context.Context, json.RawMessage) (*ToolResult, error)
 }
 
-// ToolOptions say more about a tool. The zero value is the careful one.
+// ToolOptions describe a tool further. The zero value assumes the worst.
 type ToolOptions struct {
 	// Title is the name that people see; "" means the name.
 	Title string
 	// ReadOnly says that calls change nothing.
 	ReadOnly bool
-	// Idempotent says that a call twice does no more than once.
+	// Idempotent says that calling twice has no more effect than calling once.
 	Idempotent bool
-	// AlwaysLoad shows the tool to the model from the start, also where there are
-	// so many that others are only shown when the model looks for them.
+	// AlwaysLoad shows the tool to the model from the start, even if there are so many
+	// tools that others are shown only when the model searches for them.
 	AlwaysLoad bool
 }
 
-// A ToolResult is what a tool answers, where text or a Go value is not enough.
+// A ToolResult is the result of a tool, where text or a Go value is not enough.
 type ToolResult struct {
 	// Content are blocks of the MCP protocol; see TextContent and ImageContent.
 	Content []any `json:"content"`
@@ -51,12 +51,12 @@ func ImageContent(data []byte, mediaType string) any {
 	return map[string]any{"type": "image", "data": data, "mimeType": mediaType}
 }
 
-// NewTool returns a tool that runs f. In must be a struct: its fields, with
-// their json and jsonschema tags, are the input that the model must give, as
-// package tool/schema describes; what does not fit never reaches f. Out is a
-// string, a *[ToolResult], or any value, which the model reads as JSON. An error
-// of f is a failed call: the model reads it and continues. NewTool panics if In
-// cannot be described. Nil options mean the careful ones.
+// NewTool returns a tool that runs f. In must be a struct: its fields, with their json and
+// jsonschema tags, are the input that the model must give, as described in package
+// tool/schema. Input that does not fit never reaches f. Out is a string, a *[ToolResult],
+// or any value, which the model reads as JSON. If f returns an error, the call has failed:
+// the model reads the error and continues. NewTool panics if In cannot be described. Nil
+// options mean the zero value.
 func NewTool[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *ToolOptions) Tool {
 	input := schema.Of[In]()
 	if err := input.Err(); err != nil {
@@ -80,8 +80,8 @@ func NewTool[In, Out any](name, description string, f func(context.Context, In) 
 	return t
 }
 
-// run checks the input and calls the function. What goes wrong is a failed
-// result, a panic too.
+// run checks the input and calls the function. If something goes wrong, including a panic,
+// the result is a failed one.
 func (t *Tool) run(ctx context.Context, raw json.RawMessage) (result *ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {

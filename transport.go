@@ -9,15 +9,15 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A Transport starts conversations. The default one starts the command line as
-// a child process; another can talk to an agent in this process or on another
-// machine, as long as it speaks the messages of package wire.
+// A Transport starts conversations. The default one starts the command line as a child
+// process. Another can talk to an agent in this process or on another machine, as long as
+// it speaks the messages of package wire.
 type Transport interface {
 	// Start begins one conversation. The context is only for starting.
 	Start(ctx context.Context, l *Launch) (Link, error)
 }
 
-// A Launch says how to start a conversation. It is all a command line gets
+// A Launch says how to start a conversation. It is everything that a command line gets
 // before its first message.
 type Launch struct {
 	// Args are the command line's flags, without the name of the program.
@@ -30,20 +30,20 @@ type Launch struct {
 	Stderr func(line string)
 }
 
-// A Link is one conversation. Read returns io.EOF when the other side has said
-// its last message.
+// A Link is one conversation. Read returns io.EOF when the other side has sent its last
+// message.
 type Link interface {
 	wire.Stream
-	// CloseWrite says that no more messages will be written. The other side then
-	// finishes what it has to do and ends. It does not wait for that, and it may be
-	// called more than once.
+	// CloseWrite says that no more messages will be written. The other side then finishes
+	// its work and ends. CloseWrite does not wait for that. It may be called more than
+	// once.
 	CloseWrite() error
-	// Wait waits until the other side has ended by itself, and returns how: nil, or
-	// an *[ExitError].
+	// Wait waits until the other side has ended by itself, and returns how: nil, or an
+	// *[ExitError].
 	Wait() error
-	// Close ends the other side, by force if need be, and waits for it. A Write that
-	// waits, and every later one, fails, and Read does not block any more. Close may
-	// be called more than once.
+	// Close ends the other side, by force if necessary, and waits for it. A blocked Write,
+	// and every later one, fails, and Read no longer blocks. Close may be called more than
+	// once.
 	Close() error
 }
 
@@ -65,12 +65,13 @@ func (e *ExitError) Error() string {
 	return s
 }
 
-// Is lets errors.Is find [ErrNoSession] where a session was to be resumed that does not exist.
+// Is lets errors.Is find [ErrNoSession] when the session to resume does not exist.
 func (e *ExitError) Is(target error) bool {
 	return target == ErrNoSession && strings.Contains(e.Stderr, noConversation)
 }
 
-// noConversation is how command lines say it, before the id.
+// noConversation is what command lines write before the id of a session that does not
+// exist.
 const noConversation = "No conversation found with session ID"
 
 // A ResultError is a query whose last result is an error.

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// settle takes an answer and the results of its calls into the conversation, and
-// says whether the turn continues.
+// settle adds an answer and the results of its calls to the conversation, and says whether
+// the turn continues.
 func (t *turn) settle(ans *answer) Reason {
 	if ans.stop == nil && t.asking.Err() != nil {
 		ans.interrupted()
@@ -42,7 +42,7 @@ func (t *turn) settle(ans *answer) Reason {
 	return t.conclude(ans, said)
 }
 
-// interrupted keeps of a broken answer what a user has seen of its last text.
+// interrupted keeps what a user has seen of the last text of a broken answer.
 func (ans *answer) interrupted() {
 	for _, b := range ans.texts {
 		block := model.TextOf(b.String())
@@ -85,8 +85,8 @@ func (t *turn) news() []string {
 	return append(news, t.toolNews()...)
 }
 
-// collect takes in the results of an answer's calls, in their order, once all are
-// there. It returns how many there were, and why the turn ends with them.
+// collect adds the results of an answer's calls, in their order, once all are there. It
+// returns how many there were, and why the turn ends with them.
 func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	if ans.calls == nil {
 		return 0, ""
@@ -103,7 +103,7 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	}
 	t.hear(results...)
 	t.res.Calls += len(outcomes)
-	t.shown.await(t.res.Calls) // nobody sees the next answer before these results
+	t.shown.await(t.res.Calls) // no one sees the next answer before these results
 	var errs []error
 	for _, out := range outcomes {
 		errs = append(errs, t.beside(out))
@@ -118,7 +118,7 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 	return len(outcomes), end
 }
 
-// await returns when the count has come to n.
+// await returns when the count has reached n.
 func (c *counter) await(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ func (t *turn) showBatch(outcomes []*sched.Outcome) Reason {
 	return ""
 }
 
-// beside takes in what a call brought along with its result.
+// beside adds what a call returned in addition to its result.
 func (t *turn) beside(out *sched.Outcome) error {
 	notes := out.Notes
 	if len(out.Repairs) > 0 {
@@ -228,7 +228,7 @@ func (f *answerForm) answer(input json.RawMessage) json.RawMessage {
 	return input
 }
 
-// How often the model is asked to continue after an answer that is none, or half of one.
+// How often the model is asked to continue after an empty or truncated answer.
 const (
 	maxCut    = 3
 	maxPaused = 20
@@ -274,7 +274,7 @@ func (t *turn) nudge(s string) Reason {
 	return ""
 }
 
-// instruct tells the model something as nudge does, and front ends that it did.
+// instruct tells the model something as nudge does, and reports it to front ends.
 func (t *turn) instruct(s string) Reason {
 	if err := t.add(Instructed, "", model.TextOf(s)); err != nil {
 		return t.fail(JournalFailure, err)
@@ -321,8 +321,8 @@ func (t *turn) mayEnd(words string) Reason {
 	return t.instruct("Stop hook feedback:\n" + cmp.Or(said.Reason, "the turn must not end yet"))
 }
 
-// keepAnswer keeps what was said when a hook did not let the turn end: what the
-// model says only to please the hook must not take the place of the answer.
+// keepAnswer keeps the answer when a hook did not let the turn end: what the model says
+// only to satisfy the hook must not replace the answer.
 func (t *turn) keepAnswer(words string) {
 	if words != "" && !slices.Contains(t.attempts.blocked, words) {
 		t.attempts.blocked = append(t.attempts.blocked, words)

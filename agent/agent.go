@@ -28,10 +28,10 @@ type Agent struct {
 	queue    []Prompt
 	tasks    map[string]Task // those that run in the background
 	heard    map[string]bool // tasks whose end the model knows from a result
-	holds    int             // who else wants Run to wait
+	holds    int             // what else keeps Run waiting
 	set      settings
 	revealed []string          // deferred tools that the model has found
-	refused  map[string]string // media that an API has refused, with what is said instead, by digest
+	refused  map[string]string // media that an API has refused, with their replacement texts, by digest
 	journal  Journal
 	talk     conversation // only the turn changes it
 	naming   naming       // likewise
@@ -100,7 +100,7 @@ func New(opts *Options) (*Agent, error) {
 	return a, nil
 }
 
-// Send queues a prompt. If no one ranges over Run, the next Run takes it up.
+// Send queues a prompt. If nothing ranges over Run, the next Run handles it.
 func (a *Agent) Send(p Prompt) {
 	if p.UUID == "" {
 		p.UUID = session.NewUUID()
@@ -111,8 +111,8 @@ func (a *Agent) Send(p Prompt) {
 	signal(a.work)
 }
 
-// Compact queues a compaction of the conversation. Instructions say what the
-// summary should attend to.
+// Compact queues a compaction of the conversation. Instructions say what the summary should
+// focus on.
 func (a *Agent) Compact(instructions string) {
 	a.Send(Prompt{command: "compact", Priority: Later, Content: []model.Block{model.TextOf(instructions)}})
 }
@@ -143,9 +143,9 @@ func (a *Agent) Withdraw(uuid string) bool {
 	return len(a.queue) < before
 }
 
-// Interrupt stops the turn that runs, as a user would, and reports whether there
-// was one. Prompts that wait are taken up next. Why is told to the model about
-// calls that were cancelled; "" means that the user stopped it.
+// Interrupt stops the running turn, as a user would, and reports whether there was one.
+// Queued prompts are handled next. The model is told why about calls that were cancelled;
+// "" means that the user stopped it.
 func (a *Agent) Interrupt(why string) bool {
 	a.mu.Lock()
 	t := a.turn
@@ -157,9 +157,9 @@ func (a *Agent) Interrupt(why string) bool {
 	return true
 }
 
-// Emit puts an event into the stream that Run returns. It is how parts beside the
-// loop are heard: todos, tasks, hooks, notices. It may be called at any time; what
-// nobody reads waits for the next Run.
+// Emit puts an event into the stream that Run returns. Parts outside the loop report with
+// it: to-dos, tasks, hooks, notices. It may be called at any time; unread events wait for
+// the next Run.
 func (a *Agent) Emit(ev Event) {
 	a.out.put(ev)
 	if t, ok := ev.(TaskChanged); ok {
@@ -167,8 +167,8 @@ func (a *Agent) Emit(ev Event) {
 	}
 }
 
-// Unread takes the events that no Run has brought to anybody, such as those of the
-// session's end.
+// Unread returns the events that no Run has delivered, such as those at the end of the
+// session.
 func (a *Agent) Unread() []Event {
 	var events []Event
 	for ev, ok := a.out.take(); ok; ev, ok = a.out.take() {
@@ -177,8 +177,8 @@ func (a *Agent) Unread() []Event {
 	return events
 }
 
-// Close tells the hooks that the session ends; reason is clear, logout, exit….
-// It is called once, when no Run is running, and does nothing for a sub-agent.
+// Close tells the hooks that the session ends; reason is clear, logout, exit…. It is called
+// once, when no Run is running, and does nothing for a sub-agent.
 func (a *Agent) Close(ctx context.Context, reason string) {
 	if a.opts.Agent == "" {
 		a.fire(ctx, hook.SessionEnd{Reason: reason})

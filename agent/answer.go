@@ -12,8 +12,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An answer is one message of the model while it arrives, with the calls that run
-// already.
+// An answer is one message of the model while it arrives, with its calls, which may already
+// be running.
 type answer struct {
 	t         *turn
 	model     string // that was asked: prices and limits are under its name
@@ -38,7 +38,7 @@ type answer struct {
 
 // An input is that of a call while it arrives.
 type input struct {
-	*sched.Input // nil of a call through the door until it is whole: its tool is in its input
+	*sched.Input // nil for a call through the door until it is complete: its tool is in its input
 	uuid         string
 	written      bool
 }
@@ -48,7 +48,7 @@ func (t *turn) newAnswer(model string) *answer {
 	return &answer{t: t, model: model, requested: time.Now(), inputs: map[int]*input{}, texts: map[int]*strings.Builder{}}
 }
 
-// read takes in an answer. When it returns, calls that were whole are running.
+// read reads an answer. When it returns, complete calls are running.
 func (ans *answer) read(ctx context.Context, req *model.Request) {
 	t := ans.t
 	for ev, err := range t.a.opts.Model.Stream(ctx, req) {
@@ -70,7 +70,7 @@ func (ans *answer) read(ctx context.Context, req *model.Request) {
 	}
 }
 
-// take takes in one event, and reports whether to continue.
+// take handles one event, and reports whether to continue.
 func (ans *answer) take(ev model.Event) bool {
 	out := ans.t.a.out
 	switch ev := ev.(type) {
@@ -101,7 +101,7 @@ func (ans *answer) take(ev model.Event) bool {
 	return true
 }
 
-// begin begins the answer, or begins it again if nothing of it took effect.
+// begin starts the answer, or restarts it if nothing of it took effect.
 func (ans *answer) begin(ev model.Start) bool {
 	if ans.kept > 0 {
 		ans.err = &model.Error{Kind: model.ConnectionLost, Message: "the model's answer broke off"}
@@ -121,7 +121,7 @@ func (ans *answer) begin(ev model.Start) bool {
 	return true
 }
 
-// discardCalls takes back the calls that are not whole.
+// discardCalls drops incomplete calls.
 func (ans *answer) discardCalls() {
 	for _, in := range ans.inputs {
 		if in.Input != nil {
@@ -156,8 +156,8 @@ func (ans *answer) open(ev model.BlockStart) {
 	}
 }
 
-// startCalls begins the batch of the answer's calls. Calls have the names of the
-// entries that hold them.
+// startCalls starts the batch of the answer's calls. Calls have the ids of their journal
+// entries.
 func (ans *answer) startCalls() {
 	t := ans.t
 	ans.calls = t.calls.Start(t.ctx, &sched.BatchOptions{
@@ -182,8 +182,8 @@ func (ans *answer) write(ev model.Delta) {
 	}
 }
 
-// close takes in a block that is whole. If it is a call, it is written down with
-// all that was said before it, and then queued.
+// close handles a complete block. If it is a call, it is recorded together with everything
+// said before it, and then queued.
 func (ans *answer) close(ev model.BlockStop) bool {
 	t := ans.t
 	delete(ans.texts, ev.Index)
@@ -227,7 +227,7 @@ func (ans *answer) queue(in *input, b *model.Block) {
 	in.Close()
 }
 
-// failure returns the model's error that ended the answer; nil if none did.
+// failure returns the model's error that ended the answer; nil if there was none.
 func (ans *answer) failure() *model.Error {
 	if ans.err == nil || ans.journal {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// ask sends the conversation until there is an answer, or half of one that counts.
+// ask sends the conversation until there is an answer, or a usable part of one.
 func (t *turn) ask() (*answer, Reason) {
 	t.res.Requests++
 	for {
@@ -33,7 +33,7 @@ func (t *turn) ask() (*answer, Reason) {
 	}
 }
 
-// request makes one request and takes in what comes.
+// request makes one request and handles the response.
 func (t *turn) request() (*answer, error) {
 	a := t.a
 	a.mu.Lock()
@@ -68,12 +68,12 @@ func (t *turn) question(set *settings, messages *model.History) *model.Request {
 	}
 }
 
-// maxBroken is how often in a row an answer is asked for again that broke off. The
-// requests that fail before an answer begins are the client's to repeat.
+// maxBroken is how often in a row a broken answer is requested again. Requests that fail
+// before an answer begins are retried by the client.
 const maxBroken = 5
 
-// handleBrokenAnswer decides about an answer that broke off with nothing that took effect. It
-// returns why the turn ends; "" asks again.
+// handleBrokenAnswer decides about an answer that broke off before anything in it took
+// effect. It returns why the turn ends; "" asks again.
 func (t *turn) handleBrokenAnswer(ans *answer) Reason {
 	e := ans.failure()
 	begun := ans.start.ID != "" || len(ans.blocks) > 0
@@ -91,7 +91,7 @@ func (t *turn) handleBrokenAnswer(ans *answer) Reason {
 	return t.giveUp(APIError, e)
 }
 
-// longestPause is how long a server may ask to be left alone in the middle of a turn.
+// longestPause is how long a server may ask to wait in the middle of a turn.
 const longestPause = time.Minute
 
 // pause waits before the request is made again.
@@ -105,7 +105,7 @@ func (t *turn) pause(e *model.Error) Reason {
 	return ""
 }
 
-// giveUp says instead of an answer why there is none.
+// giveUp says why there is no answer.
 func (t *turn) giveUp(r Reason, e *model.Error) Reason {
 	t.res.Err, t.res.Text = e, "API error: "+e.Error()
 	t.res.Errors = append(t.res.Errors, e.Error())
@@ -125,8 +125,8 @@ func (t *turn) explain(e *model.Error, text string) error {
 	return err
 }
 
-// overflow makes room after the provider found the conversation too long. Once in
-// a turn is enough: what does not fit then will not fit.
+// overflow makes room after the provider found the conversation too long. It does so once
+// per turn: what does not fit then will not fit.
 func (t *turn) overflow(e *model.Error) Reason {
 	t.attempts.overflows++
 	if t.attempts.overflows == 1 {
@@ -139,11 +139,11 @@ func (t *turn) overflow(e *model.Error) Reason {
 	return t.giveUp(PromptTooLong, e)
 }
 
-// maxStripped is how often in a turn something is taken out that a provider refused.
+// maxStripped is how often in a turn refused content is removed.
 const maxStripped = 3
 
-// strip takes out what the provider may have refused, and reports whether there
-// was any such thing: it would be sent for ever.
+// strip removes what the provider may have refused, and reports whether there was anything:
+// otherwise it would be sent again forever.
 func (t *turn) strip(e *model.Error) bool {
 	if t.attempts.stripped >= maxStripped {
 		return false
@@ -162,8 +162,8 @@ func (t *turn) strip(e *model.Error) bool {
 	}
 }
 
-// leaveOutMedia takes out images and documents that the provider may have refused, for
-// this session and whenever it is resumed. It reports whether there were any.
+// leaveOutMedia removes images and documents that the provider may have refused, for this
+// session and whenever it is resumed. It reports whether there were any.
 func (a *Agent) leaveOutMedia(e *model.Error) bool {
 	a.mu.Lock()
 	gone := a.talk.stripMedia("[Removed, because the model's API refused it: " + e.Message + "]")
@@ -204,7 +204,7 @@ func (a *Agent) asked() string {
 	return a.set.model
 }
 
-// adjusted tells once that requests have something else than was asked for.
+// adjusted reports once that requests differ from what was asked for.
 func (a *Agent) adjusted(ev model.Adjusted) {
 	if !a.told[ev.Text] {
 		a.told[ev.Text] = true

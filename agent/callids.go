@@ -8,19 +8,19 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// A naming sees to it that the calls of a conversation have names which can be sent
-// back: providers refuse a conversation in which two calls have one id, or in which
-// an id or a tool's name has other characters than they use themselves, and then it
-// can never continue. Some models, and servers that only look like a provider, make up
-// such ids, or none at all.
+// A naming makes sure that the calls of a conversation have ids that can be sent back.
+// Providers refuse a conversation in which two calls have the same id, or in which an id or
+// a tool's name has characters that they do not use themselves, and then the conversation
+// can never continue. Some models, and servers that imitate a provider, make up such ids,
+// or have none at all.
 type naming struct {
 	used   map[string]bool // ids of calls that are part of the conversation
 	chosen map[int]string  // ids of the answer that arrives, by the block's index
 	taken  map[string]bool // the same ids
 }
 
-// load takes up the ids of a conversation that was restored. Every call of it has a
-// result, which names it.
+// load adds the ids of a restored conversation. Every call in it has a result, which names
+// it.
 func (n *naming) load(h *model.History) {
 	n.used = make(map[string]bool)
 	if h == nil {
@@ -40,7 +40,7 @@ func (n *naming) load(h *model.History) {
 	}
 }
 
-// next lets the names of the last answer count, and waits for another.
+// next keeps the ids of the last answer, and gets ready for another.
 func (n *naming) next() { n.chosen, n.taken = make(map[int]string), make(map[string]bool) }
 
 // begin begins an answer, or begins it again.
@@ -84,8 +84,8 @@ func unusual(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 }
 
-// usableName is a tool's name with what cannot be sent replaced. No tool has such
-// a name, so that the model is told that there is none.
+// usableName is a tool's name with what cannot be sent replaced. No tool has such a name,
+// so the model is told that it does not exist.
 func usableName(name string) string {
 	if nameable(name) {
 		return name

@@ -23,8 +23,8 @@ func (t *turn) makeRoom() Reason {
 		return ""
 	}
 	if err := t.compact("auto", ""); err != nil {
-		// The conversation continues as it is; it may still fit. Not before it has grown
-		// by a good deal is it worth another attempt.
+		// The conversation continues as it is; it may still fit. Another attempt is
+		// worthwhile only when it has grown considerably.
 		a.mu.Lock()
 		a.ledger.patience = tokens + tokens/20
 		a.mu.Unlock()
@@ -32,8 +32,8 @@ func (t *turn) makeRoom() Reason {
 	return t.stopped(false)
 }
 
-// compact replaces the conversation by a summary of it. What was heard since the
-// last answer stays as it is, with the calls that it holds the results of.
+// compact replaces the conversation by a summary. What was said since the last answer stays
+// as it is, with the calls whose results it contains.
 func (t *turn) compact(trigger, instructions string) error {
 	a := t.a
 	began := time.Now()
@@ -74,8 +74,8 @@ func (t *turn) condense(trigger, instructions string) ([]model.Message, error) {
 	return t.renewed(summary, tail), nil
 }
 
-// tail returns the messages that a summary must not swallow: what was heard since
-// the last answer, and that answer if its calls' results are part of it.
+// tail returns the messages that must not be summarised: what was said since the last
+// answer, and that answer if the results of its calls are part of it.
 func (a *Agent) tail() ([]model.Message, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

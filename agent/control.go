@@ -47,16 +47,15 @@ func (a *Agent) SetMode(mode string) error {
 	return nil
 }
 
-// SetThinking changes from the next request on how the model thinks; nil leaves it
-// to the client.
+// SetThinking changes how the model thinks, from the next request on; nil leaves it to the
+// client.
 func (a *Agent) SetThinking(t *model.ThinkingOptions) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.set.thinking = t
 }
 
-// SetEffort changes the effort from the next request on; "" leaves it to the
-// provider.
+// SetEffort changes the effort, from the next request on; "" leaves it to the provider.
 func (a *Agent) SetEffort(effort string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +65,8 @@ func (a *Agent) SetEffort(effort string) {
 // Effort is that of the next request; "" leaves it to the provider.
 func (a *Agent) Effort() string { return a.settings().effort }
 
-// SetTools makes these the tools there are from the next request on. What the provider
-// has cached is kept: see [tool.Set.Next].
+// SetTools changes the tools, from the next request on. What the provider has cached stays
+// valid: see [tool.Set.Next].
 func (a *Agent) SetTools(s *tool.Set) error {
 	if err := a.useTools(s); err != nil {
 		return err
@@ -83,7 +82,7 @@ func (a *Agent) Tools() *tool.Set {
 	return a.set.tools
 }
 
-// useTools takes a set with what the conversation adds to any set: the tool of a
+// useTools takes a set and adds what every set of the conversation has: the tool of a
 // structured answer, and what the model has found.
 func (a *Agent) useTools(s *tool.Set) error {
 	if s == nil {
@@ -132,8 +131,8 @@ func (t *turn) apply(c *tool.Change) {
 	}
 }
 
-// borrow asks the model that a skill or command wants, until the turn ends. If there
-// is none of that name, the one that was chosen continues.
+// borrow switches to the model that a skill or command wants, until the turn ends. If there
+// is none of that name, the current one continues.
 func (t *turn) borrow(name string) {
 	a := t.a
 	if a.opts.Resolve != nil {

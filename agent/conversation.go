@@ -10,20 +10,20 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A conversation is what the model is sent. Whatever is done to it, it can be sent:
-// the two sides take turns, no message is empty, and every tool_use has its
-// tool_result in the message that follows.
+// A conversation is what the model is sent. It can always be sent: the two sides take
+// turns, no message is empty, and every tool_use has its tool_result in the message that
+// follows.
 type conversation struct {
 	history model.History
-	// heard is what our side said since the last answer. If sent, it is the last
-	// message of the history already, and grows there should the answer not come.
+	// heard is what our side has said since the last answer. If sent is set, it is already
+	// the last message of the history, and grows there if the answer does not come.
 	heard []model.Block
 	sent  bool
 	// said is the last answer, if the history ends with it and it may continue.
 	said []model.Block
 	// open are the calls of the last answer that have no result yet.
 	open []string
-	// media is at least how many images, or pages of documents, are in all of it.
+	// media is a lower bound of the images, or pages of documents, in all of it.
 	media int
 }
 
@@ -46,8 +46,8 @@ func (c *conversation) load(h *model.History) error {
 	return nil
 }
 
-// hear adds what our side says. Results come before anything else in a message,
-// and there is one for each call.
+// hear adds what our side says. In a message, results come before anything else, and there
+// is one for each call.
 func (c *conversation) hear(blocks ...model.Block) {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool { return blank(b) || !c.expected(b) })
 	if len(blocks) == 0 {
@@ -62,8 +62,8 @@ func (c *conversation) hear(blocks ...model.Block) {
 	slices.SortStableFunc(c.heard, func(a, b model.Block) int { return rank(a) - rank(b) })
 }
 
-// expected reports whether a block has its place in the conversation, which a
-// result has once, after its call.
+// expected reports whether a block has a place in the conversation. A result has one, once,
+// after its call.
 func (c *conversation) expected(b model.Block) bool {
 	if b.Type != model.ToolResult {
 		return true
@@ -83,8 +83,8 @@ func rank(b model.Block) int {
 	return 1
 }
 
-// ready returns the conversation with everything that was heard. It must not
-// change while it is being sent.
+// ready returns the conversation with everything that was heard. It must not change while
+// it is being sent.
 func (c *conversation) ready() (*model.History, error) {
 	c.close("it was given up")
 	if !c.sent && len(c.heard) > 0 {
@@ -96,8 +96,8 @@ func (c *conversation) ready() (*model.History, error) {
 	return &c.history, nil
 }
 
-// answer adds an answer, which continues from the last one if nothing was heard
-// since. It reports whether there was anything in it.
+// answer adds an answer, which continues the last one if nothing was heard since. It
+// reports whether there was anything in it.
 func (c *conversation) answer(blocks []model.Block) (bool, error) {
 	blocks = sendable(blocks)
 	if len(blocks) == 0 {
@@ -116,8 +116,8 @@ func (c *conversation) answer(blocks []model.Block) (bool, error) {
 	return true, nil
 }
 
-// close gives the calls that are still open a result: a harness that forgot one
-// must not make the conversation one that no model takes.
+// close gives calls that are still open a result: a harness that forgot one must not make
+// the conversation unusable.
 func (c *conversation) close(why string) {
 	for _, id := range slices.Clone(c.open) {
 		c.hear(model.Block{Type: model.ToolResult, UseID: id, IsError: true,
@@ -135,8 +135,8 @@ func uses(blocks []model.Block) (ids []string) {
 	return ids
 }
 
-// sendable returns the blocks of an answer in a form in which it can be sent back:
-// no blank text, and no thought at the end, which an API takes for unfinished.
+// sendable returns the blocks of an answer in a form that can be sent back: no blank text,
+// and no thought at the end, which an API takes for unfinished.
 func sendable(blocks []model.Block) []model.Block {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool {
 		return blank(b) || b.Raw != nil && !json.Valid(b.Raw)
@@ -152,8 +152,8 @@ func sendable(blocks []model.Block) []model.Block {
 	return blocks
 }
 
-// object returns the input of a call as it can be sent back: what is no JSON
-// object is shown in one.
+// object returns the input of a call in a form that can be sent back: what is not a JSON
+// object is wrapped in one.
 func object(input json.RawMessage) json.RawMessage {
 	if len(input) == 0 {
 		return json.RawMessage("{}")
@@ -188,7 +188,7 @@ func text(blocks []model.Block) string {
 	return strings.Join(texts, "\n")
 }
 
-// reminder returns what the harness has to say to the model, marked as such.
+// reminder returns a message from the harness to the model, marked as such.
 func reminder(s string) model.Block {
 	return model.TextOf(reminderStart + strings.TrimSpace(s) + reminderEnd)
 }

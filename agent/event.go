@@ -9,8 +9,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Event is one thing that happened in a conversation. Front ends switch on
-// its type; a type that one does not know is not for it.
+// An Event is one thing that happened in a conversation. Front ends switch on its type and
+// ignore types that they do not know.
 type Event interface{ event() }
 
 // TurnStarted begins a turn. Everything up to its [Result] belongs to it.
@@ -21,7 +21,7 @@ type TurnStarted struct {
 	Tools   *tool.Set
 }
 
-// Requesting tells that the conversation is being sent to the model.
+// Requesting reports that the conversation is being sent to the model.
 type Requesting struct {
 	Model  string
 	Tokens int64 // estimated
@@ -34,9 +34,9 @@ type Streamed struct {
 	TTFT time.Duration
 }
 
-// Said is a whole block of an answer. It comes just before the block's own end is
-// Streamed. A block that calls a tool is in the journal by then, with all that was
-// said before it; the others are when the next call comes, or the answer ends.
+// Said is a complete block of an answer. It comes just before the block's own end is
+// Streamed. A block that calls a tool is in the journal by then, with everything said
+// before it; other blocks are when the next call comes, or when the answer ends.
 type Said struct {
 	UUID      string
 	MessageID string
@@ -50,26 +50,25 @@ type Said struct {
 	Aborted bool
 }
 
-// Retracted takes back what was Said by a message that broke off: it is asked for
-// again, or continues without those blocks. None of them is in the journal.
+// Retracted takes back what was Said by a message that broke off: it is requested again, or
+// continues without those blocks. None of them is in the journal.
 type Retracted struct {
 	MessageID string
 	UUIDs     []string
 }
 
-// Called is a change in a call's life, or its progress: see [sched.Event]. A
-// completed call is told by [Returned].
+// Called is a new state of a call, or its progress: see [sched.Event]. A completed call is
+// reported by [Returned].
 type Called struct{ sched.Event }
 
-// Returned is the result of a call, written down, in the order in which calls
-// end.
+// Returned is the result of a call, already recorded, in the order in which calls end.
 type Returned struct {
 	UUID    string
 	Outcome *sched.Outcome
 }
 
-// Added is a message that the harness put into the conversation: a reminder, a
-// note about an interruption, what the user said meanwhile, a summary.
+// Added is a message that the harness added to the conversation: a reminder, a note about
+// an interruption, what the user said meanwhile, a summary.
 type Added struct {
 	UUID    string
 	Kind    AddedKind
@@ -85,19 +84,18 @@ const (
 	Prompted    AddedKind = "prompt"      // the user said it
 	Instructed  AddedKind = "instruction" // a tool's result brought it, such as a skill's text
 	Interrupted AddedKind = "interrupted" // the user stopped the turn
-	Reminded    AddedKind = "reminder"    // the harness has something to say
-	Summarized  AddedKind = "summary"     // it stands for what was compacted
+	Reminded    AddedKind = "reminder"    // a message from the harness
+	Summarized  AddedKind = "summary"     // the summary of what was compacted
 	Notified    AddedKind = "task"        // something in the background ended
 )
 
-// Waiting tells that a call waits for someone's answer; it ends with the call's
-// next event.
+// Waiting reports that a call waits for an answer; it ends with the call's next event.
 type Waiting struct {
 	CallID, UseID, Tool, Agent string
 }
 
-// Denied is a call that was denied without asking a user. It comes just before
-// the call is Returned.
+// Denied is a call that was denied without asking a user. It comes just before the call is
+// Returned.
 type Denied struct {
 	Outcome *sched.Outcome
 }
@@ -120,8 +118,8 @@ type (
 	}
 )
 
-// Changed is a new value of something that front ends show: the mode, the model,
-// the todos, the tasks, the set of tools.
+// Changed is a new value of something that front ends show: the mode, the model, the
+// to-dos, the tasks, the set of tools.
 type Changed struct {
 	What  Fact
 	Value any
@@ -141,9 +139,9 @@ const (
 	Directory Fact = "directory" // string
 )
 
-// A Task is work that continues beside the turn: a background command, a sub-agent, a
-// long call of an MCP server. [Agent.Run] does not end while one is in the background
-// and runs: its end is told to the model, see [Agent.Notify].
+// A Task is background work: a command, a sub-agent, a long call of an MCP server.
+// [Agent.Run] does not end while one runs in the background: the model is told when it
+// ends; see [Agent.Notify].
 type Task struct {
 	ID, UseID   string
 	Type        string // local_bash, local_agent or mcp_call
@@ -161,7 +159,7 @@ type Task struct {
 	Ended       time.Time
 }
 
-// TaskChanged tells that a task began, got on or ended.
+// TaskChanged reports that a task began, made progress or ended.
 type TaskChanged struct {
 	Task   Task
 	Change string // started, progress, updated, ended
@@ -174,7 +172,7 @@ type Notice struct {
 	Tag   string
 }
 
-// Push is the tag of a notice for a user who may look elsewhere: front ends draw
+// Push is the tag of a notice for a user who may be looking elsewhere: front ends draw
 // attention to it.
 const Push = "push"
 
@@ -183,7 +181,7 @@ type Result struct {
 	UUID string
 	// Reason is why the turn ended.
 	Reason Reason
-	// Text is the model's last word, or why there is none.
+	// Text is the model's last text, or why there is none.
 	Text string
 	// Structured is the structured output that was asked for.
 	Structured []byte
@@ -192,18 +190,18 @@ type Result struct {
 	// Err is the model's error that ended the turn.
 	Err *model.Error
 
-	Requests   int // to the model, those that were repeated counted once
+	Requests   int // requests to the model; repeated ones count once
 	Calls      int // results of tools
 	StopReason model.StopReason
 	Duration   time.Duration
 	APITime    time.Duration
-	TTFT       *time.Duration        // until the first answer began; nil if none did
+	TTFT       *time.Duration        // until the first answer began; nil if there was none
 	Usage      model.Usage           // of the turn
 	Total      map[string]ModelUsage // of the session so far, by model
 	Denials    []*sched.Outcome
-	Prompts    []Prompt        // what it answered, with those that joined while it ran
+	Prompts    []Prompt        // the prompts that it answered, including those that joined while it ran
 	Queued     int             // prompts that wait
-	Sender     json.RawMessage // of the prompt that the turn is for, as it was given
+	Sender     json.RawMessage // of the turn's prompt, as it was given
 	Origin     string          // task-notification if no person asked for the turn
 	Command    string          // compact or clear if it was that, without an answer
 }
@@ -221,8 +219,8 @@ type Reason string
 
 const (
 	Completed Reason = "completed"
-	// Superseded turns were cut at a boundary because a prompt with the priority
-	// Now waits: no error, and no answer.
+	// Superseded turns were cut at a boundary because a prompt with the priority Now waits.
+	// That is not an error, and there is no answer.
 	Superseded        Reason = "superseded"
 	APIError          Reason = "api_error"
 	PromptTooLong     Reason = "prompt_too_long"
@@ -239,8 +237,8 @@ const (
 	Refused           Reason = "refusal"           // by the model
 	CommandFailed     Reason = "command_failed"    // one of haft's own, that no model was asked about
 	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not written down
-	// TakenOver turns were cut because another process has continued the session: nobody
-	// here may act for it any more.
+	// TakenOver turns were cut because another process has continued the session: this
+	// process may no longer act for it.
 	TakenOver Reason = "session_taken_over"
 	Crashed   Reason = "crashed" // a fault in haft
 )

@@ -7,18 +7,17 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A ledger counts tokens and money: how full the context is, and what the session
-// has cost.
+// A ledger counts tokens and money: how full the context is, and what the session has cost.
 type ledger struct {
 	opts  *Options
 	total map[string]ModelUsage
-	// beside is what of it no answer in the journal reports, told whether it was
-	// written down; before is what all had cost when the session was resumed.
+	// beside is the part that no answer in the journal reports, told whether it was
+	// recorded; before is the total cost when the session was resumed.
 	beside map[string]model.Usage
 	told   bool
 	before float64
-	// known is how many tokens the provider counted when the conversation ended with
-	// its last answer, heard an estimate of what was said since.
+	// known is how many tokens the provider counted at the last answer, heard an estimate
+	// of what was said since.
 	known, heard int64
 	counted      bool  // known is the provider's word, and not an estimate
 	patience     int64 // below it no compaction is tried
@@ -97,8 +96,8 @@ func (a *Agent) Usage() map[string]ModelUsage {
 	return maps.Clone(a.ledger.total)
 }
 
-// Spend adds what was used beside the loop, such as by a sub-agent, to what the
-// session has cost.
+// Spend adds what was used outside the loop, such as by a sub-agent, to the cost of the
+// session.
 func (a *Agent) Spend(name string, u model.Usage) {
 	if u == (model.Usage{}) {
 		return
@@ -113,8 +112,8 @@ func (a *Agent) Spend(name string, u model.Usage) {
 // ContextUsage is how full the model's context is, in tokens.
 type ContextUsage struct {
 	Model string
-	// System, Tools and Messages are estimates of the parts. Total is what the
-	// provider counted, with an estimate of what came since.
+	// System, Tools and Messages are estimates of the parts. Total is what the provider
+	// counted, plus an estimate of what was added since.
 	System, Tools, Messages, Total int64
 	Window                         int64
 	// CompactAt is where the conversation is compacted by itself; 0 means never.
@@ -149,7 +148,7 @@ func (a *Agent) window(name string) int64 {
 	return 200_000
 }
 
-// compactAt is how many tokens of a window are too many; 0 means none are.
+// compactAt is how many tokens of a window are too many; 0 means no limit.
 func (a *Agent) compactAt(window int64) int64 {
 	switch share := a.opts.Context.CompactAt; {
 	case share < 0:

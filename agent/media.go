@@ -22,8 +22,8 @@ type medium struct {
 	data      []byte
 }
 
-// mediumOf returns the image or document that a block of a message is. One that is
-// elsewhere and only named is not looked at.
+// mediumOf returns the image or document in a block of a message. One that is stored
+// elsewhere and only named is ignored.
 func mediumOf(b model.Block) (medium, bool) {
 	if b.Type != "image" && b.Type != "document" {
 		return medium{}, false
@@ -59,7 +59,7 @@ func (m medium) fault() string {
 	return ""
 }
 
-// pages is how many pages a PDF has, as far as that can be seen without unpacking it.
+// pages is how many pages a PDF has, as far as can be seen without unpacking it.
 func (m medium) pages() int {
 	if m.image || m.mediaType != "application/pdf" {
 		return 0
@@ -69,8 +69,8 @@ func (m medium) pages() int {
 
 func pdfPage() *regexp.Regexp { return regexp.MustCompile(`/Type\s*/Page[^s]`) }
 
-// heedMedia returns blocks as an API takes them: media are what they are called, a result
-// that failed has only text, and no document has more pages than a request may have.
+// heedMedia returns blocks as an API accepts them: media have their correct types, a failed
+// result has only text, and no document has more pages than a request may have.
 func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) {
 	blocks = slices.Clone(blocks)
 	renamed := nameMedia(blocks)
@@ -104,7 +104,7 @@ func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) 
 	return append(blocks, after...), changed || renamed
 }
 
-// nameMedia calls images what they are, if that is a type that APIs take.
+// nameMedia sets the types of images to what they are, if APIs accept that type.
 func nameMedia(blocks []model.Block) (changed bool) {
 	for i, b := range blocks {
 		if m, ok := mediumOf(b); ok {
@@ -127,8 +127,8 @@ func nameMedia(blocks []model.Block) (changed bool) {
 	return changed
 }
 
-// misnamed returns the type of an image that is called another one; "" if it is called
-// what it is, or is none that APIs take.
+// misnamed returns the real type of an image that is declared as another; "" if the type is
+// right, or if APIs do not accept the real one.
 func (m medium) misnamed() string {
 	if !m.image {
 		return ""
@@ -149,9 +149,9 @@ func (c *conversation) heedMedia(limit int) {
 
 func notText(b tool.Block) bool { return b.Type != tool.TextBlock }
 
-// thinMedia takes the oldest images and documents out of the conversation if there are
-// more than a request may have. It takes a good deal more than it must, because each time
-// the provider's cache is lost, and reports how many.
+// thinMedia removes the oldest images and documents from the conversation if there are more
+// than a request may have. It removes more than necessary, because each removal invalidates
+// the provider's cache, and reports how many.
 func (c *conversation) thinMedia(limit int) (gone int) {
 	if limit <= 0 || c.media <= limit { // each medium counts at least once
 		return 0
@@ -206,7 +206,7 @@ func (c *conversation) eachMedium(visit func(medium)) {
 	})
 }
 
-// replaceMedia puts texts in place of media, oldest first, for which instead returns one.
+// replaceMedia replaces media by texts, oldest first, where instead returns one.
 func (c *conversation) replaceMedia(instead func(medium) string) bool {
 	return c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) {
 		return blocks, replaceMedia(blocks, instead)
@@ -222,9 +222,9 @@ func weight(blocks []model.Block) (n int) {
 	return n
 }
 
-// stripMedia replaces the images and documents that were heard since the last answer or,
-// if there are none, all of the conversation: one of them was refused. It returns what was
-// put in their places, by digest.
+// stripMedia replaces the images and documents that were added since the last answer or, if
+// there are none, all in the conversation: one of them was refused. It returns the
+// replacements, by digest.
 func (c *conversation) stripMedia(with string) map[string]string {
 	refused := map[string]string{}
 	take := func(m medium) string {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// An outbox holds events until the one who ranges over Run has read them. Putting
-// never waits, so that no tool is held by a slow reader; the loop itself, which
-// could fill it without end, asks for room first.
+// An outbox holds events until the caller of Run has read them. Adding never waits, so that
+// a slow reader does not block a tool; the loop itself, which could fill it without limit,
+// asks for room first.
 type outbox struct {
 	mu    sync.Mutex
 	queue []Event
@@ -16,8 +16,7 @@ type outbox struct {
 	space chan struct{} // holds a token when there may be room again
 }
 
-// Events that wait when nobody reads them are kept up to a number, because they
-// may come from tasks that continue for days.
+// Unread events are kept up to a limit, because they may come from tasks that run for days.
 const (
 	crowded = 4096
 	unread  = 1 << 16

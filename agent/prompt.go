@@ -1,28 +1,33 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
 
-// A Prompt is something said to the agent.
+// A Prompt is a message to the agent.
 type Prompt struct {
 	// UUID names the message; "" lets the agent choose.
 	UUID    string
 	Content []model.Block
-	// Typed is set if Content is a text that came as a string, and not as a list of
-	// blocks: the journal and everything that repeats the prompt keep that form.
+	// Typed is set if Content came as a string and not as a list of blocks: the journal and
+	// everything that repeats the prompt keep that form.
 	Typed bool
 	// Sender is what a program says about who wrote the prompt, repeated with its result.
 	Sender json.RawMessage
-	// Priority says when it is heard: the zero value joins a running turn at its
+	// Priority says when the prompt is handled: the zero value joins a running turn at its
 	// next boundary.
 	Priority Priority
-	// Change is what the prompt changes for its turn, as a typed command may; nil:
+	// Change is what the prompt changes for its turn, as a typed command may; nil means
 	// nothing.
 	Change *tool.Change
+	// Answer answers the prompt in place of the model, as an agent of its own does that a
+	// command asks for; nil means that the model does. Such a prompt has a turn for itself.
+	// A text that is returned with an error is a part of the answer.
+	Answer func(context.Context) (string, error)
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
 	// Origin is where it comes from if not from the user: see [TaskNotification].
@@ -46,7 +51,7 @@ type Priority string
 const (
 	// Next joins the running turn at its next boundary, when results go back.
 	Next Priority = ""
-	// Now ends the running turn at its next boundary and begins a new one.
+	// Now ends the running turn at its next boundary and starts a new one.
 	Now Priority = "now"
 	// Later waits for the running turn to end.
 	Later Priority = "later"

@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// checkPrompt says which block of a prompt no API takes: it would be refused, and so would
-// every request after it. Open are the calls that wait for a result.
+// checkPrompt says which block of a prompt no API accepts: it would be refused, and so
+// would every request after it. Open are the calls that wait for a result.
 func checkPrompt(content []model.Block, open []string) error {
 	unmatched := 0
 	for i, b := range content {

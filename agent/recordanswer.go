@@ -50,14 +50,14 @@ func (ans *answer) retract() {
 	ans.blocks, ans.uuids = ans.blocks[:ans.kept], ans.uuids[:ans.kept]
 }
 
-// unfinished reports whether an answer cannot end with a block: with a thought, or,
-// if it broke off, with a call of the provider's own whose result did not come.
+// unfinished reports whether an answer cannot end with a block: with a thought or, if it
+// broke off, with one of the provider's own calls whose result did not arrive.
 func (ans *answer) unfinished(last model.Block) bool {
 	return thought(last) || ans.stop == nil && (last.Type == "server_tool_use" || last.Type == "mcp_tool_use")
 }
 
-// commit makes the answer part of the conversation, as far as it is whole. It
-// reports whether there was anything of it.
+// commit adds the complete part of the answer to the conversation. It reports whether there
+// was any.
 func (ans *answer) commit() (bool, error) {
 	t := ans.t
 	whole := len(ans.blocks)
@@ -86,7 +86,7 @@ func (l *ledger) answered(u model.Usage) {
 	}
 }
 
-// spend notes what the answer has cost, whatever became of it.
+// spend records the cost of the answer, whatever happens to it.
 func (ans *answer) spend() {
 	if ans.usage == (model.Usage{}) {
 		return
@@ -111,8 +111,8 @@ func (a *Agent) noteOnce(name, value string) {
 	}
 }
 
-// salvage takes an answer in after a crash in the middle of it: calls that ran have
-// run, and the conversation has to say so.
+// salvage handles an answer after a crash in the middle of it: calls that ran have run, and
+// the conversation must say so.
 func (ans *answer) salvage() {
 	defer func() {
 		if p := recover(); p != nil { // what crashed once may do so again

@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// Names under which an agent writes down what a resumed session needs
-// beside the messages.
+// Names under which an agent stores what a resumed session needs in addition to the
+// messages.
 const (
 	StateModel    = "model"            // the one that was chosen, a string
 	StateMode     = "mode"             // the permission mode, a string
@@ -22,8 +22,8 @@ const (
 	StateAsked    = "asked:"           // followed by the name under which a model answers: the one that it was asked by
 )
 
-// states are what was noted of a session. They wait for its first prompt: one in
-// which nothing was said is not written down.
+// states are what was stored about a session. They wait for its first prompt: a session
+// without messages is not stored.
 type states struct {
 	known   map[string]json.RawMessage
 	waiting map[string]bool // which of them are not written down
@@ -61,8 +61,8 @@ func (a *Agent) begin() {
 	}
 }
 
-// write writes a state down. What it says is not part of the conversation, so a
-// failure is left to the next entry that is.
+// write stores a state. It is not part of the conversation, so a failure is left to the
+// next entry that is.
 func (a *Agent) write(j Journal, name string, raw json.RawMessage) {
 	if err := j.Append(context.Background(), session.Entry{Agent: a.opts.Agent, State: &session.State{Name: name, Value: raw}}); err != nil {
 		a.unnoted(name, err)
@@ -73,7 +73,7 @@ func (a *Agent) unnoted(name string, err error) {
 	a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("write %s down: %s", name, err)})
 }
 
-// noteBeside notes what was used and is in no answer, if that has grown.
+// noteBeside records what was used outside of answers, if that has grown.
 func (a *Agent) noteBeside() {
 	a.mu.Lock()
 	told, beside := a.ledger.told, maps.Clone(a.ledger.beside)

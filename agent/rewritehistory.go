@@ -8,8 +8,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// rewrite changes the messages of the conversation that hold the given bytes. A message
-// that stays as it is keeps its bytes.
+// rewrite changes the messages of the conversation that contain the given bytes. An
+// unchanged message keeps its bytes.
 func (c *conversation) rewrite(holding string, change func([]model.Block) ([]model.Block, bool)) (changed bool) {
 	var h model.History
 	last := c.history.Len() - 1
@@ -52,9 +52,8 @@ func rewritten(h *model.History, i int, holding string, change func([]model.Bloc
 	return m, changed && len(m.Content) > 0
 }
 
-// stripThoughts takes all thoughts out of the conversation, whose seals another
-// provider than the one that made them may not accept. It reports whether there
-// were any.
+// stripThoughts removes all thoughts from the conversation, because another provider may
+// not accept their signatures. It reports whether there were any.
 func (c *conversation) stripThoughts() (found bool) {
 	return c.rewrite(`thinking"`, func(blocks []model.Block) ([]model.Block, bool) {
 		before := len(blocks)
@@ -63,8 +62,8 @@ func (c *conversation) stripThoughts() (found bool) {
 	})
 }
 
-// replaceMedia puts a text in place of each image and document of blocks for which
-// instead returns one.
+// replaceMedia replaces each image and document in blocks by a text, where instead returns
+// one.
 func replaceMedia(blocks []model.Block, instead func(medium) string) (changed bool) {
 	for i, b := range blocks {
 		if m, ok := mediumOf(b); ok {

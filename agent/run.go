@@ -25,9 +25,9 @@ func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
 	return a.RunAwaiting(ctx, func(Task) bool { return true })
 }
 
-// RunAwaiting is Run for a front end that does not wait for every task in the
-// background: only for those for which awaits holds. It is asked when nothing is
-// queued, and again after Reconsider; a turn is never cut short.
+// RunAwaiting is Run for a front end that does not wait for every background task, but only
+// for those for which awaits returns true. awaits is called when nothing is queued, and
+// again after Reconsider; a turn is never cut short.
 func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if !a.enter() {
@@ -59,8 +59,8 @@ func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Se
 // Reconsider asks again which tasks are worth waiting for.
 func (a *Agent) Reconsider() { signal(a.work) }
 
-// Hold keeps Run from ending when nothing is queued, until release is called: for a
-// front end from which prompts may still come.
+// Hold keeps Run from ending when nothing is queued, until release is called: for a front
+// end from which prompts may still come.
 func (a *Agent) Hold() (release func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,7 +106,7 @@ func (a *Agent) takeTurns(ctx context.Context, awaits func(Task) bool) {
 	}
 }
 
-// next begins the turn of the prompt that is due; nil if there is none.
+// next starts the turn of the next prompt; nil if there is none.
 func (a *Agent) next(ctx context.Context) *turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -154,9 +154,9 @@ func newCounter() *counter {
 	return c
 }
 
-// waits reports whether a prompt is there or may still come. A task leaves the list
-// only after its end was queued, so that none is missed between the two. The front
-// end is asked outside the lock: it may hold one of its own that it sends under.
+// waits reports whether there is a prompt, or may still be one. A task leaves the list only
+// after its end was queued, so that none is missed in between. The front end is asked
+// without holding the lock, because it may send while it holds its own.
 func (a *Agent) waits(awaits func(Task) bool) bool {
 	a.mu.Lock()
 	sure, tasks := len(a.queue)+a.holds > 0, slices.Collect(maps.Values(a.tasks))

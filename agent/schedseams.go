@@ -35,7 +35,7 @@ func (r recorders) Record(ctx context.Context, rec sched.Record) error {
 	return nil
 }
 
-// journalError tells a fault of the record from one of the tool.
+// journalError distinguishes a fault of the record from one of the tool.
 type journalError struct{ err error }
 
 func (e *journalError) Error() string { return e.err.Error() }
@@ -62,7 +62,7 @@ func (s *askedAbout) has(id string) bool {
 	return s.calls[id]
 }
 
-// askPerson asks the user, and tells that it does.
+// askPerson asks the user, and reports that it does.
 func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	t.asked.add(c.Call.ID)
 	t.a.out.put(Waiting{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent})

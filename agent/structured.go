@@ -12,20 +12,19 @@ import (
 // structuredName is the tool by which the model gives a structured answer.
 const structuredName = "StructuredOutput"
 
-// An answerForm is the form of the answer that the caller wants, as a tool's input can
-// have it.
+// An answerForm is the form of the answer that the caller wants, as the input of a tool.
 type answerForm struct {
 	input   *schema.Schema
 	names   schema.Names
-	wrapped bool           // the answer is no object, and is in one
+	wrapped bool           // the answer is not an object, and is wrapped in one
 	whole   *schema.Schema // what the answer must match; nil if input says it all
 }
 
-// wrapper is the property that holds an answer which is no object.
+// wrapper is the property that holds an answer that is not an object.
 const wrapper = "answer"
 
-// newAnswerForm reads the caller's schema. Providers take objects without alternatives:
-// the model is shown such a form, and its answer is checked against the caller's.
+// newAnswerForm parses the caller's schema. Providers accept objects without alternatives:
+// the model is shown such a form, and its answer is checked against the caller's schema.
 func newAnswerForm(raw json.RawMessage) (*answerForm, error) {
 	fail := func(err error) (*answerForm, error) {
 		return nil, fmt.Errorf("schema of the structured output: %w", err)

@@ -13,9 +13,9 @@ import (
 var summaryPrompt string
 
 // summarize asks the model for a summary of all but the last messages, with the
-// conversation as it was sent before, so that the provider's cache serves it. If
-// even that is too long, the newer half has to do. A model that continues with its
-// work instead is asked once more.
+// conversation as it was sent before, so that the provider's cache is used. If even that is
+// too long, only the newer half is summarised. A model that continues with its work instead
+// is asked once more.
 func (t *turn) summarize(instructions string, tail int) (string, error) {
 	a := t.a
 	a.mu.Lock()
@@ -52,10 +52,9 @@ var errNoSummary = errors.New("the model gave no summary")
 
 const summaryAgain = "\nYou were asked this before and answered with a call, or with nothing. No call is run now. Write the summary as text.\n"
 
-// withQuestion returns a part of a conversation that can be sent, with a question
-// at its end. What begins in the middle begins with an answer of the model's, so
-// that no result is without its call; what ends with a message of ours has the
-// question in it.
+// withQuestion returns a part of a conversation that can be sent, with a question at its
+// end. A part from the middle begins with an answer of the model, so that no result is
+// without its call; if it ends with a message of ours, the question is added to that.
 func withQuestion(h *model.History, from, to int, question model.Block) (*model.History, error) {
 	asked := h.Prefix(0)
 	content := []model.Block{question}
@@ -93,7 +92,7 @@ func summaryQuestion(instructions string) model.Block {
 	return model.TextOf(s)
 }
 
-// oneAnswer asks for a summary beside the conversation.
+// oneAnswer requests a summary outside the conversation.
 func (t *turn) oneAnswer(req *model.Request) (string, error) {
 	var answer []model.Block
 	var stop model.Stop
@@ -128,8 +127,8 @@ func (t *turn) oneAnswer(req *model.Request) (string, error) {
 	return summaryIn(answer)
 }
 
-// summaryIn finds the summary in an answer. Models that put it between no marks
-// wrote nothing else, unless they were about to call something.
+// summaryIn finds the summary in an answer. A model that did not put it between marks wrote
+// nothing else, unless it was about to call something.
 func summaryIn(answer []model.Block) (string, error) {
 	s := text(answer)
 	if _, after, ok := strings.Cut(s, "<summary>"); ok {

@@ -12,8 +12,7 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// open takes in the prompt that the turn is for, after what the model should know
-// before it hears it.
+// open adds the prompt that the turn is for, after what the model should know first.
 func (t *turn) open() Reason {
 	if err := t.checkPrompt(t.prompt); err != nil {
 		t.res.Err = &model.Error{Kind: model.InvalidRequest, Message: err.Error()}
@@ -51,8 +50,8 @@ func (t *turn) checkPrompt(p Prompt) error {
 	return checkPrompt(p.Content, t.a.talk.open)
 }
 
-// greet tells the hooks, once, that the session or the sub-agent starts, and
-// returns their notes.
+// greet tells the hooks, once, that the session or the sub-agent starts, and returns their
+// notes.
 func (t *turn) greet() []string {
 	if t.a.started {
 		return nil
@@ -97,8 +96,8 @@ func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
 	return t.remind(notes...)
 }
 
-// readable returns what a user sent in a form that can be sent on: a part that
-// is no block, or a message that says nothing, would be refused for ever after.
+// readable returns what a user sent in a form that can be sent on: an unknown part or an
+// empty message would be refused again and again.
 func readable(content []model.Block) []model.Block {
 	var said []model.Block
 	for _, b := range content {
@@ -116,8 +115,8 @@ func readable(content []model.Block) []model.Block {
 	return said
 }
 
-// unmarked takes the cache mark off a block. A request has few, and the client sets
-// them where they help.
+// unmarked removes the cache mark from a block. A request has few, and the client sets them
+// where they help.
 func unmarked(b model.Block) model.Block {
 	const mark = "cache_control"
 	var members map[string]json.RawMessage
@@ -133,8 +132,8 @@ func unmarked(b model.Block) model.Block {
 	return plain
 }
 
-// join takes in what was said while the turn ran. It is called at a boundary: the
-// calls of an answer have their results, and the next request was not made yet.
+// join adds what was said while the turn ran. It is called at a boundary: the calls of an
+// answer have their results, and the next request has not been made yet.
 func (t *turn) join() Reason {
 	a := t.a
 	a.mu.Lock()
@@ -142,7 +141,7 @@ func (t *turn) join() Reason {
 	var joining []Prompt
 	if !urgent {
 		a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool {
-			joins := p.Priority == Next && p.command == ""
+			joins := p.Priority == Next && p.command == "" && p.Answer == nil
 			if joins {
 				joining = append(joining, p)
 			}

@@ -23,9 +23,8 @@ func (a *Agent) track(t Task) {
 	signal(a.work)
 }
 
-// Notify tells front ends and the model that a task has ended: at the next
-// boundary of the turn that runs, or in a turn of its own. What the model knows already
-// it is not told again.
+// Notify tells front ends and the model that a task has ended: at the next boundary of the
+// running turn, or in a separate turn. The model is not told again what it already knows.
 func (a *Agent) Notify(t Task) {
 	a.mu.Lock()
 	known := a.heard[t.ID]
@@ -36,8 +35,8 @@ func (a *Agent) Notify(t Task) {
 	a.Emit(TaskChanged{Task: t, Change: "ended"})
 }
 
-// Heard says that a result has told the model of the end of a task. A notification that
-// waits is withdrawn.
+// Heard says that a result has told the model about the end of a task. A waiting
+// notification is withdrawn.
 func (a *Agent) Heard(task string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// sealTools keeps the tools as the provider will have cached them from the next request
-// on. Before that, what results refer to is brought in line with the tools there are:
-// an API refuses a reference to one that is not among them. It is called with mu held.
+// sealTools fixes the tools as the provider will have cached them from the next request on.
+// Before that, references in results are adjusted to the available tools: an API refuses a
+// reference to a missing one. It is called with mu held.
 func (a *Agent) sealTools() {
 	if a.set.tools.Sealed() {
 		return
@@ -22,7 +22,7 @@ func (a *Agent) sealTools() {
 }
 
 // loadTools describes tools that a prompt is about, if the conversation has not begun.
-// Later the model looks for them.
+// Later the model searches for them.
 func (a *Agent) loadTools(names []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,8 +32,8 @@ func (a *Agent) loadTools(names []string) {
 }
 
 // withRevealed returns a set in which the model knows the tools that it has found before.
-// Those that the conversation does not introduce any more are loaded with the rest. It is
-// called with mu held.
+// Those that the conversation no longer introduces are loaded with the rest. It is called
+// with mu held.
 func (a *Agent) withRevealed(s *tool.Set) *tool.Set {
 	var found, lost []string
 	for _, name := range a.revealed {
@@ -49,8 +49,8 @@ func (a *Agent) withRevealed(s *tool.Set) *tool.Set {
 	return s.Load(lost...).Reveal(found...)
 }
 
-// introduces reports whether a result in the conversation loads a tool, or says how to
-// call it.
+// introduces reports whether a result in the conversation loads a tool, or says how to call
+// it.
 func (c *conversation) introduces(name string) bool {
 	reference, hint := []byte(`"tool_name":"`+name+`"`), []byte(`{\"tool\": \"`+name+`\"`)
 	for i := range c.history.Len() {
@@ -61,8 +61,8 @@ func (c *conversation) introduces(name string) bool {
 	return false
 }
 
-// toolNews is what the model should know of tools that are not described to it, or not as
-// they are now. Each thing is said once.
+// toolNews is what the model should know about tools that are not described to it, or that
+// have changed. Each thing is said once.
 func (t *turn) toolNews() (news []string) {
 	set := t.a.Tools()
 	var late []*tool.Tool
@@ -99,11 +99,11 @@ func (a *Agent) recallNames(h *model.History) {
 	}
 }
 
-// maxIntroduced bounds what is said about tools that cannot be looked for, in bytes.
+// maxIntroduced limits what is said about tools that cannot be searched for, in bytes.
 const maxIntroduced = 20_000
 
-// introduce names tools that are not described. Where the model cannot look for them,
-// they are described with it.
+// introduce names tools that are not described. If the model cannot search for them, it
+// describes them too.
 func introduce(set *tool.Set, late []*tool.Tool) string {
 	var lines []string
 	for _, d := range late {
@@ -122,8 +122,8 @@ func introduce(set *tool.Set, late []*tool.Tool) string {
 	return "These tools have joined:\n" + strings.Join(lines, "\n")
 }
 
-// aboutReferences reports whether a request was refused for the way in which tools are
-// loaded.
+// aboutReferences reports whether a request was refused because of the way in which tools
+// are loaded.
 func aboutReferences(e *model.Error) bool {
 	message := strings.ToLower(e.Message)
 	return slices.ContainsFunc([]string{"tool_reference", "tool reference", "defer_loading", "advanced-tool-use"}, func(part string) bool {
@@ -141,8 +141,8 @@ func (a *Agent) loadPlainly(e *model.Error) {
 	a.out.put(Notice{Level: "info", Tag: "tools", Text: fmt.Sprintf("The server does not load tools by reference (%s). Tools that ToolSearch finds are described in its results from now on.", e.Message)})
 }
 
-// settleReferences leaves references only to tools that set loads by them, and nothing
-// beside them. In place of the others stands what ToolSearch would say now.
+// settleReferences keeps references only to tools that set loads by reference, and nothing
+// beside them. Others are replaced by what ToolSearch would say now.
 func (c *conversation) settleReferences(set *tool.Set) {
 	c.rewrite(`"tool_reference"`, func(blocks []model.Block) (_ []model.Block, changed bool) {
 		for i, b := range blocks {

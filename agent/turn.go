@@ -18,18 +18,17 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A turn is everything between a prompt and its result. It belongs to the
-// goroutine that runs it, but for stop, which an interrupt calls.
+// A turn is everything between a prompt and its result. It belongs to the goroutine that
+// runs it, except stop, which an interrupt calls.
 type turn struct {
 	a       *Agent
 	prompt  Prompt
 	tools   *tool.Set
 	journal Journal
 
-	// ctx ends with Run or when the time is up, and everything with it. An interrupt
-	// ends asking, under which the model and the hooks work, and leaves calls that
-	// must not be interrupted to finish. Lasting never ends: what happened is written
-	// down whatever happens.
+	// ctx ends with Run or when the time is up, and everything with it. An interrupt ends
+	// asking, the context of the model and the hooks, and lets calls finish that must not
+	// be interrupted. Lasting never ends: what happened is always recorded.
 	ctx, asking, lasting context.Context
 	stop                 context.CancelCauseFunc // ends asking
 	free                 context.CancelFunc
@@ -38,7 +37,7 @@ type turn struct {
 	repeats  *sched.Repeats
 	feed     *sched.Feed
 	relayed  chan struct{} // closed when the feed is read to its end
-	shown    *counter      // results that front ends were told
+	shown    *counter      // results that front ends were sent
 	asked    askedAbout
 	undo     []func() // ends what was allowed for the turn
 	arriving *answer  // the answer whose calls have no results yet
@@ -48,7 +47,7 @@ type turn struct {
 	began time.Time
 }
 
-// attempts count what a turn does only so many times.
+// attempts count what a turn does only a limited number of times.
 type attempts struct {
 	broken     int // answers in a row that broke off with nothing to keep
 	cut        int // answers in a row that were too long
@@ -60,7 +59,7 @@ type attempts struct {
 	blocked    []string // what was said each time, without repetitions
 	overflows  int      // of the context
 	stripped   int      // how often what a provider refused was taken out
-	unpriced   bool     // the user was told that the budget cannot be kept
+	unpriced   bool     // the user was told that the budget cannot be enforced
 }
 
 // interruption is why a user's interrupt ended a turn.
@@ -75,7 +74,7 @@ func (i *interruption) Error() string {
 
 var errTimeUp = errors.New("the time for the turn is up")
 
-// run takes the turn from its prompt to its result, which comes whatever happens.
+// run runs the turn from its prompt to its result, which always comes.
 func (t *turn) run() {
 	go t.relay()
 	var reason Reason
@@ -157,6 +156,9 @@ func (t *turn) converse() Reason {
 	if end := t.open(); end != "" {
 		return end
 	}
+	if t.prompt.Answer != nil {
+		return t.answerPrompt()
+	}
 	for {
 		if end := t.withinLimits(); end != "" {
 			return end
@@ -186,8 +188,8 @@ func (t *turn) withinLimits() Reason {
 	return t.withinBudget()
 }
 
-// withinBudget says whether there is money left. A turn that has used it up ends as one
-// that did, also if its last answer needs no other.
+// withinBudget says whether there is money left. A turn that has used it up ends as such,
+// even if its last answer needs no other request.
 func (t *turn) withinBudget() Reason {
 	limits := &t.a.opts.Limits
 	if limits.BudgetUSD == 0 {
@@ -205,8 +207,8 @@ func (t *turn) withinBudget() Reason {
 	return ""
 }
 
-// cost is what the session has cost since it was begun or resumed, and whether all
-// of it is known.
+// cost is what the session has cost since it was started or resumed, and whether all of it
+// is known.
 func (a *Agent) cost() (usd float64, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,8 +220,7 @@ func (a *Agent) cost() (usd float64, known bool) {
 	return usd, known
 }
 
-// stopped says why the turn ends if it was stopped. Acting tells whether tools had
-// been at work.
+// stopped says why the turn ends if it was stopped. Acting says whether tools were running.
 func (t *turn) stopped(acting bool) Reason {
 	if t.asking.Err() == nil {
 		return ""
@@ -267,7 +268,7 @@ func (t *turn) addPrompt(kind AddedKind, uuid string, p *Prompt, blocks ...model
 	return nil
 }
 
-// remind adds notes of the harness; none add nothing.
+// remind adds notes of the harness, if there are any.
 func (t *turn) remind(notes ...string) error {
 	var blocks []model.Block
 	for _, n := range notes {
@@ -290,8 +291,8 @@ func (t *turn) hear(blocks ...model.Block) {
 	t.a.ledger.add(blocks...)
 }
 
-// finish ends the turn: nothing of it is left running, the conversation can be
-// sent, and there is a result.
+// finish ends the turn: nothing of it is left running, the conversation can be sent, and
+// there is a result.
 func (t *turn) finish(reason Reason) {
 	a := t.a
 	t.stop(context.Canceled)

@@ -50,6 +50,9 @@ type Hook struct {
 	Vars map[string]string
 	// Once lets it run a single time.
 	Once bool
+	// Agent is the sub-agent whose events alone it is for; "" means those of the whole
+	// session.
+	Agent string
 	// Check is asked before each run, as that of the runner is; nil means that nothing
 	// keeps it from running.
 	Check func() error

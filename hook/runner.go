@@ -204,7 +204,7 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 	var tasks []*task
 	var sound []*Hook
 	for _, h := range r.of(event) {
-		if h.Preview != t.effects && event == "PreToolUse" {
+		if h.Preview != t.effects && event == "PreToolUse" || h.Agent != "" && h.Agent != agent {
 			continue
 		}
 		ok, err := h.matcher.matches(t, r.opts.Match)

@@ -47,8 +47,8 @@ func (h *evaluation) evaluateCommand() {
 	}
 }
 
-// evaluateMentioned denies what no program may be given, in any mode, and has a user
-// asked about what a rule guards.
+// evaluateMentioned denies what no program may be given, in any mode, and asks about what a
+// rule guards.
 func (h *evaluation) evaluateMentioned(files, reads []operand) {
 	for _, o := range files {
 		onlyRead := slices.ContainsFunc(reads, func(r operand) bool { return r.Facts.Path == o.Facts.Path })
@@ -76,8 +76,8 @@ func changesOwnRules(a *shell.Analysis) bool {
 // ownCommands of haft change what it may do; only a user uses them.
 var ownCommands = names("trust permissions")
 
-// changingPart is the part of a command that is known to change files; "" if none is. Of
-// most that are not read-only it is not known.
+// changingPart returns the part of a command that is known to change files; "" if none is.
+// For most commands that are not read-only, this is not known.
 func changingPart(a *shell.Analysis, writes []operand) string {
 	for _, c := range a.Allow {
 		if c.Edit {
@@ -95,7 +95,7 @@ func changingPart(a *shell.Analysis, writes []operand) string {
 	return ""
 }
 
-// An operand is a path that a command names, and what is known about it.
+// An operand is a path that a command names, with what is known about it.
 type operand struct {
 	shell.Path
 	guard.Facts
@@ -109,8 +109,8 @@ func (h *evaluation) look(paths []shell.Path) []operand {
 	return operands
 }
 
-// coversCommand reports whether a rule that denies or asks is about any command
-// in any form that the analysis found.
+// coversCommand reports whether a rule that denies or asks covers any command, in any form
+// that the analysis found.
 func coversCommand(r *Rule, a *shell.Analysis) bool {
 	if !r.names("Bash") {
 		return false
@@ -141,8 +141,8 @@ func (h *evaluation) nameExpanded(reads, writes []operand) {
 	}
 }
 
-// coversOperand reports whether a rule about files is about one that the command
-// names. A call that may not read a file may not write it either.
+// coversOperand reports whether a rule about files covers one that the command names. A
+// call that may not read a file may not write it either.
 func (h *evaluation) coversOperand(r *Rule, reads, writes []operand) bool {
 	if r.path == nil || r.name != readRule && r.name != editRule {
 		return false
@@ -191,8 +191,8 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 	}
 }
 
-// evaluateRepository looks for settings of the repository by which git would run a
-// program of the repository's choice, and which no environment turns off.
+// evaluateRepository looks for repository settings that make git run a program of the
+// repository's choice and that no environment variable can turn off.
 func (h *evaluation) evaluateRepository(where *shell.Options) {
 	_, found := shell.Hardening(where)
 	for _, s := range found {
@@ -207,8 +207,8 @@ func (h *evaluation) protect(why string, condition bool) {
 	}
 }
 
-// evaluateAllowed looks for what allows every part: a rule, or the mode for edits.
-// What nothing allows is told to the user, with rules that would.
+// evaluateAllowed looks for what allows every part: a rule, or the mode for edits. The user
+// is told about the parts that nothing allows, with rules that would.
 func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
 	if !a.Exact {
 		h.why = cmp.Or(h.why, a.Inexact, a.Reason)
@@ -275,7 +275,7 @@ func (r *Rule) allowsCommand(c shell.Command) bool {
 	return !c.ExactOnly && r.command.matches(fullText(c))
 }
 
-// fullText is what an allow rule must match: assignments count if they matter.
+// fullText is what an allow rule must match: it includes assignments that matter.
 func fullText(c shell.Command) string {
 	if len(c.Assigns) > 0 {
 		return c.Prefix + " " + c.Text
@@ -283,7 +283,7 @@ func fullText(c shell.Command) string {
 	return c.Text
 }
 
-// editable reports whether all paths are files of the project that an edit may touch.
+// editable reports whether all paths are project files that an edit may change.
 func (h *evaluation) editable(paths []shell.Path) bool {
 	for _, o := range h.look(paths) {
 		if !h.mayEdit(o) {
@@ -297,15 +297,15 @@ func (h *evaluation) mayEdit(o operand) bool {
 	return !o.Dynamic && o.Root != "" && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
 }
 
-// coverWrite returns what allows the target of a redirection: the mode, or a rule
-// about edits; nil if nothing does.
+// coverWrite returns what allows the target of a redirection: the mode, or a rule about
+// edits; nil if nothing does.
 func (h *evaluation) coverWrite(o operand) *finding {
 	if h.policy.mode == AcceptEdits && h.mayEdit(o) {
 		return acceptsEdits
 	}
 	for _, r := range h.policy.allow {
 		if r.name == editRule && !o.Dynamic && r.coversPath(o.Facts, h.policy) || r.names("Bash") && r.spec == "" {
-			return byRule(r, "a rule allows it") // who allows every command allows what any of them may write
+			return byRule(r, "a rule allows it") // a rule that allows every command allows what any of them may write
 		}
 	}
 	return nil
@@ -325,7 +325,7 @@ func (p *Policy) hasPathRules() bool {
 
 func isNull(o operand) bool { return o.Value == "/dev/null" }
 
-// systemDirs hold installed programs and their data, which anybody may read.
+// systemDirs hold installed programs and their data, which anyone may read.
 var systemDirs = []string{"/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/"}
 
 func isSystem(path string) bool {

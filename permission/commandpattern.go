@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A textPattern matches a command, written with single spaces between its words.
-// A star stands for anything; " *" and ":*" at the end also for nothing at all,
-// and end the word before them.
+// A textPattern matches a command, written with single spaces between its words. A star
+// matches anything; " *" and ":*" at the end also match nothing at all, and end the word
+// before them.
 type textPattern struct {
-	parts  []string // what stands between the stars
+	parts  []string // the text between the stars
 	prefix bool     // the pattern ends in a star that needs a word's end before it
 }
 
@@ -89,8 +89,7 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
 }
 
-// hostOf returns the host that an address names, if every reader of it would see
-// the same one.
+// hostOf returns the host that an address names, if every parser would find the same one.
 func hostOf(address string) (string, bool) {
 	if strings.ContainsAny(address, "\\ \t\r\n\x00") {
 		return "", false
@@ -109,10 +108,9 @@ func hostOf(address string) (string, bool) {
 	return strings.ToLower(strings.TrimSuffix(host, ".")), true
 }
 
-// A paramPattern matches a parameter of any other tool: name:value, or a value
-// alone for the parameter that the tool is best known by. A value may have a colon
-// itself, as the skill acme:deploy of a plugin has: what is not a parameter of the
-// call is taken as part of the value.
+// A paramPattern matches a parameter of any other tool: name:value, or only a value for the
+// tool's main parameter. A value may itself contain a colon, as the skill acme:deploy of a
+// plugin does: what is not a parameter of the call is taken as part of the value.
 type paramPattern struct {
 	name   string // "" for any of the well-known ones
 	value  *textPattern

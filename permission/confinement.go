@@ -12,8 +12,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Sandbox is what the settings say about the confinement of commands. The zero
-// value confines commands that only read, and no others.
+// A Sandbox is what the settings say about confining commands. The zero value confines only
+// commands that just read.
 type Sandbox struct {
 	// Off confines nothing.
 	Off bool
@@ -23,31 +23,32 @@ type Sandbox struct {
 	AutoAllow bool
 	// Enforced lets no command run outside because its call asks for it.
 	Enforced bool
-	// Excluded are patterns, as in rules about Bash, of commands that are not
-	// confined. A single word stands for a program with any arguments.
+	// Excluded are patterns, as in rules about Bash, of commands that are not confined. A
+	// single word means a program with any arguments.
 	Excluded []string
-	// Domains are those that commands confined to the project reach beside what
-	// rules allow WebFetch, and DeniedDomains those that they do not.
+	// Domains are those that commands confined to the project can reach in addition to what
+	// rules allow WebFetch to fetch; DeniedDomains are those that they cannot.
 	Domains, DeniedDomains []string
-	// Refused says what the sandbox has kept a command of an agent from before, such
-	// as "reach example.com:443"; "" if nothing, and nil means that it is not known.
+	// Refused returns what the sandbox has prevented a command of an agent from doing
+	// before, such as "reach example.com:443"; "" if nothing. Nil means that it is not
+	// known.
 	Refused func(agent, command string) string
-	// Previews reports whether a command that is asked about runs first where its
-	// changes do not count, so that it is judged by them; nil means that none do.
+	// Previews reports whether a command that is asked about first runs in a preview and is
+	// judged by its changes; nil means that none do.
 	Previews func() bool
-	// DropRest reports whether changes that nothing allows are dropped, and nobody is
-	// asked about them; nil means that the user is asked.
+	// DropRest reports whether changes that nothing allows are dropped without asking; nil
+	// means that the user is asked.
 	DropRest func() bool
-	// Works reports whether this machine can confine commands; nil means that it
-	// can. What runs unasked because it is confined needs it.
+	// Works reports whether this machine can confine commands; nil means that it can. A
+	// command may run without asking because it is confined only if this is true.
 	Works func() bool
-	// Boxed reports whether it confines them in the strongest tier, which a check that
-	// may run code of the project needs; nil means that it does not.
+	// Boxed reports whether it confines them in the strongest tier, which a check that may
+	// run the project's code needs; nil means that it does not.
 	Boxed func() bool
 }
 
-// confinement is the table of what holds a command to its verdict. Explanations,
-// questions, records and the command itself all have it from here.
+// confinement is the table of what confines a command, by its verdict. Explanations,
+// questions, records and the command itself all use it.
 func (h *evaluation) confinement() tool.Confinement {
 	box := &h.policy.sandbox
 	switch {
@@ -66,25 +67,24 @@ func (h *evaluation) confinement() tool.Confinement {
 	case box.Enabled:
 		return tool.ProjectOnly
 	}
-	return tool.Unconfined // the user who allowed it expects it to work, the network included
+	return tool.Unconfined // the user who allowed it expects it to work, including the network
 }
 
-// previewable reports whether a command that is asked about runs first where its
-// changes do not count.
+// previewable reports whether a command that is asked about runs in a preview first.
 func (h *evaluation) previewable() bool {
 	box := &h.policy.sandbox
 	background, _ := h.subject.params["run_in_background"].(bool)
 	return h.subject.kind == commandTool && !h.call.Looked && !box.Off && !h.unsandboxed && !h.excluded && !background && box.Previews != nil && box.Previews()
 }
 
-// confinedUnasked reports whether a command may run unasked because it is
-// confined to the project.
+// confinedUnasked reports whether a command may run without asking because it is confined
+// to the project.
 func (h *evaluation) confinedUnasked() bool {
 	box := &h.policy.sandbox
 	return box.AutoAllow && h.confinement() == tool.ProjectOnly && (box.Works == nil || box.Works())
 }
 
-// evaluateConfinement takes in what the call and the settings say about it.
+// evaluateConfinement adds what the call and the settings say about confinement.
 func (h *evaluation) evaluateConfinement(a *shell.Analysis) {
 	box := &h.policy.sandbox
 	h.analysis = a
@@ -102,8 +102,8 @@ func (h *evaluation) evaluateConfinement(a *shell.Analysis) {
 	}
 }
 
-// excludes reports whether the settings keep a command out of the sandbox: every
-// part of it that needs a rule, or any if it only reads.
+// excludes reports whether the settings exclude a command from the sandbox: every part of
+// it that needs a rule, or any part if it only reads.
 func (p *Policy) excludes(a *shell.Analysis) bool {
 	matches := func(c shell.Command) bool {
 		return slices.ContainsFunc(p.excluded, func(t *textPattern) bool { return t.matches(fullText(c)) })
@@ -139,16 +139,16 @@ func (p *Policy) setSandbox(box Sandbox) {
 	}
 }
 
-// Reach reports why a command that is confined to the project does not reach a
-// host; nil if it does. Rules about what WebFetch may fetch hold, and the domains
-// of the sandbox.
+// Reach returns why a command that is confined to the project cannot reach a host; nil if
+// it can. It applies the rules about what WebFetch may fetch, and the domains of the
+// sandbox.
 func (p *Policy) Reach(name string) error {
 	address := "https://" + name + "/"
 	if strings.Contains(name, ":") {
 		address = "https://[" + name + "]/"
 	}
 	host, clear := hostOf(address)
-	// What ends a name in an address must not be looked up as a part of it.
+	// What ends a name in an address must not be looked up as part of it.
 	if !clear || !strings.Contains(name, ":") && strings.ContainsFunc(name, notInNames) {
 		return fmt.Errorf("%q is not a name that can be looked up", name)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// effects are what a command changed where that reached nothing, judged file by
-// file as an edit would be.
+// effects are the changes that a command made in a preview, judged file by file as edits
+// would be.
 type effects struct {
 	files []tool.FileChange
 	// by is what accounts for files, the first of them.
@@ -27,8 +27,8 @@ type effects struct {
 	rules []string
 }
 
-// evaluateEffects judges the files that a command changed: rules and modes about
-// edits hold for them, whichever program made them.
+// evaluateEffects judges the files that a command changed: rules and modes about edits
+// apply to them, whichever program changed them.
 func (h *evaluation) evaluateEffects() {
 	e := &effects{files: h.call.Preview.Files}
 	h.effects = e
@@ -88,8 +88,8 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 // maxEffectRules is how many rules are suggested for what a command changed.
 const maxEffectRules = 8
 
-// leadsOut reports whether a file becomes a link to a place outside of the folders:
-// what is written through it later would not be where it seems.
+// leadsOut reports whether a file becomes a link to a place outside the folders: what is
+// written through it later would not be where it seems to be.
 func leadsOut(f *tool.FileChange, g *guard.Guard) bool {
 	if f.After == nil || f.After.Mode&fs.ModeSymlink == 0 {
 		return false
@@ -101,8 +101,8 @@ func leadsOut(f *tool.FileChange, g *guard.Guard) bool {
 	return !slices.ContainsFunc(g.Roots(), func(root string) bool { return pathin.Contains(root, target) })
 }
 
-// boundRules are the rules with a condition that, together with those without, allow
-// every part of the command.
+// boundRules are the rules with a condition that, together with those without, allow every
+// part of the command.
 func (h *evaluation) boundRules() []*Rule {
 	if h.analysis == nil || !h.analysis.Exact {
 		return nil
@@ -147,7 +147,7 @@ func (h *evaluation) decideEffects() Decision {
 	h.suggest = h.boundSuggestions()
 	h.settles = !e.protected
 	if box := &h.policy.sandbox; box.DropRest != nil && box.DropRest() {
-		if h.suggest = e.rules; e.protected { // no rule about edits allows it; one about the command lets that run as it is
+		if h.suggest = e.rules; e.protected { // no rule about edits allows it, but one about the command lets it run as it is
 			h.suggest, h.settles = commands, true
 		}
 		d := h.end(tool.Allow, &finding{})
@@ -163,9 +163,9 @@ func (h *evaluation) decideEffects() Decision {
 	return h.open(&finding{reason: reason})
 }
 
-// dropped are all the files that are not changed if those that are open are not.
-// What git keeps belongs to the files of its work tree; and a file that is deleted may
-// have been moved to one that is dropped.
+// dropped are all the files that stay unchanged if the undecided ones do. What git stores
+// belongs to the files of its work tree, and a deleted file may have been moved to one that
+// is dropped.
 func (e *effects) dropped() []tool.Dropped {
 	open := map[string]string{}
 	git := false
@@ -193,8 +193,8 @@ func (e *effects) dropped() []tool.Dropped {
 	return list
 }
 
-// boundSuggestions are the rules for the command, with the folder that it changed as
-// their condition if there is one.
+// boundSuggestions are rules for the command, with the folder that it changed as their
+// condition, if there is one.
 func (h *evaluation) boundSuggestions() []string {
 	common := ""
 	for i, f := range h.effects.files {

@@ -10,8 +10,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Engine is the policy of a running session. It satisfies the scheduler's
-// Judge.
+// An Engine is the policy of a running session. It implements the scheduler's Judge.
 type Engine struct {
 	mu      sync.RWMutex
 	opts    Options
@@ -45,7 +44,7 @@ func (e *Engine) Grant(rules ...Rule) {
 	})
 }
 
-// Rules are those in force at the moment.
+// Rules returns the rules that are in force now.
 func (e *Engine) Rules() []Rule {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -82,7 +81,7 @@ func (e *Engine) Revoke(rules ...Rule) {
 	})
 }
 
-// RevokeAll takes those rules back that gone says, except an administrator's.
+// RevokeAll removes the rules for which gone returns true, except an administrator's.
 func (e *Engine) RevokeAll(gone func(Rule) bool) {
 	e.change(func(o *Options) {
 		revoked := func(r Rule) bool { return r.Origin.Source != settings.Managed && gone(r) }
@@ -101,9 +100,9 @@ func (e *Engine) Guard() *guard.Guard {
 // SetGuard judges paths by other folders from now on.
 func (e *Engine) SetGuard(g *guard.Guard) { e.change(func(o *Options) { o.Guard = g }) }
 
-// With returns the policy of the moment with more rules, for calls that something
-// has allowed itself, and in another mode if that is a more careful one, for an
-// agent that is to be. The session's policy stays as it is.
+// With returns the current policy with more rules, for calls that something else has
+// already allowed, and in another mode if that is a more careful one, for a new agent. The
+// session's policy does not change.
 func (e *Engine) With(mode Mode, rules ...Rule) *Policy {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -122,8 +121,8 @@ func (e *Engine) With(mode Mode, rules ...Rule) *Policy {
 // SetMode changes the mode.
 func (e *Engine) SetMode(m Mode) { e.change(func(o *Options) { o.Mode = m }) }
 
-// change makes the next policy from changed options. Calls that are being judged
-// keep the one they began with.
+// change makes the next policy from changed options. Calls that are being judged keep the
+// policy they began with.
 func (e *Engine) change(f func(*Options)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An evaluation gathers what is known about one call; decide then weighs it in the
-// one order that holds for every tool.
+// An evaluation gathers what is known about one call. decide then weighs it, in the same
+// order for every tool.
 type evaluation struct {
 	policy  *Policy
 	subject subject
@@ -23,11 +23,11 @@ type evaluation struct {
 	protected string          // why no allow rule and no careful mode may approve it
 	hard      string          // why not even a session that bypasses permissions may do it
 	allowed   *finding        // allow rules account for all of it
-	edits     bool            // it is no more than an edit of project files
+	edits     bool            // it only edits project files
 	readOnly  bool            // it was shown to change nothing
 	contained bool            // it runs unasked because it is confined to reading
 	writes    bool            // it may change something
-	changes   bool            // it does change something, as far as can be told
+	changes   bool            // it does change something, as far as is known
 	changedBy string          // the part of a command that does
 	link      string          // that the file is a link, and where it leads
 	person    bool            // the tool leaves it to a user
@@ -123,8 +123,8 @@ func (h *evaluation) decide() Decision {
 	return h.open(&finding{reason: cmp.Or(h.why, "no rule allows it")})
 }
 
-// containable reports whether a command may run unasked because it is confined to
-// reading. A file that a rule hides could be read there, and printed.
+// containable reports whether a command may run without asking because it is confined to
+// reading. A file that a rule hides could still be read there, and printed.
 func (h *evaluation) containable() bool {
 	box := &h.policy.sandbox
 	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()

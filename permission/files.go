@@ -9,8 +9,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// evaluateFiles evaluates a tool that says which files it reads and writes. A denial about
-// one of them denies the call; what allows it must account for all of them.
+// evaluateFiles evaluates a tool that says which files it reads and writes. If one of them
+// is denied, so is the call; what allows it must account for all of them.
 func (h *evaluation) evaluateFiles() {
 	files := h.files()
 	h.writes = h.subject.kind == editTool
@@ -39,8 +39,8 @@ func (h *evaluation) evaluateFiles() {
 	}
 }
 
-// accounts returns what allows the call: a rule for each file. A call that writes may
-// read what any call may.
+// accounts returns what allows the call: a rule for each file. A call that writes may read
+// what any call may read.
 func (h *evaluation) accounts(files []touched) *finding {
 	var by *finding
 	for _, f := range files {
@@ -70,7 +70,7 @@ func (h *evaluation) files() []touched {
 	for _, path := range h.subject.paths.Reads {
 		files = append(files, touched{h.policy.guard.Look(path), false})
 	}
-	if files == nil { // one that names none is judged as one without a name
+	if files == nil { // a call that names no file is judged like a tool without files
 		files = []touched{{h.policy.guard.Look(""), h.subject.kind == editTool}}
 	}
 	for i := range files {
@@ -79,7 +79,7 @@ func (h *evaluation) files() []touched {
 	return files
 }
 
-// evaluateFile takes in what the guard knows about one file.
+// evaluateFile adds what the guard knows about one file.
 func (h *evaluation) evaluateFile(f touched) {
 	op, sensitive := guard.Read, f.Sensitive.Read
 	if f.writes {
@@ -109,9 +109,9 @@ func (h *evaluation) evaluateFile(f touched) {
 	}
 }
 
-// coversFile reports whether a rule is about this use of a file. A call that may not
-// read a file may not write it either. A rule about paths allows only a call that is
-// about files and nothing else.
+// coversFile reports whether a rule covers this use of a file. A call that may not read a
+// file may not write it either. A rule about paths allows a call only if the call is about
+// files and nothing else.
 func (h *evaluation) coversFile(r *Rule, f touched) bool {
 	switch {
 	case r.names(h.subject.name) && (r.spec == "" || r.param != nil && r.param.matches(&h.subject)):

@@ -7,8 +7,9 @@ import (
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
-// evaluateFileURIs judges the files of this machine that a call names as file: addresses. A server that is asked for one, such
-// as for a resource, reads it in our place: what Read may not show, it may not show either.
+// evaluateFileURIs judges the files of this machine that a call names as file: addresses. A
+// server that is asked for one, such as for a resource, reads it for us: it must not show
+// what Read may not show.
 func (h *evaluation) evaluateFileURIs() {
 	for _, path := range filesNamed(map[string]any(h.subject.params)) {
 		f := h.policy.guard.Look(path)

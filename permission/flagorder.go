@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// A deny or ask rule is about what a command does, and that does not depend on where
-// its options stand: git -C . push is git push, and rm -fr, rm -r -f and rm
-// --recursive --force are rm -rf. So such a rule matches a command that has its
-// program, its operands in order from the first one on, and all of its options in any
-// order and spelling.
+// A deny or ask rule is about what a command does, and that does not depend on the position
+// of its options: git -C . push is git push, and rm -fr, rm -r -f and rm --recursive
+// --force are rm -rf. So such a rule matches a command that has its program, its operands
+// in order from the first one, and all of its options in any order and spelling.
 
 // A wordsPattern is a rule of plain words, taken apart.
 type wordsPattern struct {
@@ -20,8 +19,8 @@ type wordsPattern struct {
 	open     bool // more operands and options may follow
 }
 
-// newWordsPattern takes a rule apart, or returns nil if stars stand inside it or
-// it names no more than a program.
+// newWordsPattern splits a rule into words. It returns nil if there are stars inside it or
+// if it only names a program.
 func newWordsPattern(p *textPattern) *wordsPattern {
 	if len(p.parts) != 1 {
 		return nil
@@ -63,8 +62,8 @@ func (w *wordsPattern) matches(words []string) bool {
 	return w.matchOperands(words[1:], w.operands, false)
 }
 
-// matchOperands compares operands in order. A word after an option may be its value,
-// so that it may be passed over; skipped says that the word before was an option.
+// matchOperands compares operands in order. A word after an option may be its value, so it
+// may be skipped; skipped says that the word before was an option.
 func (w *wordsPattern) matchOperands(words, want []string, afterFlag bool) bool {
 	if len(want) == 0 {
 		return w.open || !slices.ContainsFunc(words, func(s string) bool { return !isFlag(s) })
@@ -84,7 +83,7 @@ func (w *wordsPattern) matchOperands(words, want []string, afterFlag bool) bool 
 
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
 
-// flagNames takes a word of options apart: -rf is -r and -f, --force=x is --force.
+// flagNames splits a word of options: -rf is -r and -f, --force=x is --force.
 func flagNames(program, word string) []string {
 	if strings.HasPrefix(word, "--") {
 		name, _, _ := strings.Cut(word, "=")
@@ -108,8 +107,8 @@ func sameFlag(given, want string) bool {
 	return given == want || strings.HasPrefix(given, "--") && len(given) > 4 && strings.HasPrefix(want, given)
 }
 
-// spelledAlike are options with a short and a long name, for all programs and for
-// those that differ.
+// spelledAlike are options with a short and a long name, for all programs and for those
+// that differ.
 var spelledAlike = map[string]map[string]string{
 	"": {
 		"--recursive": "-r", "-R": "-r", "--force": "-f", "--verbose": "-v", "--all": "-a", "--quiet": "-q", "--global": "-g", "--delete": "-d", "--message": "-m", "--output": "-o",
@@ -127,7 +126,7 @@ func canonicalFlag(program, name string) string {
 		}
 		return name
 	}
-	// An abbreviation stands for the long name if there is one only.
+	// An abbreviation means the long name if there is only one.
 	if strings.HasPrefix(name, "--") && len(name) > 4 && spelledAlike[""][name] == "" {
 		for long, short := range spelledAlike[""] {
 			if strings.HasPrefix(long, name) {

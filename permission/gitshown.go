@@ -20,18 +20,18 @@ import (
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
-// git diff, log -p, show and their like print files that they do not name. Which ones
-// git itself is asked, with the same revisions and paths and names only, in the
-// environment in which it runs nothing of the repository's. A rule that hides one of
-// them holds; what cannot be listed in time is asked about.
+// git diff, log -p, show and similar commands print files that they do not name. Which
+// files is found out by asking git itself for names only, with the same revisions and
+// paths, in an environment where it runs nothing of the repository. If a rule hides one of
+// them, it applies; if git cannot list them in time, the user is asked.
 
 const (
 	listTime = 2 * time.Second
 	listSize = 8 << 20
 )
 
-// evaluateShownByGit looks for files among those that git would print which a rule
-// hides or which are secret.
+// evaluateShownByGit looks for files that git would print and that are secret or hidden by
+// a rule.
 func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options) {
 	for i, c := range a.Deny {
 		if len(c.Words) == 0 || filepath.Base(c.Words[0]) != "git" {
@@ -52,7 +52,7 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 	}
 }
 
-// passwordShown returns the file with a password that a command of git may print with
+// passwordShown returns the file with a password that a git command may print along with
 // other settings.
 func (h *evaluation) passwordShown(a *shell.Analysis, c shell.Command, where *shell.Options) string {
 	operands := slices.DeleteFunc(slices.Clone(c.Words[1:]), isFlag)
@@ -69,8 +69,8 @@ func plainSetting(w string) bool {
 	return named && (section == "user" || section == "core" || section == "branch" || section == "init" || section == "color" || section == "alias")
 }
 
-// changesWhatGitShows reports whether some other command may change the index, the
-// repository or the folder before the one at i runs.
+// changesWhatGitShows reports whether another command may change the index, the repository
+// or the folder before the one at i runs.
 func changesWhatGitShows(all []shell.Command, i int) bool {
 	return slices.ContainsFunc(all, func(c shell.Command) bool {
 		if len(c.Words) == 0 || slices.Equal(c.Words, all[i].Words) {
@@ -93,8 +93,8 @@ func onlyReads(c shell.Command) bool {
 	return err == nil && !c.Dynamic && len(c.Assigns) == 0
 }
 
-// takeShown takes in which files a command of git would print; with an error nothing
-// is known about them.
+// takeShown adds the files that a git command would print; with an error, nothing is known
+// about them.
 func (h *evaluation) takeShown(command string, shown []string, err error) {
 	hiding := func(r *Rule) bool { return r.name == readRule && r.path != nil }
 	if err != nil {
@@ -161,7 +161,7 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 	git := lister{ctx: ctx, dir: p.at.cwd, env: env}
 	top, err := git.run(nil, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, nil // no repository after all, or one without files: it prints none
+		return nil, nil // not a repository after all, or one without files: it prints none
 	}
 	for _, object := range q.Objects {
 		kind, err := git.run(strings.NewReader(object+"\n"), "cat-file", "--batch-check=%(objecttype)")
@@ -194,8 +194,8 @@ type lister struct {
 	env []string
 }
 
-// run returns what a command of git prints. One that finds nothing, or differences,
-// ends with code 1.
+// run returns what a git command prints. A command that finds nothing, or finds
+// differences, ends with code 1.
 func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
 	program, err := l.program()
 	if err != nil {
@@ -221,7 +221,7 @@ func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// program finds git where the command that is judged would: in no directory of the
+// program finds git where the judged command would find it, but never in a directory of the
 // project.
 func (l lister) program() (string, error) {
 	for _, kv := range l.env {

@@ -7,9 +7,9 @@ import (
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
-// Imagined returns a view of the file system on which the given folders exist
-// even if they do not, so that a policy can be asked about a project on another
-// machine. Everything else is as it is; nothing can be opened through it.
+// Imagined returns a view of the file system in which the given folders exist even if they
+// do not, so that a policy can be asked about a project on another machine. Everything else
+// is unchanged; nothing can be opened through it.
 func Imagined(dirs ...string) disk.FS { return imagined{disk.OS(), dirs} }
 
 type imagined struct {

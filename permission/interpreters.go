@@ -8,23 +8,23 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 )
 
-// interpreters run whatever they are given, so that a rule with a wildcard for
-// one of them is a rule for everything.
+// interpreters run whatever they are given, so a rule with a wildcard for one of them
+// allows everything.
 var interpreters = names(`bash sh zsh dash ash ksh mksh csh tcsh fish busybox pwsh powershell osascript eval exec source .
 	python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh julia Rscript awk gawk mawk
 	env time sudo doas su runuser gosu su-exec setpriv chroot unshare nsenter ssh npx bunx pnpx uvx uv make docker podman bwrap firejail
 	strace ltrace gdb lldb valgrind perf hyperfine prlimit setarch numactl chpst setuidgid softlimit rlwrap script tmux screen
 	xargs parallel entr`)
 
-// runsOthers reports whether a program, which may carry its version in its name, is
-// an interpreter.
+// runsOthers reports whether a program, whose name may include its version, is an
+// interpreter.
 func runsOthers(program string) bool {
 	name := filepath.Base(program)
 	return interpreters[name] || interpreters[strings.TrimRight(name, "0123456789.")]
 }
 
-// destroyers leave nothing of what they are given, so that nobody should say yes to
-// all that they may ever be given.
+// destroyers leave nothing of what they are given, so a rule must not allow everything that
+// they may ever be given.
 var destroyers = names("rm rmdir unlink shred truncate dd")
 
 func removes(program string) bool { return destroyers[filepath.Base(program)] }
@@ -45,8 +45,8 @@ func names(list string) map[string]bool {
 	return set
 }
 
-// workFromInput reports whether what a command runs or removes is, or can be, said
-// by its input. Its words are then no more than a part of what was agreed to.
+// workFromInput reports whether the input of a command decides, or can decide, what it runs
+// or removes. The words of the command are then only part of what the user agrees to.
 func workFromInput(c shell.Command) bool {
 	switch program := c.Words[0]; {
 	case c.More || namers[filepath.Base(program)]:
@@ -59,13 +59,13 @@ func workFromInput(c shell.Command) bool {
 	return false
 }
 
-// scriptFromInput reports whether an interpreter takes what it runs from its input: it
-// has no operand, or is told to, or that holds for another one that it runs.
+// scriptFromInput reports whether an interpreter reads what it runs from its input: it has
+// no operand, or is told to, or runs another interpreter that does.
 func scriptFromInput(words []string) bool {
 	name, operands := filepath.Base(words[0]), words[1:]
 	isShell := strings.HasSuffix(name, "sh")
 	if isShell {
-		operands = strings.Fields(strings.Join(operands, " ")) // those of the command that it is given too
+		operands = strings.Fields(strings.Join(operands, " ")) // also those of the command that it runs
 	}
 	switch {
 	case name != "make" && !slices.ContainsFunc(operands, isOperand), slices.ContainsFunc(operands, isInput), namers[name]:
@@ -82,7 +82,7 @@ func scriptFromInput(words []string) bool {
 // isOperand reports whether a word is not an option.
 func isOperand(word string) bool { return !strings.HasPrefix(word, "-") }
 
-// isInput reports whether a word is a name for the input, or an option with one.
+// isInput reports whether a word is a name for standard input, or an option with one.
 func isInput(word string) bool {
 	return slices.Contains([]string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}, word) || !isOperand(word) && word != "--" && strings.HasSuffix(word, "-")
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 )
 
-// A program that is not known may read or write any file that it is given by name.
-// What it is given is then taken for a file wherever it can be one.
+// A program that is not known may read or write any file that is named on its command line.
+// So every word that can be a file name is treated as one.
 
-// mentioned returns the files that the words of commands name literally: the word
-// itself, what follows = , : or @ in it, and what is attached to a short option.
-// Commands that were shown to only read name their files as reads instead.
+// mentioned returns the files that the words of commands name literally: the word itself,
+// what follows = , : or @ in it, and what is attached to a short option. Commands that were
+// shown to only read list their files as reads instead.
 func (h *evaluation) mentioned(a *shell.Analysis) []operand {
 	if a.ReadOnly {
 		return nil
@@ -61,8 +61,8 @@ func candidates(word string) []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" || s[0] == '-' })
 }
 
-// usesKey reports whether a word is a key or a configuration that its program is told
-// to use, and shows to nobody.
+// usesKey reports whether a word is a key or a configuration that its program is told to
+// use, and that it does not print.
 func usesKey(words []string, i int) bool {
 	switch filepath.Base(words[0]) {
 	case "ssh", "scp", "sftp":

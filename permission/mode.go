@@ -32,7 +32,7 @@ func (m Mode) stricter(than Mode) bool {
 	return i >= 0 && i < slices.Index(Modes(), than)
 }
 
-// Stricter returns the more careful of two modes; one that is not known does not count.
+// Stricter returns the more careful of two modes; an unknown mode is ignored.
 func Stricter(a, b Mode) Mode {
 	if b.stricter(a) || !slices.Contains(Modes(), a) {
 		return b

@@ -53,8 +53,8 @@ func (p *pathPattern) base(at places, source settings.Source) string {
 	return at.cwd
 }
 
-// matches reports whether the pattern covers an absolute clean path. A pattern
-// that covers a folder covers what is in it.
+// matches reports whether the pattern covers an absolute clean path. A pattern that covers
+// a folder covers everything in it.
 func (p *pathPattern) matches(file, base string, fold bool) bool {
 	if base == "" {
 		return false
@@ -78,8 +78,8 @@ func (p *pathPattern) matches(file, base string, fold bool) bool {
 	return false
 }
 
-// coversPath reports whether the rule is about a file. A rule that denies or asks
-// needs to match one name of it, a rule that allows must match both.
+// coversPath reports whether the rule covers a file. A rule that denies or asks must match
+// one of its names; a rule that allows must match both.
 func (r *Rule) coversPath(f guard.Facts, p *Policy) bool {
 	if r.path == nil {
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Policy is everything that decides about calls, at one moment of a session.
+// A Policy is everything that decides about calls at one moment of a session.
 type Policy struct {
 	mode     Mode
 	deny     []*Rule
@@ -36,28 +36,28 @@ type Policy struct {
 type Options struct {
 	// Mode of the session; "" means Default.
 	Mode Mode
-	// Rules of all sources. Their order does not matter, except that the first
-	// of several that decide alike is named as the reason.
+	// Rules of all sources. Their order does not matter, except that if several decide
+	// alike, the first is given as the reason.
 	Rules []Rule
-	// Trusted says that the rules of the project that are among Rules may allow,
-	// because package trust let them pass.
+	// Trusted says that the project's rules among Rules may allow, because package trust
+	// accepted them.
 	Trusted bool
 	// Guard knows paths, the project's folders and the working directory.
 	Guard *guard.Guard
 	// Home is the user's home folder; "" means that rules about it match nothing.
 	Home string
-	// Dir returns where the commands of an agent start, which changes as they run;
-	// nil means always in the guard's directory.
+	// Dir returns where the commands of an agent start, which changes as they run; nil
+	// means always in the guard's directory.
 	Dir func(agent string) string
-	// Commands is what is known about the programs and folders that commands
-	// name; nil means the file system of this machine.
+	// Commands is what is known about the programs and folders that commands name; nil
+	// means the file system of this machine.
 	Commands shell.FS
 	// Sandbox says how commands are confined.
 	Sandbox Sandbox
 }
 
-// NewPolicy compiles the rules. Those that are wrong are left out and reported
-// by [Policy.Problems].
+// NewPolicy compiles the rules. Invalid rules are left out and reported by
+// [Policy.Problems].
 func NewPolicy(opts Options) *Policy {
 	p := &Policy{mode: opts.Mode, guard: opts.Guard, dir: opts.Dir, commands: opts.Commands}
 	if p.mode == "" {
@@ -125,7 +125,7 @@ type Decision struct {
 	ReadOnly bool
 }
 
-// Decide judges a call. It changes nothing and asks nobody.
+// Decide judges a call. It changes nothing and asks no one.
 func (p *Policy) Decide(c tool.Case) Decision {
 	if p.dir != nil {
 		p = p.in(p.dir(c.Call.Agent))
@@ -175,8 +175,8 @@ func (h *evaluation) evaluateAddress() {
 	}
 }
 
-// matches compares label by label: *.example.com is any name below example.com,
-// example.* is example with one more label, * alone is every host.
+// matches compares label by label: *.example.com is any name below example.com, example.*
+// is example with one more label, * alone is every host.
 func (p *domainPattern) matches(host string) bool {
 	if p.labels == nil {
 		return true
@@ -214,8 +214,8 @@ func (h *evaluation) evaluateOther() {
 		case r.param != nil:
 			return r.param.matches(&h.subject)
 		}
-		// A rule about a command, a path or an address that the tool does not name: it
-		// may be this one, which is enough to deny it and too little to allow it.
+		// A rule about a command, a path or an address that the tool does not report may be
+		// about this call. That is enough to deny it, but not to allow it.
 		return r.spec == "" || r.Behavior != tool.Allow
 	}
 	h.match(covers)
@@ -233,7 +233,7 @@ func (h *evaluation) evaluateOther() {
 	}
 }
 
-// takeToolAndHooks takes in what the tool and the hooks said.
+// takeToolAndHooks adds what the tool and the hooks said.
 func (h *evaluation) takeToolAndHooks() {
 	own, hook := h.call.Own, h.call.Hook
 	if hook.Behavior == tool.Deny {
@@ -253,8 +253,8 @@ func (h *evaluation) takeToolAndHooks() {
 	h.why = own.Message
 }
 
-// Denies reports whether a rule denies every call of a tool, so that nobody need
-// know of it.
+// Denies reports whether a rule denies every call of a tool, so that the model does not
+// have to see it.
 func (p *Policy) Denies(t *tool.Tool) bool {
 	for _, r := range p.deny {
 		if r.spec != "" {
@@ -278,9 +278,9 @@ func (p *Policy) in(dir string) *Policy {
 	return &n
 }
 
-// tooBroadForAuto reports whether an allow rule would let a classifier's session
-// run anything: all commands, an interpreter with any argument, or code that is not
-// written out.
+// tooBroadForAuto reports whether an allow rule would let a session in auto mode run
+// anything: all commands, an interpreter with any argument, or code that is not written
+// out.
 func (r *Rule) tooBroadForAuto() bool {
 	if r.name == codeTool {
 		return r.param == nil || r.param.name != "" || !r.param.whole.exact()
@@ -302,7 +302,7 @@ func firstWord(s string) string {
 	return filepath.Base(word)
 }
 
-// Matches reports whether a rule, such as one in a hook's matcher, is about a call.
+// Matches reports whether a rule, such as one in a hook's matcher, covers a call.
 func (p *Policy) Matches(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 	r := Rule{Text: rule, Behavior: tool.Deny}
 	if err := r.compile(); err != nil {
@@ -314,8 +314,8 @@ func (p *Policy) Matches(rule string, t *tool.Tool, c *tool.Call) (bool, error) 
 	return d.Behavior == tool.Deny && d.Rule == rule, nil
 }
 
-// MaySearch reports whether a search may show what is in a file that it comes by: one that Read would ask about or deny, as a
-// secret, it leaves out. The path is physical.
+// MaySearch reports whether a search may show the content of a file that it finds. It
+// leaves out what Read would ask about or deny as a secret. The path is physical.
 func (p *Policy) MaySearch(path string) bool {
 	switch p.guard.Secret(path) {
 	case secret.Closed:
@@ -326,16 +326,16 @@ func (p *Policy) MaySearch(path string) bool {
 	return p.MayRead(path)
 }
 
-// MayShow reports whether a file may be shown to a model without anybody being asked, as far as it is no secret and no rule
-// denies it. Unlike [Policy.MaySearch] it follows links.
+// MayShow reports whether a file may be shown to a model without asking: it is not a secret
+// and no rule denies it. Unlike [Policy.MaySearch], it follows links.
 func (p *Policy) MayShow(path string) bool {
 	f := p.guard.Look(path)
 	return p.MayRead(f.Path) && p.MayRead(f.Real) && f.Sensitive.Read == guard.Allow
 }
 
-// MayRead reports whether a search may look into a file or name it. It is asked
-// about every file that a search comes by, under its physical path, and so looks
-// at the file system only outside the project.
+// MayRead reports whether a search may open a file or list its name. It is called with the
+// physical path of every file that a search finds, so it looks at the file system only
+// outside the project.
 func (p *Policy) MayRead(path string) bool {
 	named := guard.Facts{Path: path, Real: path}
 	for _, r := range p.deny {

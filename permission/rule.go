@@ -23,7 +23,7 @@ type Rule struct {
 	name    string
 	spec    string // "" matches every call of the tool
 	command *textPattern
-	words   *wordsPattern // of a rule that denies or asks, the command's words in any order of options
+	words   *wordsPattern // in a rule that denies or asks, the command's words with options in any order
 	path    *pathPattern
 	domain  *domainPattern
 	param   *paramPattern
@@ -41,8 +41,8 @@ func Rules(s *settings.Settings) []Rule {
 	return rules
 }
 
-// A RuleProblem is a rule that cannot be used. It never widens anything; the
-// other rules stay in force.
+// A RuleProblem is a rule that cannot be used. It never allows more; the other rules stay
+// in force.
 type RuleProblem struct {
 	Rule Rule
 	Err  error
@@ -52,11 +52,11 @@ func (p RuleProblem) String() string {
 	return fmt.Sprintf("%s rule %q (%s) is ignored: %v", p.Rule.Behavior, p.Rule.Text, p.Rule.Origin, p.Err)
 }
 
-// Check reports what is wrong with the rule, before anybody keeps it.
+// Check reports what is wrong with the rule, before it is saved.
 func (r Rule) Check() error { return r.compile() }
 
-// Tool is the name of the tool that the rule is about, or a pattern of names; "" if
-// the rule cannot be used.
+// Tool is the name of the tool that the rule is about, or a pattern of names; "" if the
+// rule cannot be used.
 func (r Rule) Tool() string {
 	if r.compile() != nil {
 		return ""
@@ -95,8 +95,8 @@ func (r *Rule) compile() error {
 	return r.compileSpec()
 }
 
-// condition begins what must hold for the changes of a command, as in
-// Bash(make:*) if Edit(build/**).
+// condition begins the condition on the changes of a command, as in Bash(make:*) if
+// Edit(build/**).
 const condition = " if " + editRule + "("
 
 // compileCondition takes the condition from the end of a rule and returns the rest.
@@ -204,8 +204,8 @@ var parameters = map[string][]string{
 
 var paramLike = lazyregexp.New(`^([A-Za-z_]+):([^ *]+)$`)
 
-// compileParam reads a spec of the form parameter:value. One that has that form and
-// names no parameter would match nothing, so that it is an error.
+// compileParam parses a spec of the form parameter:value. A spec of that form that names no
+// parameter would match nothing, so it is an error.
 func (r *Rule) compileParam() (named bool, err error) {
 	name, value, ok := strings.Cut(r.spec, ":")
 	if ok && value != "*" && value != "" && slices.Contains(parameters[r.name], name) {

@@ -9,9 +9,9 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 )
 
-// evaluateSearch looks for commands that read whatever is below a folder. A rule
-// about a file there cannot see it among the operands, so such a command is asked
-// about where a rule may hide something.
+// evaluateSearch looks for commands that read everything below a folder. The operands do
+// not show whether a file there is covered by a rule, so such a command is asked about if a
+// rule may hide something.
 func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 	outside := func(c shell.Command) bool { // of a repository a setting makes it search the folder
 		return len(c.Words) > 0 && filepath.Base(c.Words[0]) == "git" && slices.Contains(c.Words, "grep") && !h.policy.inRepository()
@@ -37,8 +37,7 @@ func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 	}
 }
 
-// searches reports whether a command shows the content of files that it finds
-// itself.
+// searches reports whether a command shows the content of files that it finds itself.
 func searches(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -55,8 +54,8 @@ func searches(words []string) bool {
 	return false
 }
 
-// recursive reports whether an argument is an option by which grep and diff go
-// into folders.
+// recursive reports whether an argument is an option that makes grep and diff go into
+// folders.
 func recursive(arg string) bool {
 	if strings.HasPrefix(arg, "--") {
 		return strings.HasPrefix("--recursive", arg) && len(arg) > 4 || strings.HasPrefix(arg, "--dereference-recursive") || strings.HasPrefix(arg, "--directories")
@@ -82,7 +81,7 @@ func (r *Rule) reaches(dir string, p *Policy) bool {
 	return false
 }
 
-// literal is the beginning of a pattern that matches only itself, by whole names.
+// literal is the beginning of a pattern that matches only itself, in whole names.
 func literal(pattern string) string {
 	var fixed []string
 	for name := range strings.SplitSeq(pattern, "/") {

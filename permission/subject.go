@@ -6,9 +6,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// The rule language knows some tools by name, because people write rules about
-// what such a tool is given: a command, a path, an address. What a call is given
-// its tool says.
+// The rule language knows some tools by name, because users write rules about what such a
+// tool is given: a command, a path, an address. The tool says what a call is given.
 type toolKind int
 
 const (
@@ -28,8 +27,8 @@ const (
 // codeTool evaluates code, which is not read before it runs.
 const codeTool = "REPL"
 
-// fileTools have no rules of their own about what they are given: those about paths
-// hold for all of them, and for every other tool that says which files it touches.
+// fileTools have no rules of their own: rules about paths apply to all of them, and to
+// every other tool that says which files it touches.
 var fileTools = map[string]toolKind{
 	"Read": readTool, "Grep": readTool, "Glob": readTool,
 	"Edit": editTool, "MultiEdit": editTool, "Write": editTool, "NotebookEdit": editTool,
@@ -64,12 +63,12 @@ type subject struct {
 	command string
 	paths   tool.Paths
 	url     string
-	params  map[string]any // those that people name in rules
+	params  map[string]any // those that users name in rules
 }
 
-// newSubject asks the tool what the call is about. A tool that does not say, or is
-// not known, is judged by its name and its parameters. An input that is not an
-// object has no parameters, and matches no rule about them.
+// newSubject asks the tool what the call is about. A tool that does not say, or is not
+// known, is judged by its name and its parameters. An input that is not an object has no
+// parameters, and matches no rule about them.
 func newSubject(t *tool.Tool, c *tool.Call) subject {
 	s := subject{name: canonical(c.Tool)}
 	if err := json.Unmarshal(c.Input, &s.params); err != nil {

@@ -14,17 +14,16 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Rules are suggested only where they settle the next such call, all of them
-// together, and grant no more than one would expect from what was asked.
+// Rules are suggested only if together they decide the next such call, and if they grant no
+// more than a user would expect from the question.
 
-// usable reports whether a text can be kept as an allow rule, and covers what it is
-// to cover.
+// usable reports whether a text can be saved as an allow rule, and covers what it should.
 func (h *evaluation) usable(text string, covers func(*Rule) bool) bool {
 	r := &Rule{Text: text, Behavior: tool.Allow, Origin: settings.Origin{Source: settings.Local}}
 	return r.compile() == nil && covers(r) && (h.policy.mode != Auto || !r.tooBroadForAuto())
 }
 
-// parts are those of a command that nothing allows.
+// parts are the parts of a command that nothing allows.
 type parts struct {
 	commands []shell.Command
 	files    []operand // that output is redirected to
@@ -32,8 +31,8 @@ type parts struct {
 
 func (p parts) none() bool { return len(p.commands)+len(p.files) == 0 }
 
-// String names the parts: the reason why the first one needs a yes says nothing
-// about the others.
+// String names the parts, because the reason why the first one needs approval does not
+// explain the others.
 func (p parts) String() string {
 	const most = 3
 	var names []string
@@ -65,8 +64,8 @@ func abridged(text string) string {
 	return text
 }
 
-// settling returns rules that together account for what is open; none if no rule
-// can for a part of it.
+// settling returns rules that together account for what is open; none if there is no rule
+// for some part of it.
 func (h *evaluation) settling(a *shell.Analysis, open parts) []string {
 	var rules []string
 	for _, c := range open.commands {
@@ -86,9 +85,9 @@ func (h *evaluation) settling(a *shell.Analysis, open parts) []string {
 	return unique(rules)
 }
 
-// commandRule is a rule for a command: for the program and, where there is one, its
-// subcommand, with whatever follows; or for this command alone if a wildcard would
-// allow everything. "" if even that would, or if a star in it makes that impossible.
+// commandRule is a rule for a command: for the program and its subcommand, if it has one,
+// with any arguments; or for exactly this command if a wildcard would allow everything. It
+// is "" if even that would, or if a star in the command makes that impossible.
 func commandRule(a *shell.Analysis, c shell.Command) string {
 	if len(c.Words) == 0 || workFromInput(c) {
 		return ""
@@ -113,11 +112,11 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	return "Bash(" + text + ")"
 }
 
-// reachesOut are programs that send and fetch whatever they are told to, so that a
-// rule is for one call only.
+// reachesOut are programs that send and fetch whatever they are told to, so a rule is for
+// one call only.
 var reachesOut = names("curl wget http https nc ncat socat scp sftp rsync ftp telnet")
 
-// runsScripts are programs whose "run" takes the name of a script of the project.
+// runsScripts are programs whose "run" takes the name of a script in the project.
 var runsScripts = names("npm pnpm yarn bun deno")
 
 func isScriptName(word string) bool {
@@ -134,9 +133,9 @@ func namesFile(a *shell.Analysis, c shell.Command, word string) bool {
 	return slices.ContainsFunc(slices.Concat(c.Edits, a.Reads, a.Writes), func(p shell.Path) bool { return p.Value == word })
 }
 
-// fileRules are those that a user may want to keep about the file of a call: one
-// for its folder, or for the file alone if the folder is neither the project's nor the
-// person's, or holds all the rest as well.
+// fileRules are the rules that a user may want to keep for the file of a call: one for its
+// folder, or for the file alone if the folder is not below the project or the user's home,
+// or contains everything else.
 func (h *evaluation) fileRules(f touched) []string {
 	name := readRule
 	if f.writes {
@@ -155,7 +154,7 @@ func (h *evaluation) fileRules(f touched) []string {
 	return []string{rule}
 }
 
-// ownFolder reports whether the folder of a file is one below the project or home.
+// ownFolder reports whether the folder of a file is below the project or the home folder.
 func (h *evaluation) ownFolder(f guard.Facts, folder string) bool {
 	at := h.policy.at
 	own := f.Root != "" || at.home != "" && pathin.Contains(at.home, folder)

@@ -33,23 +33,24 @@ type Batch struct {
 	stopped          error        // no more calls will start, and why
 	failed           error        // a sibling's failure that cancels what comes behind it
 	budget           int          // characters left to the results
-	heir             **execution  // takes the next call that starts; nil if no goroutine is free for it
+	heir             **execution  // runs the next call that can start; nil if no goroutine is free for it
 }
 
 // BatchOptions describe one message.
 type BatchOptions struct {
-	// Tools are those of the turn; nil means none.
+	// Tools are the tools of the turn; nil means none.
 	Tools *tool.Set
 	// Agent names the sub-agent whose message it is; "" is the main conversation.
 	Agent string
-	// CallID names the call at a place of the message in the journal; nil counts.
+	// CallID returns the journal's id for the call at a position in the message; nil
+	// counts.
 	CallID func(index int) string
 	// Repeats watches for loops over the messages of a turn; nil does not.
 	Repeats *Repeats
 }
 
-// Start begins a batch. When ctx ends, queued calls are cancelled and running
-// ones see their contexts end, whatever they declare for an interrupt.
+// Start begins a batch. When ctx ends, queued calls are cancelled, and the contexts of
+// running ones end, whatever they declare for an interrupt.
 func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
 	var o BatchOptions
 	if opts != nil {
@@ -70,7 +71,7 @@ func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
 	return b
 }
 
-// An Input is the input of a call while it arrives. Its place in the message is
+// An Input is the input of a call while it arrives. The call's position in the message is
 // that of its Open.
 type Input struct {
 	object *jsonstream.Object
@@ -78,15 +79,14 @@ type Input struct {
 	closed bool // guarded by the batch's mu
 }
 
-// Open begins a call, whose input is to be written. It must not be called after
-// [Batch.End].
+// Open begins a call, whose input is written next. It must not be called after [Batch.End].
 func (b *Batch) Open(useID, name string) *Input {
 	in := &Input{object: jsonstream.New(nil), call: b.newExecution(useID, name)}
 	in.call.input = in
 	return in
 }
 
-// Write takes a piece of the input. What is wrong with it is told to the model.
+// Write takes a piece of the input. If there is something wrong with it, the model is told.
 func (in *Input) Write(p []byte) (int, error) {
 	in.object.Write(p)
 	return len(p), nil
@@ -104,8 +104,8 @@ func (in *Input) Close() {
 	}
 }
 
-// Discard takes the call back, as if it had never been opened: the message broke
-// off inside it, and what is left of it does not join the conversation.
+// Discard removes the call, as if it had never been opened: the message broke off inside
+// it, and the rest does not join the conversation.
 func (in *Input) Discard() {
 	if in.close() {
 		in.call.batch.discard(in.call)
@@ -129,8 +129,8 @@ func (b *Batch) Add(useID, name string, input []byte) {
 	in.Close()
 }
 
-// End says that no more calls will come. Inputs that are still open are closed:
-// their calls fail for lack of the rest.
+// End says that no more calls will come. Inputs that are still open are closed; their calls
+// fail as truncated.
 func (b *Batch) End() {
 	b.mu.Lock()
 	b.ended = true
@@ -142,13 +142,13 @@ func (b *Batch) End() {
 	}
 }
 
-// Interrupt stops the batch as a user would: queued calls are cancelled, and
-// running ones are cancelled or finish as their tools declare.
+// Interrupt stops the batch as a user would: queued calls are cancelled; running ones are
+// cancelled or finish, as their tools declare.
 func (b *Batch) Interrupt(why error) { b.stop(why, interruptible) }
 
-// Outcomes returns the outcome of each call in the order of the message, and
-// ends after the last one once [Batch.End] was called. It is for one reader, who
-// may leave the loop and come back.
+// Outcomes returns the outcome of each call in the order of the message, and ends after the
+// last one once [Batch.End] was called. It is for one reader, which may leave the loop and
+// return later.
 func (b *Batch) Outcomes() iter.Seq[*Outcome] {
 	return func(yield func(*Outcome) bool) {
 		for {
@@ -165,7 +165,7 @@ func (b *Batch) Outcomes() iter.Seq[*Outcome] {
 	}
 }
 
-// await returns the next call when it has its outcome; nil if there is none to come.
+// await returns the next call when it has its outcome; nil if there are no more.
 func (b *Batch) await() *execution {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -209,7 +209,7 @@ func (b *Batch) newExecution(useID, name string) *execution {
 	return f
 }
 
-// report passes progress on, unless the call is over.
+// report passes progress on, unless the call has ended.
 func (b *Batch) report(f *execution, p tool.Progress) {
 	if p == nil || len(b.opts.Feeds) == 0 {
 		return
@@ -221,7 +221,7 @@ func (b *Batch) report(f *execution, p tool.Progress) {
 	}
 }
 
-// enter takes in a call whose input is complete.
+// enter adds a call whose input is complete.
 func (b *Batch) enter(f *execution, in *jsonstream.Object) {
 	if b.ctx.Err() != nil {
 		b.cancelQueued(f, context.Cause(b.ctx))
@@ -244,8 +244,8 @@ func (b *Batch) enter(f *execution, in *jsonstream.Object) {
 	}
 }
 
-// prepare prepares the call and reports whether it can be queued; if not, it has
-// its outcome.
+// prepare prepares the call and reports whether it can be queued. If not, the call has its
+// outcome.
 func (b *Batch) prepare(f *execution, in *jsonstream.Object) (ready bool) {
 	var out *Outcome
 	prepared := false

@@ -10,7 +10,7 @@ import (
 // maxAside is how many characters a note or a message beside a result may have.
 const maxAside = 20_000
 
-// bound brings all that an outcome puts into the conversation within limits.
+// bound limits everything that an outcome puts into the conversation.
 func (b *Batch) bound(f *execution, out *Outcome) {
 	out.Result.Content = sendable(f.name, out.Result.Content)
 	limit := tool.DefaultMaxResult
@@ -28,8 +28,8 @@ func (b *Batch) bound(f *execution, out *Outcome) {
 	}
 }
 
-// take takes up to n characters from the message's budget and returns how many
-// there were. Even when the budget is spent a result must be able to say so.
+// take takes up to n characters from the message's budget and returns how many were left.
+// Even when the budget is spent, a result must be able to say so.
 func (b *Batch) take(n int) int {
 	const least = 2_000
 	b.mu.Lock()
@@ -39,8 +39,7 @@ func (b *Batch) take(n int) int {
 	return n
 }
 
-// sendable leaves no doubt about a result: it has content, and all of it is of
-// types that a provider knows.
+// sendable makes sure that a result has content, and only of types that a provider knows.
 func sendable(name string, content []tool.Block) []tool.Block {
 	if len(content) == 0 {
 		return tool.Text("(" + name + " returned no content)").Content

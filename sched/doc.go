@@ -1,14 +1,14 @@
-// Package sched takes tool calls from a model's message to their results.
+// Package sched runs the tool calls of a model's message and returns their results.
 //
-// Every call, whether of a built-in tool, an MCP server or a sub-agent, takes
-// one way: the tool is looked up, the input is read and checked, the tool checks
-// its meaning, hooks see it, the permission is decided, the tool runs, hooks see
-// the result, and the result is bounded. Nothing takes effect before the verdict.
+// Every call, whether of a built-in tool, an MCP server or a sub-agent, goes through
+// one pipeline: the tool is looked up, the input is parsed and checked, the tool
+// checks its meaning, hooks see it, permission is decided, the tool runs, hooks see
+// the result, and the result is limited. Nothing takes effect before the verdict.
 //
-// Many calls of one message make a [Batch]. A call may start as soon as its input
-// is complete, while the model is still writing. Calls that are safe beside each
-// other share; any other runs alone, and calls start in the order of the message.
-// The model gets results in that order; a [Feed] gets each when it is there.
+// The calls of one message are a [Batch]. A call may start as soon as its input is
+// complete, while the model is still writing. Calls that are safe to run together do;
+// any other call runs alone. Calls start in the order of the message, and the model
+// gets results in that order; a [Feed] gets each result when it is ready.
 //
 // Every call gets exactly one [Outcome], whatever happens to it.
 //
@@ -20,7 +20,7 @@
 //	b.End()                  // the message ends
 //	for out := range b.Outcomes() { … }
 //
-// A Scheduler and a Batch are safe for concurrent use. A Batch needs its End;
-// after it, and after the last outcome was taken, nothing is left running, but
-// for a tool that ignored its cancellation past the grace.
+// A Scheduler and a Batch are safe for concurrent use. End must be called on every
+// Batch. After that, and after the last outcome was read, nothing is left running,
+// except a tool that ignored its cancellation for longer than the grace period.
 package sched

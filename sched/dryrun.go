@@ -9,22 +9,21 @@ import (
 
 // A DryRunResult is what a call would come to.
 type DryRunResult struct {
-	// Verdict is what the rules and the tool say; zero if the call would not come so
-	// far. An Ask is left as it is: nobody was asked.
+	// Verdict is what the rules and the tool say; zero if the call would not get that far.
+	// An Ask stays an Ask, because no one was asked.
 	Verdict tool.Verdict
-	// Refused is the outcome of a call that would get no verdict: there is no such
-	// tool, its input cannot be used, or something crashed.
+	// Refused is the outcome of a call that would get no verdict: there is no such tool,
+	// its input cannot be used, or something crashed.
 	Refused *Outcome
-	// Problem is what the tool's own check has against the call now, which may be
-	// otherwise when it is made: a file may have been read by then.
+	// Problem is what the tool's own check finds wrong with the call now. That may be
+	// different when the call is made: a file may have been read by then.
 	Problem *tool.Problem
-	// Call is what would run: after repairs, and with what the tool or the judge
-	// changed.
+	// Call is what would run, including repairs and changes by the tool or the judge.
 	Call *tool.Call
 }
 
-// DryRun takes a call up to its verdict, by the code that takes it all the way. It
-// runs nothing, asks nobody, records nothing and shows the call to no hook.
+// DryRun takes a call up to its verdict, with the code that runs real calls. It runs
+// nothing, asks no one, records nothing and shows the call to no hook.
 func (s *Scheduler) DryRun(ctx context.Context, tools *tool.Set, name string, input []byte) DryRunResult {
 	dry := New(&Options{Judge: s.opts.Judge})
 	b := dry.Start(ctx, &BatchOptions{Tools: tools})

@@ -32,7 +32,7 @@ func (b *Batch) stop(why error, how reach) {
 	}
 }
 
-// halt is stop with the lock held. It returns the calls to be cancelled.
+// halt is stop with the lock held. It returns the calls to cancel.
 func (b *Batch) halt(why error, how reach) (queued []*execution) {
 	b.stopped = cmp.Or(b.stopped, why)
 	for _, f := range b.calls {
@@ -48,7 +48,7 @@ func (b *Batch) halt(why error, how reach) (queued []*execution) {
 	return queued
 }
 
-// abort cancels a call that has a place, and gives it up if it does not return.
+// abort cancels a call that has a place, and abandons it if it does not return.
 func (b *Batch) abort(f *execution, why error) {
 	f.cancel(why)
 	if f.grace == nil {
@@ -61,8 +61,8 @@ func (f *execution) within(how reach) bool {
 	return how == everything || !f.running || how == interruptible && f.tool.OnInterrupt == tool.InterruptCancel
 }
 
-// halted reports whether nothing more may start. The context is looked at as
-// well as stopped, which a goroutine of its own sets a moment later.
+// halted reports whether nothing more may start. It checks the context as well as stopped,
+// because another goroutine sets stopped a moment later.
 func (b *Batch) halted() bool { return b.stopped != nil || b.ctx.Err() != nil }
 
 // clearToRun reports whether f may run now, and notes that it does.
@@ -93,8 +93,8 @@ func (b *Batch) cancelQueued(f *execution, why error) {
 	b.finish(f, &out, nil)
 }
 
-// abandon gives up on a call that did not return after it was cancelled. The
-// execution's own outcome still belongs to the goroutine that is stuck.
+// abandon gives up on a call that did not return after it was cancelled. The execution's
+// own outcome still belongs to the stuck goroutine.
 func (b *Batch) abandon(f *execution) {
 	out := f.outcome(Cancelled)
 	out.Input = f.arrived.Input
@@ -103,8 +103,8 @@ func (b *Batch) abandon(f *execution) {
 	b.finish(f, &out, nil)
 }
 
-// finish gives the call its outcome, unless it has one. If heir is not nil, the caller
-// runs the call that is put there, the first that can start now.
+// finish gives the call its outcome, unless it has one. If heir is not nil, it is set to
+// the first call that can start now, which the caller runs.
 func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	b.mu.Lock()
 	if f.claimed {
@@ -158,7 +158,7 @@ func (b *Batch) consequences(f *execution) ([]*execution, error) {
 	return nil, nil
 }
 
-// abortBeside cancels the calls that have a place beside f, if they may be interrupted.
+// abortBeside cancels the calls that run at the same time as f, if they may be interrupted.
 func (b *Batch) abortBeside(f *execution) {
 	why := errors.New("the call of " + f.name + " beside it failed")
 	for _, s := range b.calls {
@@ -179,7 +179,7 @@ func (b *Batch) behind(f *execution) (queued []*execution) {
 	return queued
 }
 
-// write tells the recorder, if there is one. A call's end does not cancel it.
+// write calls the recorder, if there is one. The end of a call does not cancel it.
 func (b *Batch) write(f *execution, rec Record) (err error) {
 	if b.opts.Recorder == nil {
 		return nil

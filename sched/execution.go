@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An execution is one call from its arrival to its outcome. What is not said to be fixed or guarded
-// belongs to the goroutine that takes the call along.
+// An execution is one call from its arrival to its outcome. Fields that are not described
+// as fixed or guarded belong to the goroutine that runs the call.
 type execution struct {
 	// Fixed when the call is opened.
 	batch     *Batch
@@ -34,10 +34,10 @@ type execution struct {
 
 	// Guarded by batch.mu.
 	state     State
-	shared    bool          // started, or is to start, beside others
+	shared    bool          // started, or will start, together with others
 	running   bool          // Run was or is about to be called
 	granted   chan struct{} // closed when a place alone is granted; see Batch.acquireExclusive
-	claimed   bool          // someone is about to set done
+	claimed   bool          // another goroutine is about to set done
 	discarded bool          // there is no such call
 	done      *Outcome      // the one outcome
 	grace     *time.Timer   // runs once a running call is cancelled
@@ -61,8 +61,8 @@ func (f *execution) run() *Outcome {
 	return &f.out
 }
 
-// validate lets the tool look at what the input means, once it is known where the
-// agent works: a call before this one may have moved it.
+// validate lets the tool check the meaning of the input. It runs only when the agent's
+// directory is known, because an earlier call may have changed it.
 func (f *execution) validate() *Outcome {
 	f.resolve()
 	if f.tool.Validate == nil {
@@ -94,7 +94,7 @@ func (f *execution) resolve() {
 // dispatch takes the last chance not to run.
 func (f *execution) dispatch() *Outcome {
 	if f.shared && !f.marks.ConcurrencySafe && !f.batch.acquireExclusive(f) {
-		// A hook or an approval had changed the input into one that must run alone.
+		// A hook or an approval changed the input into one that must run alone.
 		return f.cancelled("before it ran", nil)
 	}
 	if f.call.Approved != "" {
@@ -135,8 +135,8 @@ func (f *execution) execute() {
 	}
 }
 
-// runTool runs the tool and turns a panic into an error for the model: a fault
-// in one tool must not take the conversation down.
+// runTool runs the tool and turns a panic into an error for the model: a fault in one tool
+// must not end the conversation.
 func (f *execution) runTool() (result tool.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -147,8 +147,8 @@ func (f *execution) runTool() (result tool.Result, err error) {
 	return f.tool.Run(f.ctx, f.call)
 }
 
-// recoverPanic does a step that is not the tool's Run but calls its code: a panic in it
-// becomes an outcome.
+// recoverPanic runs a step that calls the tool's code but is not its Run. A panic becomes
+// an outcome.
 func (f *execution) recoverPanic(part func() *Outcome) (out *Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -164,8 +164,7 @@ func (f *execution) crashed(p any) string {
 	return fmt.Sprintf("%s crashed: %v. This is a fault in the tool, not in the input: try another way.", f.name, p)
 }
 
-// after shows the result to the hooks. A hook that crashes does not take back
-// what the tool did.
+// after shows the result to the hooks. If a hook crashes, what the tool did still counts.
 func (f *execution) after() {
 	hooks := f.batch.opts.Hooks
 	if hooks == nil {
@@ -188,8 +187,8 @@ func (f *execution) outcome(s Status) Outcome {
 	return Outcome{CallID: f.id, UseID: f.useID, Tool: f.name, Agent: f.batch.agent, Status: s}
 }
 
-// vanished is the outcome of a call whose goroutine is ended by the tool's own
-// code, which runtime.Goexit can do.
+// vanished is the outcome of a call whose goroutine was ended by the tool's own code, with
+// runtime.Goexit.
 func (f *execution) vanished() *Outcome {
 	out := f.outcome(Failed)
 	out.Result = tool.Failure(f.crashed("it ended without a result"))
@@ -201,15 +200,15 @@ func (f *execution) fail(text string) {
 	f.out.Result = tool.Failure(text)
 }
 
-// refuse ends a call that did not run. The wrapper tells the model that the
-// error is the harness's and not the tool's.
+// refuse ends a call that did not run. The wrapper tells the model that the error comes
+// from the harness and not from the tool.
 func (f *execution) refuse(s Status, text string) *Outcome {
 	f.out.Status = s
 	f.out.Result = tool.Failure("<tool_use_error>" + text + "</tool_use_error>")
 	return &f.out
 }
 
-// cancelled ends a call whose context has ended; err is what the tool said to it.
+// cancelled ends a call whose context has ended; err is what the tool returned.
 func (f *execution) cancelled(when string, err error) *Outcome {
 	text := fmt.Sprintf("Cancelled %s: %s.", when, causeText(context.Cause(f.ctx)))
 	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Cause(f.ctx)) {
@@ -220,8 +219,8 @@ func (f *execution) cancelled(when string, err error) *Outcome {
 	return &f.out
 }
 
-// known returns the call as far as it was understood when it came. Unlike call it
-// may be read while a stuck tool still has the execution.
+// known returns the call as it was understood when it arrived. Unlike call, it may be read
+// while a stuck tool still has the execution.
 func (f *execution) known() *tool.Call {
 	if f.arrived != nil {
 		return f.arrived

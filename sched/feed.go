@@ -34,14 +34,14 @@ type Event struct {
 	State    State         // zero for progress
 	Progress tool.Progress // nil for a state
 	Outcome  *Outcome      // of a completed call; not to be modified
-	// Missed is how many events before this one were dropped because the reader
-	// was too far behind.
+	// Missed is how many events before this one were dropped because the reader was too far
+	// behind.
 	Missed int
 }
 
-// A Feed brings events to one reader. The reader's pace never holds a tool: a
-// progress report that was not yet read is replaced by a newer one of the same
-// call, and past 65,536 unread events the oldest are dropped and counted.
+// A Feed delivers events to one reader. A slow reader never blocks a tool: an unread
+// progress report is replaced by a newer one of the same call, and beyond 65,536 unread
+// events the oldest are dropped and counted.
 type Feed struct {
 	mu      sync.Mutex
 	wake    chan struct{} // holds a token when there may be something to read
@@ -57,10 +57,10 @@ type unread struct {
 	event Event
 }
 
-// A mark tells calls apart in a feed, without keeping all of the call alive.
+// A mark identifies a call in a feed without keeping the whole call alive.
 type mark struct{ _ byte }
 
-// NewFeed returns a feed. It begins to collect when it is given to a [Scheduler].
+// NewFeed returns a feed. It starts to collect events when it is passed to a [Scheduler].
 func NewFeed() *Feed {
 	return &Feed{wake: make(chan struct{}, 1), newest: make(map[*mark]*unread), maximum: 1 << 16}
 }
@@ -89,7 +89,7 @@ func (f *Feed) Events(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// Close ends the feed: what is unread can still be read, nothing more comes.
+// Close ends the feed: unread events can still be read, but no more arrive.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	f.closed = true
@@ -149,7 +149,7 @@ func (f *Feed) signal() {
 	}
 }
 
-// publish tells every feed of an event of a call.
+// publish sends an event of a call to every feed.
 func (b *Batch) publish(f *execution, e Event) {
 	e.CallID, e.UseID, e.Tool, e.Agent = f.id, f.useID, f.name, b.agent
 	for _, feed := range b.opts.Feeds {

@@ -8,9 +8,9 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// An Outcome is what became of a call: what the model is told, and the record.
+// An Outcome is the end of a call: what the model is told, and the record.
 type Outcome struct {
-	// CallID names the call in the journal, UseID is the provider's name for it.
+	// CallID is the journal's id of the call, UseID the provider's.
 	CallID, UseID string
 	// Tool is the tool's name, or the name the model used if there is no such tool.
 	Tool string
@@ -19,21 +19,21 @@ type Outcome struct {
 	// Agent names the sub-agent that called; "" is the main conversation.
 	Agent  string
 	Status Status
-	// Code is what the tool's own check says about an Invalid call, for programs; its
-	// meanings belong to the tool, and 0 is none.
+	// Code is the result of the tool's own check of an Invalid call, for programs. Its
+	// meaning is up to the tool; 0 means none.
 	Code int
 	// Result is what the model reads, bounded. It is there for every status.
 	Result tool.Result
-	// Repairs are what was changed in the input so that it fits its schema.
+	// Repairs are the changes made to the input so that it fits its schema.
 	Repairs []schema.Repair
-	// Verdict is what decided whether the call may run; zero if it never came to that.
+	// Verdict decided whether the call may run; zero if there was none.
 	Verdict tool.Verdict
-	// Notes are for the model, beside the result: what hooks had to add.
+	// Notes are for the model, in addition to the result: what hooks added.
 	Notes []string
 	// Kept is set if the result was too long; see package output.
 	Kept *output.Kept
-	// Fatal ends the turn: the tool could not do its work for a reason that is
-	// not for the model. The model still gets a result.
+	// Fatal ends the turn: the tool could not do its work, for a reason that is not for the
+	// model. The model still gets a result.
 	Fatal error
 	// Stop ends the turn without an error; it says why.
 	Stop string
@@ -49,7 +49,7 @@ type Status int
 const (
 	// Succeeded calls ran and did what was asked.
 	Succeeded Status = iota
-	// Failed calls ran and did not: their result tells the model why.
+	// Failed calls ran without success; their result tells the model why.
 	Failed
 	// Unknown calls named no tool of the set.
 	Unknown

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// permit decides whether the call may run. An outcome means that it may not.
+// permit decides whether the call may run. A non-nil outcome means that it may not.
 func (f *execution) permit() *Outcome {
 	c := tool.Case{Tool: f.tool, Call: f.call}
 	if out := f.hook(&c); out != nil {
@@ -24,9 +24,9 @@ func (f *execution) permit() *Outcome {
 	return f.judged(verdict)
 }
 
-// decide comes to the verdict: by the rules, then by the change that the call makes,
-// if they leave it open and that is known, then by asking. again is why it is decided
-// once more; "" the first time.
+// decide makes the verdict: by the rules, then, if they leave it open, by the change that
+// the call would make, if that is known, then by asking. again is why it is decided once
+// more; "" the first time.
 func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) {
 	verdict, out := f.judge(c)
 	if out != nil || verdict.Behavior == tool.Deny {
@@ -55,7 +55,7 @@ func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) 
 // open reports whether someone has to be asked.
 func open(v tool.Verdict) bool { return v.Behavior == tool.Ask || v.Behavior == tool.NoView }
 
-// judged takes a verdict as the call's. An outcome means that it may not run.
+// judged takes a verdict as the call's. A non-nil outcome means that it may not run.
 func (f *execution) judged(verdict tool.Verdict) *Outcome {
 	f.out.Verdict = verdict
 	approved := *f.call
@@ -92,8 +92,8 @@ func (f *execution) before(hooks Hooks, c *tool.Case) (notes []string) {
 	return notes
 }
 
-// hookEffects shows the call to the hooks that wait for its change, and reports
-// whether they had something to say.
+// hookEffects shows the call to the hooks that wait for its change, and reports whether
+// they had an opinion.
 func (f *execution) hookEffects(c *tool.Case) (said bool) {
 	hooks := f.batch.opts.Hooks
 	if hooks == nil {
@@ -113,8 +113,8 @@ func (f *execution) hookEffects(c *tool.Case) (said bool) {
 	return true
 }
 
-// judge asks the tool for its view and the judge for the verdict on the input as
-// it is now. What a hook or the tool itself denies stays denied.
+// judge asks the tool for its view, and the judge for the verdict on the current input.
+// What a hook or the tool itself denies stays denied.
 func (f *execution) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 	c.Call = f.call
 	if c.Hook.Behavior == tool.Deny {
@@ -135,7 +135,7 @@ func (f *execution) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 	}
 	verdict := f.callJudge(*c)
 	if c.Ran() && verdict.Behavior == tool.Allow {
-		verdict.Input = nil // it has run as it was
+		verdict.Input = nil // it has run with the old input
 		verdict.Approved = c.Preview.Digest()
 	}
 	out := f.change(verdict.Input, true)
@@ -153,9 +153,9 @@ func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 	return f.batch.opts.Judge.Judge(f.ctx, c)
 }
 
-// ask lets the askers race, who are shown what the call would change; what they
-// approve is that change. What they change in the input is checked and judged
-// again: someone who approves a call does not thereby lift a denial.
+// ask asks all askers at once and shows them what the call would change; they approve that
+// change. If they change the input, it is checked and judged again: approving a call does
+// not override a denial.
 func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
 	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
 	if f.ctx.Err() != nil {
@@ -179,7 +179,7 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if out := f.change(verdict.Input, false); out != nil {
 		return verdict, out
 	}
-	c.Preview, c.Unclear, c.Looked = nil, nil, true // of what they made of it nothing is known
+	c.Preview, c.Unclear, c.Looked = nil, nil, true // what their input would change is not known
 	again, out := f.judge(&c)
 	if out != nil {
 		return again, out
@@ -187,13 +187,13 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if again.Behavior == tool.Deny {
 		return again, nil
 	}
-	verdict.Approved = approval(f.tool.PreviewOf(f.ctx, f.call)) // they know what they made of it
+	verdict.Approved = approval(f.tool.PreviewOf(f.ctx, f.call)) // they know what their input does
 	verdict.Confinement = again.Confinement
 	return verdict, nil
 }
 
-// approval is what an approval is worth: the change that was shown. Where nothing
-// could be shown the next preview, if there is one, is something else.
+// approval is what an approval covers: the change that was shown. If nothing could be
+// shown, a later preview is a different change.
 func approval(p *tool.Preview, unclear error) string {
 	if unclear != nil {
 		return tool.Unseen
@@ -201,15 +201,15 @@ func approval(p *tool.Preview, unclear error) string {
 	return p.Digest()
 }
 
-// maxAsked is how often one call is asked about: a file that changes each time is
-// not waited for forever.
+// maxAsked is how often one call is asked about: a file that changes each time is not
+// waited for forever.
 const maxAsked = 3
 
 // changed is why a call that was approved is asked about again.
 const changed = "the file was changed after the call was approved, and the change would now be another one"
 
-// confirm asks again about an approved call that would by now change something else
-// than what was approved, as after another program has changed the file.
+// confirm asks again about an approved call that would now make a different change, for
+// example because another program has changed the file.
 func (f *execution) confirm() *Outcome {
 	for range maxAsked {
 		if f.call.Approved == "" {
@@ -236,8 +236,7 @@ func (f *execution) confirm() *Outcome {
 	return f.judged(tool.Verdict{Behavior: tool.Deny, Reason: changed, Message: tool.ErrUnapproved.Error()})
 }
 
-// change takes another input for the call, if it is one the tool can use; nil
-// changes nothing.
+// change gives the call another input, if the tool can use it; nil changes nothing.
 func (f *execution) change(input []byte, internal bool) *Outcome {
 	if input == nil {
 		return nil
@@ -274,9 +273,8 @@ func (f *execution) deny(v tool.Verdict) *Outcome {
 	return &f.out
 }
 
-// race asks all askers at once, returns the first decision and ends the contexts
-// of the others. It does not wait for them: one that is slow to go must not hold
-// the call.
+// race asks all askers at once, returns the first decision and cancels the contexts of the
+// others. It does not wait for them: one that is slow to return must not delay the call.
 func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdict) tool.Verdict {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -305,7 +303,7 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 	return nobody(question, why)
 }
 
-// answer asks one asker; a fault of its own decides nothing.
+// answer asks one asker. If the asker itself fails, that decides nothing.
 func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v tool.Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -319,8 +317,8 @@ func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v
 	return v
 }
 
-// nobody is the verdict when no one decides, and why. The model is told what the
-// question was: that this call is denied says nothing about the next one.
+// nobody is the verdict if no one decides, with the reason. The model is told what the
+// question was, because denying this call says nothing about the next one.
 func nobody(question tool.Verdict, why string) tool.Verdict {
 	needs := cmp.Or(question.Reason, "it needs approval")
 	v := tool.Verdict{

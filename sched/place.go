@@ -2,8 +2,8 @@ package sched
 
 import "slices"
 
-// How calls get a place to run in. All of it is called with batch.mu held, but
-// for acquireExclusive and the goroutine that start starts.
+// How calls get a place to run in. All functions are called with batch.mu held, except
+// acquireExclusive and the goroutine that start starts.
 
 // advance starts what may start, in the order of the message.
 func (b *Batch) advance() {
@@ -34,7 +34,7 @@ func (b *Batch) advance() {
 	}
 }
 
-// canStart reports whether f may run beside what runs.
+// canStart reports whether f may run together with what is running.
 func (b *Batch) canStart(f *execution) bool {
 	return b.running == 0 || f.shared && !b.alone && b.running < b.opts.MaxConcurrent
 }
@@ -51,8 +51,8 @@ func (b *Batch) start(f *execution) {
 	go b.work(f)
 }
 
-// work takes a call to its outcome, and then one that can start in its place: a new
-// goroutine for each would have to grow its stack again.
+// work runs a call to its outcome, and then another one that can start in its place: a new
+// goroutine for each call would have to grow its stack again.
 func (b *Batch) work(f *execution) {
 	var next *execution
 	for ; f != nil; f = next {
@@ -73,9 +73,9 @@ func (b *Batch) work(f *execution) {
 	}
 }
 
-// acquireExclusive trades the shared place of f for one alone, and waits for it. It
-// reports false if the call was cancelled meanwhile. That happens only when the whole
-// batch is stopped: nothing starts any more, so there is no place to give back.
+// acquireExclusive exchanges the shared place of f for an exclusive one, and waits for it.
+// It reports false if the call was cancelled meanwhile. That happens only when the whole
+// batch is stopped; nothing starts any more then, so there is no place to return.
 func (b *Batch) acquireExclusive(f *execution) bool {
 	b.mu.Lock()
 	f.granted = make(chan struct{})

@@ -13,9 +13,9 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// prepare looks the tool up and checks the shape of the input. What it finds
-// wrong is the outcome; nil means that the call can be queued. It has no effect
-// on anything but the execution.
+// prepare looks up the tool and checks the shape of the input. If something is wrong, it
+// returns the outcome; nil means that the call can be queued. It affects nothing but the
+// execution.
 func (f *execution) prepare(in *jsonstream.Object) *Outcome {
 	t := f.batch.tools.Called(f.called)
 	if t == nil {
@@ -30,8 +30,8 @@ func (f *execution) prepare(in *jsonstream.Object) *Outcome {
 	return f.check(raw, false)
 }
 
-// check takes raw as the call's input if it has the right shape. Internal input
-// comes from the tool itself and may hold hidden fields.
+// check makes raw the call's input if it has the right shape. Internal input comes from the
+// tool itself and may have hidden fields.
 func (f *execution) check(raw []byte, internal bool) *Outcome {
 	opts := f.batch.tools.Session().ViewOptions()
 	opts.Internal = internal
@@ -67,7 +67,7 @@ func (f *execution) deferred() bool {
 	return false
 }
 
-// elsewhere are names that other agents have for what a tool of ours does.
+// elsewhere has the names that other agents use for our tools.
 var elsewhere = map[string]string{
 	"ls": "Glob", "list_files": "Glob", "listfiles": "Glob", "list_dir": "Glob", "find": "Glob", "find_files": "Glob",
 	"search": "Grep", "search_files": "Grep", "ripgrep": "Grep", "rg": "Grep",
@@ -77,7 +77,7 @@ var elsewhere = map[string]string{
 	"fetch": "WebFetch", "browser": "WebFetch", "ask": "AskUserQuestion",
 }
 
-// noSuchTool tells the model what it may have meant.
+// noSuchTool tells the model which tool it may have meant.
 func noSuchTool(tools *tool.Set, name string) string {
 	if needs, ok := tools.Disabled(name); ok {
 		if needs == "" {

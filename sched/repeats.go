@@ -10,24 +10,23 @@ import (
 	"time"
 )
 
-// Repeats watches the calls of a turn for a model that goes in circles: the same
-// call with the same result, again and again, while nothing else happens. Work that
-// goes in rounds, such as an edit and a check, is not that: what happened in between
-// starts the count again. It is safe for concurrent use. A nil Repeats watches
-// nothing.
+// Repeats watches the calls of a turn for a model that goes in circles: the same call with
+// the same result, again and again, while nothing else happens. Work in rounds, such as an
+// edit and a check, is not that: what happens in between restarts the count. It is safe for
+// concurrent use. A nil Repeats watches nothing.
 type Repeats struct {
 	limits RepeatLimits
 	mu     sync.Mutex
 	calls  map[digest]*repeat
-	news   int // grows with a call or result that was not there before, and with time that was waited
+	news   int // grows with each new call or result, and with time spent waiting
 	writes int // grows with a call that may have changed something
 }
 
-// RepeatLimits say when a repetition is too much. Calls that take longer than
-// slowCall, as those do that wait for something, may be repeated three times as often.
+// RepeatLimits say how many repetitions are too many. Calls that take longer than slowCall,
+// such as those that wait for something, may be repeated three times as often.
 type RepeatLimits struct {
-	// Nudge is how many times a call may give the same result before the model
-	// is told so; 0 means 3, -1 never.
+	// Nudge is how many times a call may give the same result before the model is told; 0
+	// means 3, -1 never.
 	Nudge int
 	// Stop is how many times end the turn; 0 means 8, -1 never.
 	Stop int
@@ -36,8 +35,8 @@ type RepeatLimits struct {
 const (
 	slowCall  = 2 * time.Second
 	slowTimes = 3
-	// longWait is how long a call that waits must take to make what follows another
-	// look at the same thing, and not the same look.
+	// longWait is how long a waiting call must take so that what follows counts as a new
+	// look and not as a repetition.
 	longWait = time.Second
 )
 
@@ -58,7 +57,7 @@ func NewRepeats(limits RepeatLimits) *Repeats {
 	return &Repeats{limits: limits, calls: make(map[digest]*repeat)}
 }
 
-// note counts an outcome and returns it, with what is to be said about it. It is
+// note counts an outcome and returns it, with anything that must be said about it. It is
 // given outcomes in the order of the conversation.
 func (r *Repeats) note(f *execution) *Outcome {
 	out := f.done
@@ -92,7 +91,7 @@ func (r *Repeats) note(f *execution) *Outcome {
 	return &noted
 }
 
-// waited notes that the model let time pass: what it looks at then may have changed.
+// waited records that the model let time pass: what it looks at next may have changed.
 func (r *Repeats) waited(took time.Duration) {
 	if took < longWait {
 		return
@@ -103,8 +102,8 @@ func (r *Repeats) waited(took time.Duration) {
 }
 
 // count returns how often a call has given the same result with nothing effective in
-// between: for a call that only reads, a write by another one is; for every call, a
-// call or a result that is new in this turn.
+// between. For a call that only reads, a write by another call is effective; for every
+// call, a call or result that is new in this turn is.
 func (r *Repeats) count(out *Outcome, writes bool) int {
 	call := sum([]byte(out.Tool), []byte(out.Agent), out.Input)
 	parts := [][]byte{{byte(out.Status)}}

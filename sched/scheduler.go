@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Scheduler runs calls by one configuration. It has no state of its own.
+// A Scheduler runs calls with one configuration. It has no state.
 type Scheduler struct {
 	opts Options
 }
@@ -18,45 +18,45 @@ type Scheduler struct {
 type Options struct {
 	// Judge decides by rules; nil leaves every call to the askers.
 	Judge Judge
-	// Askers answer what the judge left open; none means that it is denied.
+	// Askers answer what the judge leaves open; with none, such calls are denied.
 	Askers []Asker
 	// Hooks see every call; nil means none.
 	Hooks Hooks
-	// Recorder is called with every step before it is taken; nil means nobody is.
+	// Recorder is called before each step; nil means none.
 	Recorder Recorder
 	// Feeds observe calls.
 	Feeds []*Feed
-	// Dir is where an agent works, "" being the main conversation: relative paths
-	// begin there. Nil leaves them to the tools.
+	// Dir returns the directory of an agent, "" being the main conversation: relative paths
+	// start there. Nil leaves them to the tools.
 	Dir func(agent string) string
 	// Output keeps results that are too long; nil cuts them without keeping.
 	Output *output.Store
-	// MessageLimit is how many characters the results of one message may have
-	// together; 0 means 400,000.
+	// MessageLimit is how many characters the results of one message may have together; 0
+	// means 400,000.
 	MessageLimit int
 	// MaxConcurrent is how many calls of a batch run at once; 0 means 128.
 	MaxConcurrent int
 	// SiblingErrors says what a failing shell does to the calls behind it.
 	SiblingErrors SiblingErrors
-	// CancelGrace is how long a cancelled call may take to return before its
-	// outcome is given without it; 0 means 5 s.
+	// CancelGrace is how long a cancelled call may take to return before it gets its
+	// outcome without returning; 0 means 5 s.
 	CancelGrace time.Duration
 }
 
-// SiblingErrors is what a failing call of a tool with StopsSiblings does to the
-// calls queued behind it.
+// SiblingErrors says what a failing call of a tool with StopsSiblings does to the calls
+// queued behind it.
 type SiblingErrors int
 
 const (
 	// Independent calls do not care: each succeeds or fails by itself.
 	Independent SiblingErrors = iota
 	// CancelSiblings cancels the calls queued behind the failed one, and aborts those that
-	// execute beside it and may be interrupted.
+	// run at the same time and may be interrupted.
 	CancelSiblings
 )
 
-// New returns a scheduler. Nil options mean that every call is denied, for want
-// of anybody who could allow it.
+// New returns a scheduler. With nil options every call is denied, because no one can allow
+// it.
 func New(opts *Options) *Scheduler {
 	s := new(Scheduler)
 	if opts != nil {
@@ -68,7 +68,7 @@ func New(opts *Options) *Scheduler {
 	return s
 }
 
-// Call takes one call all the way, as a message of its own.
+// Call runs one call, as if it were a message with a single call.
 func (s *Scheduler) Call(ctx context.Context, tools *tool.Set, useID, name string, input []byte) *Outcome {
 	b := s.Start(ctx, &BatchOptions{Tools: tools})
 	b.Add(useID, name, input)

@@ -6,9 +6,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Judge decides by rules and modes, without asking anybody. Allow and Deny are
-// final; Ask, and NoView, leave the case to the askers. It must not change
-// anything, and must be safe for concurrent use.
+// A Judge decides by rules and modes, without asking anyone. Allow and Deny are final; Ask
+// and NoView leave the case to the askers. A Judge must not change anything, and must be
+// safe for concurrent use.
 type Judge interface {
 	Judge(context.Context, tool.Case) tool.Verdict
 }
@@ -19,11 +19,11 @@ type JudgeFunc func(context.Context, tool.Case) tool.Verdict
 // Judge calls f.
 func (f JudgeFunc) Judge(ctx context.Context, c tool.Case) tool.Verdict { return f(ctx, c) }
 
-// An Asker answers what the rules left open: a user's dialog, a permission
-// hook, a classifier. All askers of a scheduler are asked at once and the first
-// to decide wins; the others' contexts end. An asker that cannot decide returns
-// NoView, as a classifier does that finds a call unsafe, and leaves the case to
-// the others. Question is the verdict that asked.
+// An Asker answers what the rules leave open: a dialog with the user, a permission hook, a
+// classifier. All askers of a scheduler are asked at once; the first decision wins, and the
+// contexts of the others are cancelled. An asker that cannot decide returns NoView and
+// leaves the case to the others, for example a classifier that finds a call unsafe.
+// Question is the verdict that asked.
 type Asker interface {
 	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error)
 }
@@ -39,23 +39,23 @@ func (f AskerFunc) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.V
 // Hooks see every call before and after it runs. They must be safe for
 // concurrent use.
 type Hooks interface {
-	// Before may deny the call, which is final, ask for it, say that it would
-	// allow it, change its input and add notes. A changed input is checked and
-	// judged like the model's.
+	// Before may deny the call, which is final, ask about it, say that it would allow it,
+	// change its input and add notes. A changed input is checked and judged like the
+	// model's.
 	Before(context.Context, *tool.Tool, *tool.Call) (verdict tool.Verdict, notes []string)
-	// Effects are the hooks that wait for what the call would change: they may deny it,
-	// ask for it or say that they would allow it. Case.Preview is nil if that is not
-	// known.
+	// Effects runs the hooks that wait for what the call would change: they may deny it,
+	// ask about it or say that they would allow it. Case.Preview is nil if the change is
+	// not known.
 	Effects(context.Context, tool.Case) (verdict tool.Verdict, notes []string)
-	// After may replace the result of a call that ran, and add notes. A result that
-	// failed says so.
+	// After may replace the result of a call that ran, and add notes. A failed result says
+	// so.
 	After(context.Context, *tool.Tool, *tool.Call, tool.Result) (replacement *tool.Result, notes []string)
 }
 
-// A Recorder writes down each step: the verdict and the dispatch before they take
-// effect, the outcome once it is known. If it cannot, the call does not run and
-// the turn ends: an effect without a record could be neither explained nor
-// resumed. A call waits for it, so it must return.
+// A Recorder records each step: the verdict and the dispatch before they take effect, the
+// outcome once it is known. If it fails, the call does not run and the turn ends: an effect
+// without a record could neither be explained nor resumed. A call waits for it, so it must
+// return.
 type Recorder interface {
 	Record(context.Context, Record) error
 }

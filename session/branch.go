@@ -26,9 +26,9 @@ type reading struct {
 	lost   int      // calls without a result
 }
 
-// read reads a journal back to where the last conversation of an agent begins: a
-// compaction or the start. At names the message that it ends with; "" is the last
-// one. No more of the file is read than that takes.
+// read reads a journal backwards to where the last conversation of an agent begins: a
+// compaction or the start. At names the message that it ends with; "" is the last one. It
+// reads no more of the file than necessary.
 func read(ctx context.Context, path, agent, at string) (*reading, error) {
 	t, err := openTail(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func (t *tail) read(ctx context.Context, agent, at string) (*reading, error) {
 // ErrNoMessage is the error for a message to resume at that is not in the session.
 var ErrNoMessage = errors.New("no such message")
 
-// take keeps what belongs to a chain. What was noted after its last message
-// counts only if the chain is the end of the journal.
+// take keeps what belongs to a chain. Facts recorded after its last message count only if
+// the chain is the end of the journal.
 func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 	chain = tree.withSiblings(chain)
 	r.chain, r.damage, r.torn, r.end = chain, t.damaged, t.torn, t.size
@@ -130,8 +130,8 @@ func (r *reading) behind() *Entry {
 	return &Entry{Back: back}
 }
 
-// forgetCalls drops the steps of earlier calls that had the same id as one of
-// this answer: ids are only unique among the calls of a provider that cares.
+// forgetCalls drops the steps of earlier calls that had the same id as a call in this
+// answer: not all providers use unique ids.
 func (r *reading) forgetCalls(l *line) {
 	if l.Type != "assistant" {
 		return
@@ -152,11 +152,11 @@ type tree struct {
 	lines  []*line // without repetitions and broken compactions
 	byUUID map[string]int
 	side   bool // it is a sub-agent's
-	// preceding is the message before the lines, which ends a chain; "" if none is known.
+	// preceding is the message before the lines, which ends a chain; "" if it is not known.
 	preceding string
 }
 
-// plant makes a tree. A line that is there twice counts where it stood first.
+// plant builds a tree. If a line occurs twice, the first one counts.
 func plant(lines []*line) *tree {
 	drop := broken(lines)
 	t := &tree{byUUID: map[string]int{}}
@@ -174,8 +174,7 @@ func plant(lines []*line) *tree {
 	return t
 }
 
-// broken returns the compactions that were not written to their end: they never
-// happened.
+// broken returns the compactions that were not completely written: they are ignored.
 func broken(lines []*line) map[string]bool {
 	drop, parts := map[string]bool{}, map[string]int{}
 	for _, l := range lines {
@@ -191,9 +190,9 @@ func broken(lines []*line) map[string]bool {
 	return drop
 }
 
-// chain returns the messages up to at, first to last, and whether they are all
-// there. If nothing comes before the lines, or some of them could not be read, a
-// message whose parent is missing follows the one before it.
+// chain returns the messages up to at, first to last, and whether they are complete. If
+// nothing comes before the lines, or if some of them could not be parsed, a message whose
+// parent is missing follows the one before it.
 func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	i, ok := t.byUUID[at]
 	if at == "" {
@@ -207,7 +206,7 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	}
 	var chain []*line
 	seen := map[int]bool{}
-	for !seen[i] { // a circle can only be someone's doing; it ends here
+	for !seen[i] { // a cycle can only be made on purpose; it ends here
 		seen[i] = true
 		l := t.lines[i]
 		chain = append(chain, l)
@@ -231,9 +230,9 @@ func (t *tree) chain(at string, whole, damaged bool) ([]*line, bool) {
 	return chain, true
 }
 
-// withSiblings adds the blocks of an answer that its chain leaves out. Official tools let
-// the result of a call follow that call, so that of parallel calls only one is on the way
-// from the end of the conversation to its beginning.
+// withSiblings adds the blocks of an answer that its chain leaves out. In journals of
+// official tools, the result of a call follows that call, so only one of several parallel
+// calls is on the path from the end of the conversation to its beginning.
 func (t *tree) withSiblings(chain []*line) []*line {
 	on := map[string]bool{}
 	for _, l := range chain {
@@ -265,8 +264,8 @@ func (t *tree) withSiblings(chain []*line) []*line {
 	return whole
 }
 
-// answersCall reports whether the line is a result that an official tool wrote. One of
-// ours, which has a name made of the call's, follows all blocks of its answer that count.
+// answersCall reports whether the line is a result that an official tool wrote. A result of
+// ours, whose UUID is derived from the call, follows all blocks of its answer that count.
 func (l *line) answersCall() bool {
 	if l.Type != "user" || isMadeOfName(l.UUID) {
 		return false
@@ -285,6 +284,6 @@ func (t *tree) before(i int) (int, bool) {
 	return 0, false
 }
 
-// sidechain reports whether the line belongs to a sub-agent's conversation, which
-// older tools wrote among the others.
+// sidechain reports whether the line belongs to a sub-agent's conversation, which older
+// tools wrote into the same file.
 func (l *line) sidechain() bool { return l.IsSidechain != nil && *l.IsSidechain }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// datasync is fsync without the times of the file, which nobody relies on.
+// datasync is fsync without the timestamps of the file, which are not needed.
 func datasync(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))

@@ -8,11 +8,11 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// ErrDrops is why a session is not resumed that would lose more than it may.
+// ErrDrops means that resuming would lose more of the session than it may.
 var ErrDrops = errors.New("the resume would leave out more than the one turn")
 
-// checkDrops checks that what comes after o.At belongs to the turn of one prompt:
-// a caller that leaves it out may not know what else was said in the meantime.
+// checkDrops checks that what comes after o.At belongs to the turn of one prompt: a caller
+// that leaves it out may not know what else was said in the meantime.
 func checkDrops(ctx context.Context, path string, o *ResumeOptions) error {
 	if o.Drops == "" || o.At == "" {
 		return nil
@@ -49,7 +49,7 @@ func (r *reading) checkDrops(o *ResumeOptions) error {
 	return nil
 }
 
-// prompts reports whether a user said it.
+// prompts reports whether a user sent it.
 func (m *Message) prompts() bool {
 	return m.Role == model.User && !m.Synthetic && len(m.Content) > 0 && m.Content[0].Type != model.ToolResult
 }

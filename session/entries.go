@@ -14,9 +14,9 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 )
 
-// Entries returns what a journal has, in the order of the file, with long strings
-// put back. Lines that cannot be read, and those of others that say nothing about
-// the conversation, are left out. After an error nothing more comes.
+// Entries returns the entries of a journal in the order of the file, with long strings
+// restored. Lines that cannot be parsed, and lines of other programs that say nothing about
+// the conversation, are left out. After an error there are no more entries.
 func Entries(ctx context.Context, path string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		file, err := regular.Open(path)

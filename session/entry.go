@@ -12,8 +12,8 @@ import (
 type Entry struct {
 	// UUID names the entry; "" lets the session choose.
 	UUID string
-	// Parent is the message that it follows, "" for the first. It is told by
-	// [Entries]; what is appended follows what was there.
+	// Parent is the message that it follows, "" for the first. [Entries] sets it; an
+	// appended entry follows the one before.
 	Parent string
 	// Agent names the sub-agent whose conversation it belongs to; "" is the main one.
 	Agent string
@@ -41,8 +41,8 @@ type Back struct {
 type Message struct {
 	Role    model.Role
 	Content []model.Block
-	// ID, Model, StopReason and Usage are those of an answer. An answer is written
-	// block by block as it arrives; the entries with the same ID are one message.
+	// ID, Model, StopReason and Usage are those of an answer. An answer is written block by
+	// block as it arrives; entries with the same ID are one message.
 	ID         string
 	Model      string
 	StopReason model.StopReason
@@ -50,22 +50,22 @@ type Message struct {
 	// Output is the typed output of the call that a tool_result belongs to: an
 	// object, or a string if it failed.
 	Output json.RawMessage
-	// Confined is what the kernel held that call to; nil for calls that it holds to
-	// nothing and that are no commands.
+	// Confined is what the kernel limited that call to; nil for calls that are not commands
+	// or are not confined.
 	Confined *Confined
-	// Typed is set on a prompt that is one string, and not a list of blocks; its
-	// Content is that text.
+	// Typed is set on a prompt that is a single string, not a list of blocks; its Content
+	// is that text.
 	Typed bool
-	// Synthetic messages were added by the harness and not by the user: a summary,
-	// a reminder, a note about an interruption.
+	// Synthetic messages were added by the harness and not by the user: a summary, a
+	// reminder, a note about an interruption.
 	Synthetic bool
-	// Error is set on what the user was shown instead of an answer; it is never
+	// Error is set on a message that the user was shown instead of an answer; it is never
 	// sent to a model.
 	Error string
 }
 
-// Confined is what the command of a call was held to, whether it failed or not: by
-// which tier of package sandbox.
+// Confined is what the command of a call was limited to, and by which tier of package
+// sandbox, whether it failed or not.
 type Confined struct {
 	To   tool.Confinement `json:"to"`
 	Tier string           `json:"tier"`
@@ -97,23 +97,23 @@ const (
 	Dispatched Step = "dispatched"
 )
 
-// A Compaction replaces everything before it: the conversation continues with
-// Messages, and the states before it are carried over by a snapshot.
+// A Compaction replaces everything before it: the conversation continues with Messages, and
+// a snapshot carries over the states before it.
 type Compaction struct {
 	Trigger   string          `json:"trigger"` // auto or manual
 	PreTokens int64           `json:"preTokens"`
 	Messages  []model.Message `json:"messages"`
 }
 
-// A State is a fact about the session that later entries replace: the model, the
-// permission mode, the todos, the revealed tools, what was read, the title. The
-// value null takes it back.
+// A State is a fact about the session that later entries replace: the model, the permission
+// mode, the to-dos, the revealed tools, what was read, the title. The value null removes
+// it.
 type State struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
 }
 
-// An Ask says that a user or a program is being asked about a call. It is open until the
+// An Ask records that a user or a program is being asked about a call. It is open until the
 // [Answer] with its ID, or until the call has a result.
 type Ask struct {
 	ID     string `json:"id"`
@@ -122,36 +122,36 @@ type Ask struct {
 	Tool   string `json:"tool"`
 	// Reason is why the rules leave it open.
 	Reason string `json:"reason,omitempty"`
-	// Input is the digest of the input that is asked about, Change that of the change of
-	// files that is shown with it; "" if none is.
+	// Input is the digest of the input that is asked about. Change is the digest of the
+	// file changes shown with it; "" if none are.
 	Input  string `json:"input"`
 	Change string `json:"change,omitempty"`
-	// Rules are those that would allow such calls.
+	// Rules would allow such calls.
 	Rules []string `json:"rules,omitempty"`
 }
 
 // An Answer settles an [Ask].
 type Answer struct {
 	ID string `json:"id"`
-	// By is where the answer came from; "" if the question was withdrawn, because
-	// a hook decided or the turn ended.
+	// By is where the answer came from; "" if the question was withdrawn, because a hook
+	// decided or the turn ended.
 	By string `json:"by,omitempty"`
 	// Behavior is allow or deny; NoView if the question was withdrawn.
 	Behavior tool.Behavior `json:"behavior,omitempty"`
 }
 
-// A Checkpoint says how a file was before a call changed it. The path and the targets
-// of links need not be text.
+// A Checkpoint records a file before a call changed it. The path and the targets of links
+// need not be valid UTF-8.
 type Checkpoint struct {
 	CallID string `json:"callId"`
 	Path   string `json:"path"`
-	// Before is the digest of the content in the blob store; "" means that there
-	// was no file.
+	// Before is the digest of the content in the blob store; "" means that there was no
+	// file.
 	Before string `json:"before"`
 	Mode   uint32 `json:"mode,omitempty"`
 	// Link is where a symbolic link pointed.
 	Link string `json:"link,omitempty"`
-	// After, AfterMode and AfterLink are how it was then.
+	// After, AfterMode and AfterLink describe the file after the call.
 	After     string `json:"after,omitempty"`
 	AfterMode uint32 `json:"afterMode,omitempty"`
 	AfterLink string `json:"afterLink,omitempty"`

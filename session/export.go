@@ -18,17 +18,17 @@ import (
 type Format string
 
 const (
-	// Markdown is for people, with the changes of files as diffs. What haft added to the
+	// Markdown is for reading, with file changes as diffs. What haft added to the
 	// conversation is left out.
 	Markdown Format = "markdown"
-	// HTML is a page for people. What haft added to the conversation is left out.
+	// HTML is a page for reading. What haft added to the conversation is left out.
 	HTML Format = "html"
-	// JSONL is the messages of the conversation, one per line, as they were said.
+	// JSONL has the messages of the conversation, one per line, unchanged.
 	JSONL Format = "jsonl"
 )
 
-// Export writes everything that was said in a session, what was compacted and
-// other branches included, without what only haft needs.
+// Export writes everything that was said in a session, including other branches and what
+// was compacted, but not what only haft needs.
 func (st *Store) Export(ctx context.Context, id string, w io.Writer, f Format) error {
 	path, err := st.Find(id)
 	if err != nil {
@@ -81,11 +81,11 @@ func exportJSONL(w io.Writer, e *Entry) error {
 	return err
 }
 
-// injected is what haft puts into a user's messages: reminders, files, and that they spoke
-// while it worked.
+// injected are the texts that haft adds to a user's messages: reminders, files, and notes
+// that a message was sent while haft worked.
 var injected = lazyregexp.New(`^(<(system-reminder|task-notification|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
 
-// Injected reports whether a block of a user's message is haft's and not theirs.
+// Injected reports whether a block of a user's message was added by haft.
 func Injected(b model.Block) bool { return b.Type == model.Text && injected.MatchString(b.Text) }
 
 func exportMarkdown(w io.Writer, e *Entry) error {
@@ -109,7 +109,8 @@ func exportMarkdown(w io.Writer, e *Entry) error {
 	return nil
 }
 
-// diff is what a call changed in a file, by its typed output; "" if it says nothing of that.
+// diff is what a call changed in a file, according to its typed output; "" if that does not
+// say.
 func diff(output json.RawMessage) string {
 	var out struct {
 		Path  string       `json:"filePath"`

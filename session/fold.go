@@ -9,9 +9,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// fold makes a conversation of a chain of lines, first to last. Calls are the
-// steps that are known of calls, by tool_use id; beside are lines that follow a
-// message of the chain without being part of it.
+// fold builds a conversation from a chain of lines, first to last. Calls are the known
+// steps of calls, by tool_use id; beside are lines that follow a message of the chain
+// without being part of it.
 func fold(chain, beside []*line, calls map[string][]Call) (messages []model.Message, lost []use) {
 	f := folder{latest: map[string]*use{}}
 	said := make([]*Message, len(chain))
@@ -51,8 +51,8 @@ type use struct {
 	call   Call
 }
 
-// A folder assembles messages. The blocks of one answer are in several lines,
-// with the results of its first calls between them.
+// A folder assembles messages. The blocks of one answer are in several lines, with the
+// results of its first calls between them.
 type folder struct {
 	uses   []*use          // in order
 	latest map[string]*use // by tool_use id; small servers use ids again
@@ -63,14 +63,14 @@ type folder struct {
 	id     string // its message id
 }
 
-// A piece is a message to be. Its results are filled in at the end.
+// A piece is a message that is being built. Its results are filled in at the end.
 type piece struct {
 	role   model.Role
 	blocks []model.Block
 	uses   []*use // of an answer; the results follow it
 }
 
-// pair notes the calls of a message, and gives results to those before it.
+// pair records the calls of a message and assigns results to earlier calls.
 func (f *folder) pair(m *Message, l *line) {
 	for i, b := range m.Content {
 		switch b.Type {
@@ -86,8 +86,8 @@ func (f *folder) pair(m *Message, l *line) {
 	}
 }
 
-// pairBeside finds results in lines that branch off the chain, as other programs
-// write those of parallel calls.
+// pairBeside finds results in lines that branch off the chain, as other programs write
+// those of parallel calls.
 func (f *folder) pairBeside(chain, beside []*line) {
 	if !slices.ContainsFunc(f.uses, func(u *use) bool { return u.result == nil }) {
 		return
@@ -147,8 +147,8 @@ func (f *folder) close() {
 	f.answer = nil
 }
 
-// speakable drops what a provider refuses: empty texts, and thoughts that an
-// answer broke off after.
+// speakable drops what a provider refuses: empty texts, and thoughts after which an answer
+// broke off.
 func speakable(blocks []model.Block) []model.Block {
 	blocks = slices.DeleteFunc(blocks, func(b model.Block) bool {
 		return b.Type == model.Text && strings.TrimSpace(b.Text) == ""

@@ -18,15 +18,16 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// A Position is how much of the files of a session was read: of its own and of each
-// agent's. Its text is a number, and a name and a number for each agent. "" is the
+// A Position is how much of the files of a session was read: of its own file and of each
+// agent's. Its text is a number, followed by a name and a number for each agent. "" is the
 // beginning.
 type Position string
 
 // A Followed entry is one that a [Follower] has read.
 type Followed struct {
 	Entry
-	// After is the position behind it: who follows from there gets what comes next.
+	// After is the position after this entry: a follower that starts there gets what comes
+	// next.
 	After Position
 	// File and Offset say where its line is; see [ReadAt].
 	File   string
@@ -62,8 +63,8 @@ func Follow(path string, from Position) (*Follower, error) {
 func (f *Follower) Position() Position { return position(f.at) }
 
 // Next returns entries that were appended since, at most about a chunk of each file, in
-// the order of their times; none if there is nothing new. A line that is not whole is
-// waited for. Lines that say nothing are passed over.
+// chronological order; none if there is nothing new. An incomplete line is waited for.
+// Lines without information are skipped.
 func (f *Follower) Next(ctx context.Context) ([]Followed, error) {
 	for {
 		before := maps.Clone(f.at)
@@ -96,8 +97,8 @@ func (f *Follower) fill(ctx context.Context) error {
 	return nil
 }
 
-// merge takes what was read in the order of time. It stops where one file is used up of
-// which there may be more, so that the others do not run ahead of it.
+// merge returns what was read in chronological order. It stops when a file that may have
+// more is used up, so that the others do not get ahead of it.
 func (f *Follower) merge() []Followed {
 	var out []Followed
 	for {
@@ -129,7 +130,7 @@ func (p *pending) empty() bool {
 	return p.Message == nil && p.Call == nil && p.State == nil && p.Checkpoint == nil && p.Compaction == nil && p.Ask == nil && p.Answer == nil
 }
 
-// followChunk is how much of a file is read at once; longer lines are read whole.
+// followChunk is how much of a file is read at once; longer lines are read completely.
 const followChunk = 1 << 20
 
 // chunk reads whole lines of a file behind what was read.
@@ -175,8 +176,8 @@ func (f *Follower) chunk(ctx context.Context, name, path string) ([]pending, err
 	return list, nil
 }
 
-// followedEntry reads a line; the end of an answer is a message without content, as it
-// was appended.
+// followedEntry parses a line. The end of an answer is a message without content, as it was
+// appended.
 func followedEntry(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) {
 	e, ok := entryOf(ctx, raw, blobs)
 	if ok || !bytes.Contains(raw, []byte(`"stop"`)) {
@@ -190,8 +191,8 @@ func followedEntry(ctx context.Context, raw []byte, blobs *blobs) (Entry, bool) 
 	return Entry{UUID: l.UUID, Agent: l.AgentID, Time: l.time(), Message: &Message{Role: model.Assistant, ID: s.ID, Model: s.Model, StopReason: s.Reason, Usage: s.Usage}}, true
 }
 
-// ReadAt returns the entry of the session at path that a [Followed] one names by its file
-// and offset.
+// ReadAt returns the entry of the session at path that a [Followed] names by its file and
+// offset.
 func ReadAt(ctx context.Context, path, file string, offset int64) (Entry, error) {
 	if file != "" {
 		path = filepath.Join(dirOf(path), "subagents", "agent-"+fileName(file)+".jsonl")
@@ -223,7 +224,8 @@ func ReadAt(ctx context.Context, path, file string, offset int64) (Entry, error)
 	}
 }
 
-// inProject is the session's own file for that of an agent, which is two folders below.
+// inProject returns the session's own file for that of an agent, which is two folders
+// below.
 func inProject(path, agent string) string {
 	if agent == "" {
 		return path

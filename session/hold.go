@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Commands may outlive a process that is killed, by the moment that their keeper
-// needs to end them. What is not known of them can only be found out
-// when they are gone. So a session has a second lock, which the process that
-// writes to it shares with its commands: while the first one is free and the second
-// is not, they are dying.
+// When a process is killed, its commands live on for a moment until their keeper has
+// stopped them. What they did can be determined only when they are gone. So a session has a
+// second lock, which the process that writes to it shares with its commands: if the first
+// lock is free and the second is not, they are still being stopped.
 
-// Hold returns a file for a process that starts others for the session and may outlive
-// this one. As long as it is open there, a resume waits. The caller closes its
-// own. It is nil where nothing has to wait: the session is not written down, or
-// was not begun, or files cannot be locked here.
+// Hold returns a file for a process that starts others for the session and may outlive this
+// one. As long as that process has it open, a resume waits. The caller closes its own copy.
+// Hold returns nil if nothing has to wait: the session is not stored, has not begun, or
+// files cannot be locked here.
 func (s *Session) Hold() (*os.File, error) {
 	if s.silent() {
 		return nil, nil
@@ -32,8 +31,8 @@ func (s *Session) Hold() (*os.File, error) {
 
 const (
 	holdName = "commands"
-	// holdTime is how long dying commands are waited for. They are ended within two
-	// seconds, unless the process that ends them was stopped.
+	// holdTime is how long to wait for commands that are being stopped. That takes at most
+	// two seconds, unless the process that stops them was suspended.
 	holdTime = 10 * time.Second
 	holdPoll = 5 * time.Millisecond
 )
@@ -41,8 +40,8 @@ const (
 // errHeld is what waiting for commands ends with at last.
 var errHeld = errors.New("commands of an earlier process still run")
 
-// hold locks the file that the session shares with its commands, when those of an
-// earlier process are gone, and returns how long they took.
+// hold locks the file that the session shares with its commands, once those of an earlier
+// process are gone, and returns how long that took.
 func hold(ctx context.Context, dir string, most time.Duration) (f *os.File, waited time.Duration, err error) {
 	f, err = os.OpenFile(filepath.Join(dir, holdName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -4,8 +4,7 @@ package session
 
 import "os"
 
-// Elsewhere a lock cannot be shared, and no command outlives its process
-// knowingly.
+// On other systems a lock cannot be shared, and no command is known to outlive its process.
 
 func tryHold(*os.File) (bool, error) { return true, nil }
 

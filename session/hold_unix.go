@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryHold locks a file for everybody who has it from this process. It reports
-// false if others have it locked.
+// tryHold locks a file for every process that inherits it from this one. It reports false
+// if another process has locked it.
 func tryHold(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 )
 
-// A journal is a [Log] in a file. Its fence is the lock of the session. It is opened by
-// the first write.
+// A journal is a [Log] in a file. The lock of the session is its fence. The first write
+// opens it.
 type journal struct {
 	path  string
 	fresh bool // the file must not exist yet
@@ -31,8 +31,9 @@ type journal struct {
 // errInUse is what a new session's file is if it already exists.
 var errInUse = errors.New("the session id is in use")
 
-// Append implements [Log] with one system call. If the disk is full, what the file had is
-// untouched. Where the file ends is not asked for: the lock says that nobody else writes.
+// Append implements [Log] with one system call. If the disk is full, the existing content
+// is untouched. It does not check where the file ends: the lock guarantees that there is no
+// other writer.
 func (j *journal) Append(_ context.Context, after Pos, lines []byte) (Pos, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,7 +74,7 @@ func (j *journal) open() error {
 	return nil
 }
 
-// Sync implements [Log]. Those who come while one waits share the next wait.
+// Sync implements [Log]. Callers that arrive during a sync share the next one.
 func (j *journal) Sync(context.Context) error {
 	j.mu.Lock()
 	file, size := j.file, j.size

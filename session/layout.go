@@ -16,15 +16,15 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 )
 
-// A Store is a directory of sessions: one folder per project, in it a file per
-// session and a folder beside it for what belongs to the session.
+// A Store is a directory of sessions: one folder per project, with a file per session and a
+// folder beside it for everything else of the session.
 type Store struct {
 	dir  string
 	logs Logs // nil if the journals are files
 }
 
-// Open returns the store in dir. "" means the directory that the official tools
-// use, so that each sees the other's sessions. Nothing is made until it is needed.
+// Open returns the store in dir. "" means the directory that the official tools use, so
+// that each sees the other's sessions. Nothing is created until it is needed.
 func Open(dir string) *Store {
 	if dir == "" {
 		dir = filepath.Join(keep.Sessions(), "projects")
@@ -32,9 +32,9 @@ func Open(dir string) *Store {
 	return &Store{dir: dir}
 }
 
-// OpenLogs returns a store whose journals are in logs. What belongs to a session on this
-// machine is in dir, as in that of [Open]. Sessions are created and resumed by their whole
-// ids; those who list and find them ask the keeper of the logs.
+// OpenLogs returns a store whose journals are in logs. Other files of a session on this
+// machine are in dir, as with [Open]. Sessions are created and resumed by their full ids;
+// to list and find them, ask the keeper of the logs.
 func OpenLogs(logs Logs, dir string) *Store { return &Store{dir: dir, logs: logs} }
 
 // Dir returns where the store is.
@@ -50,8 +50,8 @@ func (st *Store) project(cwd string) string {
 
 const longestName = 200
 
-// mangle makes a folder's name of a path, as the official tools do: they count in
-// UTF-16, and tell long paths apart by a hash.
+// mangle makes a folder name from a path, as the official tools do: they count in UTF-16,
+// and distinguish long paths by a hash.
 func mangle(path string) string {
 	var name strings.Builder
 	var hash int32
@@ -74,15 +74,15 @@ func mangle(path string) string {
 // ErrNotFound is what errors are that name a session which does not exist.
 var ErrNotFound = errors.New("no such session")
 
-// notFound is the id of a session that does not exist. Its sentence is the one that
-// programs look for.
+// notFound is the id of a session that does not exist. Programs look for this exact
+// sentence.
 type notFound string
 
 func (id notFound) Error() string     { return "No conversation found with session ID: " + string(id) }
 func (notFound) Is(target error) bool { return target == ErrNotFound }
 
-// Find returns the file of a session, in whatever folder it is. A part of the id
-// is enough if no other session begins with it.
+// Find returns the file of a session, in whichever folder it is. Part of the id is enough
+// if no other session begins with it.
 func (st *Store) Find(id string) (path string, err error) {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF-") != "" {
 		return "", notFound(id)
@@ -115,8 +115,9 @@ func globEscape(path string) string {
 
 func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), ".jsonl") }
 
-// Latest returns the session of a working directory that was last written to, and in which someone has said something if
-// there is such a one: applied previews are sessions, too. The error is ErrNotFound if it has none.
+// Latest returns the session of a working directory that was written to last, preferring
+// one that has messages, because applied previews are sessions too. The error is
+// ErrNotFound if there is none.
 func (st *Store) Latest(cwd string) (id string, err error) {
 	entries, err := os.ReadDir(st.project(cwd))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +142,8 @@ func (st *Store) Latest(cwd string) (id string, err error) {
 	return idOf(found[0].Name()), nil
 }
 
-// hasMessages reports whether a journal has a message, which a long one always has. One that cannot be read is for the caller
-// to report.
+// hasMessages reports whether a journal has a message; a long one always does. If it cannot
+// be read, the caller reports that.
 func hasMessages(path string, size int64) bool {
 	if size > glance {
 		return true

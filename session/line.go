@@ -9,11 +9,11 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// A line is an [Entry] as the file has it. Messages have the form in which the
-// official tools write them; everything else is in Haft, where they do not look.
+// A line is an [Entry] as it is in the file. Messages have the form in which the official
+// tools write them; everything else is in Haft, where they do not look.
 type line struct {
-	// Parent is null for the first message, absent from lines that are no part of
-	// the conversation.
+	// Parent is null for the first message, and absent from lines that are not part of the
+	// conversation.
 	Parent        json.RawMessage `json:"parentUuid,omitempty"`
 	LogicalParent string          `json:"logicalParentUuid,omitempty"`
 	IsSidechain   *bool           `json:"isSidechain,omitempty"`
@@ -63,15 +63,16 @@ type extra struct {
 	Back       *Back       `json:"back,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
 	Confined   *Confined   `json:"confined,omitempty"`
-	// Snapshot is that of a compaction; SummaryOf names the compaction that a
-	// message is part of.
+	// Snapshot belongs to a compaction; SummaryOf names the compaction that a message is
+	// part of.
 	Snapshot  *snapshot `json:"snapshot,omitempty"`
 	SummaryOf string    `json:"summaryOf,omitempty"`
-	// Blobs are the digests of strings that are kept elsewhere; see payload.go.
+	// Blobs are the digests of strings that are stored elsewhere; see payload.go.
 	Blobs []string `json:"blobs,omitempty"`
 }
 
-// stop is what an answer took so far, or how one ended whose blocks were written before.
+// stop is the usage of an answer so far, or the end of an answer whose blocks were written
+// before.
 type stop struct {
 	ID     string           `json:"id"`
 	Model  string           `json:"model,omitempty"`
@@ -79,8 +80,8 @@ type stop struct {
 	Usage  model.Usage      `json:"usage"`
 }
 
-// snapshot carries what is known at a compaction over it, so that nobody has to
-// read further back.
+// snapshot carries over what is known at a compaction, so that nothing before it has to be
+// read.
 type snapshot struct {
 	Parts    int                        `json:"parts"` // messages that follow
 	Messages int                        `json:"messages"`
@@ -98,22 +99,22 @@ const (
 	typeAnswer     = "haft-answer"
 )
 
-// typeLastPrompt is the line by which the official tools find the branch of the tree
-// that the conversation is on.
+// typeLastPrompt is the line that tells the official tools which branch of the tree the
+// conversation is on.
 const typeLastPrompt = "last-prompt"
 
 // inChain reports whether the line is part of the tree of messages.
 func (l *line) inChain() bool { return l.isMessage() || l.isBoundary() || l.isLink() }
 
-// isMessage reports whether the line is something that was said. The line with an
-// answer's end has no name: it says nothing new.
+// isMessage reports whether the line is part of what was said. The line with an answer's
+// end has no UUID: it adds nothing.
 func (l *line) isMessage() bool {
 	return l.UUID != "" && (l.Type == "user" || l.Type == "assistant")
 }
 
-// isLink reports whether the line only holds the tree together: what official tools
-// attach to a conversation, such as what they told the model about its environment.
-// Their next message follows it, and so does ours.
+// isLink reports whether the line only holds the tree together: what official tools attach
+// to a conversation, such as what they told the model about its environment. Their next
+// message follows it, and so does ours.
 func (l *line) isLink() bool {
 	return l.UUID != "" && len(l.Parent) > 0 && !l.isMessage() && !l.isBoundary()
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// Info is what a list tells about a session.
+// Info describes a session in a list.
 type Info struct {
 	ID       string    `json:"id"`
 	Path     string    `json:"path"`
@@ -30,19 +30,19 @@ type Info struct {
 	Size     int64     `json:"size"`
 }
 
-// ListOptions say which sessions are listed.
+// ListOptions say which sessions to list.
 type ListOptions struct {
 	// Cwd lists those of one working directory; "" lists all.
 	Cwd string
 	// Limit is how many at most; 0 means all.
 	Limit int
-	// Known returns what is known of a file that has this size and time, which is then not
-	// read again; nil means that nothing is.
+	// Known returns what is known about a file of this size and time, which is then not
+	// read again; nil means nothing.
 	Known func(path string, size int64, modified time.Time) (Info, bool)
 }
 
-// List returns sessions, those that were written to last first. Of each file only
-// the beginning and the end are read.
+// List returns sessions, most recently written first. It reads only the beginning and the
+// end of each file.
 func (st *Store) List(opts *ListOptions) ([]Info, error) {
 	var o ListOptions
 	if opts != nil {
@@ -99,7 +99,7 @@ func (st *Store) Info(id string) (Info, error) {
 // glance is how much of each end of a file is read.
 const glance = 64 << 10
 
-// look fills in what the ends of the file say.
+// look fills in what the beginning and end of the file say.
 func (i *Info) look() error {
 	file, err := regular.Open(i.Path)
 	if err != nil {

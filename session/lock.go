@@ -15,27 +15,27 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 )
 
-// A lock is held by the one who writes to a session. It ends with its process.
+// A lock is held by the process that writes to a session. It ends with that process.
 type lock struct {
 	file   *flock.Flock
 	hold   *os.File      // locked, too; see [Session.Hold]
 	waited time.Duration // for commands of an earlier process
 }
 
-// owner is who holds a lock, for the message to the process that comes second.
+// owner describes the holder of a lock, for the error message of a second process.
 type owner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
 
-// An InUseError tells that another program writes to the session.
+// An InUseError means that another program is writing to the session.
 type InUseError struct {
 	ID   string
 	PID  int
 	Host string // "" if it is this one
-	// Hold is the file that commands of the process have open, which has ended itself;
-	// "" if it has not.
+	// Hold is the file that commands of the process still have open although the process
+	// itself has ended; "" if it has not.
 	Hold string
 }
 
@@ -61,7 +61,7 @@ func acquire(ctx context.Context, dir, id string) (*lock, error) {
 		return nil, fmt.Errorf("lock session: %w", err)
 	}
 	l := &lock{file: flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))}
-	host, _ := os.Hostname() // without one, only the pid is told
+	host, _ := os.Hostname() // without one, only the pid is reported
 	ok, err := l.take(dir, host)
 	if err != nil {
 		return nil, fmt.Errorf("lock session: %w", err)
@@ -83,7 +83,7 @@ func acquire(ctx context.Context, dir, id string) (*lock, error) {
 	return l, nil
 }
 
-// own writes down who has the lock.
+// own records the holder of the lock.
 func own(dir, host string) error {
 	raw, err := json.Marshal(owner{PID: os.Getpid(), Host: host, Since: time.Now()})
 	if err != nil {
@@ -92,8 +92,8 @@ func own(dir, host string) error {
 	return os.WriteFile(filepath.Join(dir, "owner"), raw, 0o600)
 }
 
-// handover is how long the lock of a process that is gone is waited for. One that
-// was killed while it started another leaves the lock with that one until its exec.
+// handover is how long to wait for the lock of a process that is gone. If it was killed
+// while it was starting another process, that one has the lock until its exec.
 const handover = time.Second
 
 func (l *lock) take(dir, host string) (bool, error) {
@@ -125,7 +125,7 @@ func readOwner(dir string) (o owner, ok bool) {
 	return o, err == nil && json.Unmarshal(raw, &o) == nil
 }
 
-// inUse says who has the session, as far as that is known.
+// inUse says who has the session, if that is known.
 func inUse(dir, id, host string) error {
 	o, ok := readOwner(dir)
 	if !ok {
@@ -139,7 +139,7 @@ func inUse(dir, id, host string) error {
 
 // held says whose commands are waited for in vain.
 func held(dir, id string) error {
-	o, _ := readOwner(dir) // without one, 0 is told
+	o, _ := readOwner(dir) // without one, 0 is reported
 	return &InUseError{ID: id, PID: o.PID, Hold: filepath.Join(dir, holdName)}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // mapFile returns the beginning of a file that never changes, without reading it. The
-// memory is the file's own, until the process ends.
+// memory stays mapped until the process ends.
 func mapFile(path string, size int64) ([]byte, error) {
 	file, err := regular.Open(path)
 	if err != nil || size == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
-// A string of more than longestString bytes is kept as a blob. The line has its
-// beginning and a note in its place, which is what other readers show; its digest
-// is listed in the line, and this reader puts the string back byte by byte.
+// A string of more than longestString bytes is stored as a blob. In the line it is replaced
+// by its beginning and a note, which other readers show; its digest is listed in the line,
+// and this reader restores the string byte by byte.
 const (
 	longestString = 64 << 10
 	previewString = 1 << 10
@@ -28,7 +28,7 @@ const (
 // blobs are the contents that the sessions of a project refer to.
 type blobs struct {
 	blob.Store
-	dir string // where they are; "" if that is no directory
+	dir string // where they are; "" if that is not a directory
 }
 
 func blobsIn(project string) *blobs {
@@ -39,7 +39,7 @@ func blobsIn(project string) *blobs {
 // BlobsOf returns the store of contents that the journal at path refers to.
 func BlobsOf(path string) blob.Store { return blobsIn(filepath.Dir(path)).Store }
 
-// keep puts a content on the disk for as long as a line that names it.
+// keep stores content on the disk for as long as a line refers to it.
 func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err error) {
 	digest = blob.Digest(content)
 	if err := b.Put(ctx, digest, content); err != nil {
@@ -112,8 +112,8 @@ func (b *blobs) shortenStrings(ctx context.Context, raw json.RawMessage) (json.R
 	}
 }
 
-// nextString splits JSON before and after its first string, quotes included. The
-// token is nil if there is none.
+// nextString splits JSON before and after its first string, including quotes. The token is
+// nil if there is none.
 func nextString(raw []byte) (before, token, after []byte) {
 	start := bytes.IndexByte(raw, '"')
 	if start < 0 {
@@ -130,8 +130,8 @@ func nextString(raw []byte) (before, token, after []byte) {
 	return raw, nil, nil
 }
 
-// preview is the beginning of a string token, without the closing quote, cut
-// where neither an escape nor a character is broken.
+// preview is the beginning of a string token without the closing quote, cut so that no
+// escape and no character is broken.
 func preview(token []byte) []byte {
 	i := 1
 	for i < previewString {
@@ -153,8 +153,8 @@ func preview(token []byte) []byte {
 	return token[:i]
 }
 
-// restore puts the long strings of a line back. A blob that is gone leaves the
-// beginning and the note, which say what is missing.
+// restore restores the long strings of a line. If a blob is gone, the beginning and the
+// note remain and say what is missing.
 func (b *blobs) restore(ctx context.Context, l *line) {
 	digests := l.extra().Blobs
 	if len(digests) == 0 {

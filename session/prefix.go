@@ -54,8 +54,8 @@ type prefixIndex struct {
 	Damage    int
 	Tally     keptTally
 
-	// Sealed is how the files were when nobody wrote to them any more: as long as
-	// they are so, nothing has to be compared.
+	// Sealed describes the files after the last write: as long as it still matches, nothing
+	// has to be compared.
 	Sealed *seal `json:",omitempty"`
 }
 
@@ -68,7 +68,7 @@ type keptTally struct {
 	Answer       stop
 }
 
-// A seal is how files are, as far as the file system tells.
+// A seal describes the state of files, as far as the file system reports it.
 type seal struct{ Journal, Text, Table stamp }
 
 type stamp struct {
@@ -84,8 +84,8 @@ const (
 	maxIndexSize  = 64 << 20
 )
 
-// readOn is read for the whole conversation, with what is kept of its beginning. A
-// prefix that is known to be right need not be looked for.
+// readOn is read for the whole conversation, using the stored prefix. If the prefix is
+// known to be valid, it is not looked up again.
 func readOn(ctx context.Context, path string, p *prefix) (*reading, error) {
 	t, err := openTail(path)
 	if err != nil {
@@ -142,8 +142,8 @@ func (t *tail) after(p *prefix) (*reading, bool) {
 	return r, true
 }
 
-// loadPrefix returns the prefix of the journal in an open file, nil if there is none
-// that is right.
+// loadPrefix returns the prefix of the journal in an open file; nil if there is no valid
+// one.
 func loadPrefix(path string, journal *os.File) *prefix {
 	p := &prefix{dir: dirOf(path)}
 	raw, err := regular.Read(filepath.Join(p.dir, indexFile), maxIndexSize)
@@ -186,8 +186,8 @@ func (x *prefixIndex) decode(raw []byte) bool {
 	return ok && string(line) == digest(rest) && json.Unmarshal(rest, x) == nil && x.Version == prefixVersion
 }
 
-// decodeTable reads the table, which has a part for each time that the prefix grew: the
-// number of messages and of names, then both.
+// decodeTable parses the table, which has a part for each time that the prefix grew: the
+// numbers of messages and names, then both.
 func (p *prefix) decodeTable(raw []byte) bool {
 	var parts [][]byte
 	count, total := 0, int64(0)
@@ -230,8 +230,8 @@ func nameHash(uuid string) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// follows reports whether lines that come after the prefix can be added to it: none of
-// them repeats a line of it or is part of what it has.
+// follows reports whether lines after the prefix can be added to it: none of them repeats a
+// line of it or is part of something in it.
 func (p *prefix) follows(lines []*line) bool {
 	of, hashes := map[string]bool{}, map[uint64]bool{}
 	for _, l := range lines {
@@ -255,7 +255,7 @@ func (p *prefix) follows(lines []*line) bool {
 	return true
 }
 
-// continues reports whether what a chain says stands apart from the answer before it: a
+// continues reports whether a chain starts independently of the answer before it, with a
 // message of the user without results.
 func continues(chain []*line) bool {
 	if len(chain) == 0 {
@@ -306,7 +306,7 @@ func (x *prefixIndex) save(dir string) error {
 	return replace(filepath.Join(dir, indexFile), append([]byte(digest(raw)+"\n"), raw...))
 }
 
-// replace writes a file as a whole or not at all.
+// replace writes a file completely or not at all.
 func replace(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return err

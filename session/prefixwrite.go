@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// prefixStep is by how much a journal has grown when its prefix is extended.
+	// prefixStep is how much a journal must grow before its prefix is extended.
 	prefixStep = 4 << 20
-	// prefixMost is how much is read at once for that when a session is closed.
+	// prefixMost is how much is read for that at once when a session is closed.
 	prefixMost = 128 << 20
-	// prefixQuiet is how long nobody must have written to files before their times
+	// prefixQuiet is how long files must not have been written before their timestamps
 	// prove that they are unchanged: clocks of file systems are coarse.
 	prefixQuiet = 20 * time.Millisecond
 )
 
-// extend writes what was read as the prefix of the journal, or adds it to the one that
-// the reading began with. It does nothing if that is not worth it, or if the
-// conversation is in the middle of something. What fails is tried again another time.
+// extend writes what was read as the prefix of the journal, or adds it to the prefix that
+// the reading began with. It does nothing if that is not worthwhile, or if the conversation
+// is in the middle of something. If it fails, it is tried again another time.
 func (r *reading) extend(path string, journal *os.File, added []model.Message) *prefix {
 	covered := int64(0)
 	if r.prefix != nil {
@@ -45,8 +45,8 @@ func (r *reading) extend(path string, journal *os.File, added []model.Message) *
 	return p
 }
 
-// atRest reports whether the conversation ends with an answer after which nothing
-// belongs to it any more: every call has its result, and more was said since.
+// atRest reports whether the conversation ends with a complete answer: every call has its
+// result, and more was said since.
 func (r *reading) atRest(added []model.Message) bool {
 	return r.lost == 0 && len(added) > 0 && added[len(added)-1].Role == model.Assistant
 }
@@ -133,8 +133,8 @@ func writeAt(path string, at int64, b []byte) error {
 	return file.Sync()
 }
 
-// sealPrefix notes how the files are when nobody writes any more. It first reads what a
-// long session has added, so that the next resume need not.
+// sealPrefix records the state of the files after the last write. It first reads what a
+// long session has added, so that the next resume does not have to.
 func (s *Session) sealPrefix(ctx context.Context) error {
 	file, err := os.Open(s.path)
 	if err != nil {
@@ -174,5 +174,5 @@ func (s *Session) sealPrefix(ctx context.Context) error {
 	return p.index.save(p.dir)
 }
 
-// seals reports whether times and numbers of files tell here that they are unchanged.
+// seals reports whether timestamps and inode numbers prove here that files are unchanged.
 func seals() bool { return runtime.GOOS == "linux" }

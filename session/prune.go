@@ -16,14 +16,14 @@ import (
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
-// PruneOptions say what is deleted.
+// PruneOptions say what to delete.
 type PruneOptions struct {
-	// IDs are the sessions to delete. Older deletes those that nobody has written to
+	// IDs are the sessions to delete. Older also deletes those that have not been written
 	// for so long; 0 means none.
 	IDs   []string
 	Older time.Duration
-	// State is the folder in which file tools keep what they replaced, of all
-	// sessions; "" leaves it alone.
+	// State is the folder where file tools store what they replaced, for all sessions; ""
+	// leaves it alone.
 	State string
 	// DryRun only tells.
 	DryRun bool
@@ -38,8 +38,8 @@ type Pruned struct {
 	Skipped []string `json:"skipped,omitempty"`
 }
 
-// Prune deletes sessions, and the blobs that no session refers to any more. It is
-// the only thing that ever deletes anything, and nobody calls it but on request.
+// Prune deletes sessions, and the blobs that no session refers to any more. Nothing else
+// ever deletes anything, and it runs only on request.
 func (st *Store) Prune(ctx context.Context, opts *PruneOptions) (*Pruned, error) {
 	var o PruneOptions
 	if opts != nil {
@@ -66,7 +66,7 @@ func (st *Store) Prune(ctx context.Context, opts *PruneOptions) (*Pruned, error)
 	return p, nil
 }
 
-// collect deletes the contents that no session needs, and lists that no crash left.
+// collect deletes contents that no session needs, and lists that no crash left.
 func (p *Pruned) collect(ctx context.Context, dir string, gone map[string]bool, o *PruneOptions) error {
 	projects, err := filepath.Glob(filepath.Join(globEscape(dir), "*"))
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *Pruned) sweep(ctx context.Context, folder string, wanted map[string]boo
 	return err
 }
 
-// drop deletes a file that nobody needs.
+// drop deletes a file that is no longer needed.
 func (p *Pruned) drop(path string, dryRun bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !dryRun && os.Remove(path) != nil {
@@ -129,7 +129,7 @@ func sizeOf(dir string) (size int64) {
 	return size
 }
 
-// doomed returns the sessions that are to go.
+// doomed returns the sessions to delete.
 func (st *Store) doomed(o *PruneOptions) ([]Info, error) {
 	var out []Info
 	for _, id := range o.IDs {
@@ -167,13 +167,13 @@ func deleteSession(ctx context.Context, i *Info, dryRun bool) error {
 	return errors.Join(os.Remove(i.Path), os.RemoveAll(dirOf(i.Path)))
 }
 
-// A blob that is younger may belong to a line that is just being written.
+// A younger blob may belong to a line that is being written.
 const youngBlob = time.Hour
 
 var digestPattern = lazyregexp.New(`[0-9a-f]{64}`)
 
-// references returns everything in a project's sessions that looks like a digest,
-// and whether one of them is in use.
+// references returns everything in a project's sessions that looks like a digest, and
+// whether one of them is in use.
 func (p *Pruned) references(ctx context.Context, project string, gone map[string]bool, dryRun bool) (wanted map[string]bool, busy bool, err error) {
 	wanted = map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join(globEscape(project), "*.jsonl"))
@@ -206,12 +206,12 @@ func (p *Pruned) references(ctx context.Context, project string, gone map[string
 }
 
 func hasEntries(dir string) bool {
-	entries, _ := os.ReadDir(dir) // one that is not there has none
+	entries, _ := os.ReadDir(dir) // one that does not exist has none
 	return len(entries) > 0
 }
 
-// isInUse reports whether someone writes to a session. One without a folder was
-// written by others, who do not say.
+// isInUse reports whether a process writes to a session. A session without a folder was
+// written by another program, which does not say.
 func isInUse(ctx context.Context, path string) (bool, error) {
 	if _, err := os.Stat(dirOf(path)); errors.Is(err, fs.ErrNotExist) {
 		return false, nil

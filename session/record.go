@@ -12,9 +12,9 @@ import (
 
 var _ sched.Recorder = (*Session)(nil)
 
-// Record implements [sched.Recorder]. A call that may do something is on the disk
-// before it does, and its result is before the model hears of it. The steps of one
-// that has no effect are on their way there: a caller that loses them can call again.
+// Record implements [sched.Recorder]. A call with effects is on the disk before it runs,
+// and its result is before the model sees it. The steps of a call without effects are
+// written without waiting: if they are lost, the call can be repeated.
 func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	if s.silent() {
 		return nil
@@ -77,7 +77,7 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 	return st.log.Sync(ctx)
 }
 
-// ResultBlock is what the model reads of a call's outcome, as the journal has it.
+// ResultBlock is what the model reads of a call's outcome, as it is in the journal.
 func ResultBlock(out *sched.Outcome) model.Block {
 	return model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
 }

@@ -9,27 +9,26 @@ import (
 
 // Restored is what a journal says when it is opened.
 type Restored struct {
-	// History is the conversation. It can be sent: every tool_use has its result,
-	// in the order of the calls. It belongs to the first caller.
+	// History is the conversation. It can be sent: every tool_use has its result, in the
+	// order of the calls. It belongs to the first caller.
 	History *model.History
 	// Last is the UUID of the last message, "" if there is none.
 	Last string
 	// States are the latest values of each state.
 	States map[string]json.RawMessage
-	// Lost are the calls of the conversation's end that have no result in the
-	// journal. History tells the model that their outcome is unknown, or that they
-	// never ran.
+	// Lost are the calls at the end of the conversation that have no result in the journal.
+	// History tells the model that their outcome is unknown, or that they never ran.
 	Lost []Call
 	// Messages counts what was said since the session began.
 	Messages int
 	// Usage is what the session used, by model.
 	Usage map[string]model.Usage
-	// Model is the one that answered last, Title what the session is called; Cwd
-	// is where it was.
+	// Model is the one that answered last, Title the title of the session, Cwd its working
+	// directory.
 	Model, Title, Cwd string
 	// Waited is how long it took until the commands of an earlier process were gone.
 	Waited time.Duration
-	// Damaged counts lines that could not be read.
+	// Damaged counts lines that could not be parsed.
 	Damaged int
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// resumeLogs continues a session that is in logs. Who else writes to it finds out at its
+// resumeLogs continues a session that is stored in logs. Another writer finds out at its
 // next entry.
 func (st *Store) resumeLogs(ctx context.Context, id string, o *ResumeOptions) (*Session, error) {
 	if !isUUID(id) || o.Fork && o.NewID != "" && !isUUID(o.NewID) {

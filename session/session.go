@@ -12,8 +12,8 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// A Session is a conversation that is being written down. A nil Session, and one
-// of [Memory], keep nothing and never fail.
+// A Session is a conversation that is being recorded. A nil Session, and one from [Memory],
+// store nothing and never fail.
 type Session struct {
 	id       string
 	path     string // of the main conversation's file; "" if it is in logs
@@ -72,8 +72,8 @@ func (s *Session) Path() string {
 	return s.path
 }
 
-// Dir returns the folder of what belongs to the session, "" if it has none. It
-// may not exist yet.
+// Dir returns the folder for other files of the session, "" if it has none. It may not
+// exist yet.
 func (s *Session) Dir() string {
 	if s.silent() {
 		return ""
@@ -99,10 +99,10 @@ func (s *Session) Restored() *Restored {
 
 func (s *Session) silent() bool { return s == nil || s.memory }
 
-// Append writes entries in order. They follow what was written before; an entry
-// without a UUID or a time is given one. It returns when the operating system has
-// them, which outlives this process; [Session.Sync] outlives the machine. Once it fails
-// with [ErrFenced], it always will.
+// Append writes entries in order, after those written before. An entry without a UUID or a
+// time is given one. When Append returns, the operating system has the entries, so they
+// survive the end of this process; after [Session.Sync] they survive a power cut. Once
+// Append fails with [ErrFenced], it always will.
 func (s *Session) Append(ctx context.Context, entries ...Entry) error {
 	if s.silent() || len(entries) == 0 {
 		return nil
@@ -157,8 +157,8 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// claim locks a new session; one that was resumed is locked already. Logs have their
-// fence and no lock.
+// claim locks a new session; a resumed one is locked already. Logs have a fence and no
+// lock.
 func (s *Session) claim(ctx context.Context) (err error) {
 	if s.lock == nil && s.logs == nil {
 		s.lock, err = acquire(ctx, s.Dir(), s.id)

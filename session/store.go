@@ -17,7 +17,8 @@ import (
 type CreateOptions struct {
 	// ID names it, a UUID; "" chooses one.
 	ID string
-	// Cwd is where it works, by which it is found again; "" means the process's.
+	// Cwd is the working directory, by which the session is found again; "" means the
+	// process's.
 	Cwd string
 	// Version and GitBranch are written down for readers; "" leaves them out.
 	Version, GitBranch string
@@ -96,22 +97,22 @@ func (st *Store) sessionDir(cwd, id string) string { return filepath.Join(st.pro
 type ResumeOptions struct {
 	// At is the UUID of the message to continue after; "" means the last one.
 	At string
-	// Drops is the UUID of a prompt: with At, only its turn may be left out, and the
-	// error is [ErrDrops] if there is more. "" means that anything may be.
+	// Drops is the UUID of a prompt: with At, only its turn may be left out; if there is
+	// more, the error is [ErrDrops]. "" means that anything may be left out.
 	Drops string
-	// Fork leaves the session as it is and continues in a new one, which NewID names;
-	// "" chooses.
+	// Fork leaves the session as it is and continues in a new one, named by NewID; ""
+	// chooses a name.
 	Fork  bool
 	NewID string
-	// Cwd is where it works from now on; "" means where it did. A fork is found
+	// Cwd is the working directory from now on; "" means the old one. A fork is found
 	// there.
 	Cwd string
 	// Version and GitBranch are as in [CreateOptions].
 	Version, GitBranch string
 }
 
-// Resume continues with a session. The id may be part of one, as for [Store.Find].
-// The error is an [InUseError] if another program writes to it.
+// Resume continues a session. The id may be part of one, as for [Store.Find]. The error is
+// an [InUseError] if another program is writing to it.
 func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*Session, error) {
 	var o ResumeOptions
 	if opts != nil {
@@ -221,7 +222,7 @@ func (r *reading) keepPrefix(path string, messages []model.Message) *prefix {
 	return r.extend(path, journal, messages)
 }
 
-// take fills in what was read beside the messages.
+// take fills in what was read in addition to the messages.
 func (to *Restored) take(r *reading) {
 	known := r.tally.snapshot()
 	to.Last, to.Messages, to.Usage, to.Title = r.lastMessage(), known.Messages, known.Usage, known.Title
@@ -231,8 +232,8 @@ func (to *Restored) take(r *reading) {
 	}
 }
 
-// repair is the result that a lost call is given in the journal, too, before
-// anything else is written there.
+// repair is the result of a lost call, which is written to the journal before anything
+// else.
 func (s *Session) repair(u *use, steps []Call) Entry {
 	text := fate(u.block.Name, steps)
 	output, _ := plainjson.Marshal("Error: " + text) // a string is always encodable
@@ -244,8 +245,8 @@ func (s *Session) repair(u *use, steps []Call) Entry {
 	return Entry{UUID: ResultUUID(s.id, callID), Message: &Message{Role: model.User, Content: blocks, Output: output}}
 }
 
-// revert returns entries that set the states back to what they were at the last
-// message, if others were written after it.
+// revert returns entries that reset the states to what they were at the last message, if
+// others were written after it.
 func (r *reading) revert() (entries []Entry) {
 	for name, now := range r.all.states {
 		then := r.tally.states[name]
@@ -293,8 +294,8 @@ func (r *reading) cwd() string {
 	return ""
 }
 
-// Fork copies the conversation of a session, up to a message if at is not "",
-// into a new one and returns its id.
+// Fork copies the conversation of a session, up to a message if at is not "", into a new
+// session and returns its id.
 func (st *Store) Fork(ctx context.Context, id, at string) (newID string, err error) {
 	s, err := st.Resume(ctx, id, &ResumeOptions{At: at, Fork: true})
 	if err != nil {
@@ -338,9 +339,9 @@ func (st *Store) resumeFork(ctx context.Context, path string, o *ResumeOptions) 
 	return s, nil
 }
 
-// quiet waits for the commands of a process that is gone, for someone who leaves
-// the session as it is and continues elsewhere. That is also the way out if they
-// never end, so that nothing is wrong then.
+// quiet waits for the commands of a process that is gone, for a caller that leaves the
+// session as it is and continues elsewhere. If the commands never end, that is still
+// possible, so it is not an error.
 func quiet(ctx context.Context, dir string) error {
 	host, _ := os.Hostname()
 	if !gone(dir, host) {
@@ -356,8 +357,8 @@ func quiet(ctx context.Context, dir string) error {
 	return errors.Join(unhold(f), f.Close())
 }
 
-// copyTo writes the lines of the conversation as those of another session. Each
-// keeps its name and says where it is from.
+// copyTo writes the lines of the conversation as those of another session. Each keeps its
+// UUID and records where it is from.
 func (r *reading) copyTo(ctx context.Context, path, target string) error {
 	from, to := blobsIn(filepath.Dir(path)), blobsIn(filepath.Dir(target))
 	j := &stream{log: &journal{path: target, fresh: true}}
@@ -381,7 +382,7 @@ func (r *reading) copyTo(ctx context.Context, path, target string) error {
 func (l *line) forked(ctx context.Context, from, to string, b *blobs) ([]byte, error) {
 	l.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": from, "messageUuid": l.UUID})
 	l.SessionID = to
-	if l.raw != nil { // a link of the official tools: everything else of it stays as it is
+	if l.raw != nil { // a link of the official tools: the rest of it stays unchanged
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(l.raw, &members); err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ type stream struct {
 	pending sync.WaitGroup
 }
 
-// stream returns the log of an agent, which is opened when it is first asked for.
+// stream returns the log of an agent, which is opened on first use.
 func (s *Session) stream(ctx context.Context, agent string) (*stream, error) {
 	if st := s.streams[agent]; st != nil {
 		return st, nil
@@ -49,8 +49,8 @@ func fileName(agent string) string {
 	}, []byte(agent)))
 }
 
-// write adds whole lines. What a write that failed has left of a line is made harmless
-// by the next.
+// write adds whole lines. If a failed write left part of a line, the next write makes it
+// harmless.
 func (st *stream) write(ctx context.Context, lines []byte) error {
 	if st.torn {
 		lines = append([]byte("\n"), lines...)
@@ -66,8 +66,8 @@ func (st *stream) write(ctx context.Context, lines []byte) error {
 	return err
 }
 
-// syncSoon brings what was written to the disk while the caller continues. An error
-// shows at the next sync.
+// syncSoon syncs what was written while the caller continues. An error is returned by the
+// next sync.
 func (st *stream) syncSoon() {
 	if !st.soon.CompareAndSwap(false, true) {
 		return

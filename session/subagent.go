@@ -9,19 +9,19 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// AgentMeta is what a session says about a sub-agent beside its journal, where the
+// AgentMeta is what a session stores about a sub-agent beside its journal, where the
 // official tools look for the call that it belongs to.
 type AgentMeta struct {
 	Type        string `json:"agentType"`
 	Description string `json:"description"`
-	// UseID is the call that the agent works for, Parent the agent that made it;
-	// "" is the main conversation.
+	// UseID is the call that the agent works for, Parent the agent that made it; "" is the
+	// main conversation.
 	UseID  string `json:"toolUseId"`
 	Parent string `json:"parentAgentId,omitempty"`
 	Depth  int    `json:"spawnDepth"`
 }
 
-// DescribeAgent writes down what a sub-agent is for, if the session is in files.
+// DescribeAgent records what a sub-agent is for, if the session is in files.
 func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
 	if s.silent() || s.logs != nil {
 		return nil
@@ -40,9 +40,9 @@ func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
 	return nil
 }
 
-// Agent returns what the journal says of a sub-agent's conversation, which entries
-// of that agent continue with from then on. It is called before the first of them. The
-// error is an [io/fs.ErrNotExist] if nothing was written of it.
+// Agent returns the journal of a sub-agent's conversation, which entries of that agent
+// continue from then on. It is called before the first of them. The error is an
+// [io/fs.ErrNotExist] if the sub-agent has no journal.
 func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	if s.silent() {
 		return newRestored(), nil
@@ -76,8 +76,8 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	return to, nil
 }
 
-// Rest syncs and closes the log of a sub-agent that has nothing to write for now; its
-// next entry opens it again.
+// Rest syncs and closes the log of a sub-agent that has nothing to write for now. Its next
+// entry opens it again.
 func (s *Session) Rest(agent string) error {
 	if s.silent() || agent == "" {
 		return nil

@@ -11,24 +11,24 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 )
 
-// A tail is the lines at the end of a log. It grows towards the beginning, a
-// compaction at a time, until what is asked for is in it.
+// A tail is the lines at the end of a log. It grows towards the beginning, one compaction
+// at a time, until it contains what is needed.
 type tail struct {
 	name  string   // of the log, for messages
-	file  *os.File // that the log is; nil if it is none
+	file  *os.File // the file of the log; nil if it is not in a file
 	next  func() ([]byte, error, bool)
 	stop  func()
 	size  int64
 	lines []*line
-	// damaged counts lines that could not be read; torn is set if the log's last
-	// line is not whole.
+	// damaged counts lines that could not be parsed; torn is set if the log's last line is
+	// incomplete.
 	damaged int
 	torn    bool
 
 	buf   []byte // what was read and not looked at
 	from  int64  // where it begins in the log
 	done  bool   // nothing comes before it
-	floor int64  // where reading ends, in place of the beginning of the file
+	floor int64  // where reading stops, instead of at the beginning of the file
 }
 
 // openTail opens the journal at path. Nothing is read yet.
@@ -47,7 +47,7 @@ func openTail(path string) (*tail, error) {
 	return t, nil
 }
 
-// endOfLog is where a log ends whose size nobody knows: places in it are only compared.
+// endOfLog is the end of a log of unknown size: positions in it are only compared.
 const endOfLog = 1 << 62
 
 func newTail(name string, pieces iter.Seq2[[]byte, error], size int64) *tail {
@@ -80,8 +80,8 @@ func (t *tail) whole() bool { return t.done && len(t.buf) == 0 }
 // atFloor reports whether the tail reaches where reading ends.
 func (t *tail) atFloor() bool { return t.floor > 0 && t.from+int64(len(t.buf)) <= t.floor }
 
-// grow reads back to the compaction before the lines that were read, or to the
-// beginning of the log.
+// grow reads back to the compaction before the lines that were read, or to the beginning of
+// the log.
 func (t *tail) grow() error {
 	slices.Reverse(t.lines)
 	defer func() { slices.Reverse(t.lines) }()
@@ -110,7 +110,7 @@ func (t *tail) grow() error {
 	return nil
 }
 
-// previous returns the line before those that were looked at, nothing if there is none.
+// previous returns the line before those that were examined, nothing if there is none.
 func (t *tail) previous() ([]byte, error) {
 	for {
 		i := -1
@@ -128,7 +128,8 @@ func (t *tail) previous() ([]byte, error) {
 	}
 }
 
-// back reads what is before, until a line ends in it: a long line is put together once.
+// back reads backwards until it finds the end of a line; a long line is assembled only
+// once.
 func (t *tail) back() error {
 	pieces := [][]byte{t.buf}
 	for !t.done {
@@ -150,8 +151,8 @@ func (t *tail) back() error {
 	return nil
 }
 
-// parse reads a line, or returns nil. What is not JSON is counted; the zeros that
-// a file system leaves after a power failure are not.
+// parse parses a line, or returns nil. Lines that are not JSON are counted, except the
+// zeros that a file system leaves after a power failure.
 func (t *tail) parse(raw []byte) *line {
 	raw = bytes.Trim(raw, "\x00 \t\r\n")
 	if len(raw) == 0 {

@@ -48,7 +48,7 @@ func (t *tally) add(l *line) {
 	}
 }
 
-// answer is what a line says about the answer that it is part of.
+// answer is what a line says about the answer that it belongs to.
 func (l *line) answer() (a stop) {
 	if l.said != nil {
 		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}

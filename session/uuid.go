@@ -13,8 +13,8 @@ func NewUUID() string {
 	return format(b, 4)
 }
 
-// ResultUUID returns the name of the entry that holds the result of a call. It
-// follows from the call, so that a program that shows the result knows it too.
+// ResultUUID returns the UUID of the entry with the result of a call. It is derived from
+// the call, so that a program that shows the result knows it too.
 func ResultUUID(sessionID, callID string) string {
 	sum := sha1.Sum([]byte("haft result\x00" + sessionID + "\x00" + callID))
 	return format([16]byte(sum[:16]), 5)
@@ -33,8 +33,7 @@ func format(b [16]byte, version byte) string {
 	return string(out)
 }
 
-// isUUID reports whether s can name a session: nothing else may become part of a
-// path.
+// isUUID reports whether s can name a session: nothing else may become part of a path.
 func isUUID(s string) bool {
 	if len(s) != 36 {
 		return false
@@ -56,5 +55,6 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// isMadeOfName reports whether a UUID was made as [ResultUUID] makes them, and not at random.
+// isMadeOfName reports whether a UUID was derived like those of [ResultUUID], and is not
+// random.
 func isMadeOfName(uuid string) bool { return len(uuid) == 36 && uuid[14] == '5' }

@@ -48,7 +48,7 @@ func (w *writer) lines(e *Entry) ([]*line, error) {
 	return nil, errors.New("write session: an entry without content")
 }
 
-// plain returns a line that is no part of the tree of messages.
+// plain returns a line that is not part of the tree of messages.
 func (w *writer) plain(e *Entry) *line {
 	t := e.Time
 	if t.IsZero() {
@@ -63,9 +63,9 @@ func (w *writer) beside(e *Entry, kind string, x extra) []*line {
 	return []*line{l}
 }
 
-// end writes how an answer ended whose blocks were written before, with what it took.
-// It has the form of an answer, so that readers that add tokens up find it, and no name,
-// so that it is no part of the conversation.
+// end writes how an answer ended whose blocks were written before, with its usage. It has
+// the form of an answer, so that readers that add up tokens find it, but no UUID, so that
+// it is not part of the conversation.
 func (w *writer) end(e *Entry) ([]*line, error) {
 	m := e.Message
 	l := w.plain(e)
@@ -98,7 +98,7 @@ func (w *writer) mark(l *line) {
 	l.Cwd, l.Version, l.GitBranch = o.cwd, o.version, o.branch
 }
 
-// state writes a fact, and a title also where the official tools look for it.
+// state writes a fact; a title is also written where the official tools look for it.
 func (w *writer) state(e *Entry) ([]*line, error) {
 	if !plainjson.Valid(e.State.Value) {
 		return nil, fmt.Errorf("write session: state %s is not JSON", e.State.Name)

@@ -8,9 +8,9 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// A Block is one piece of content: text, an image, a document, a reference to
-// a tool that is described from now on, or a file that no model can look at. The
-// pipeline saves such a file and puts a text with its path in its place. Its JSON is that of the Messages API.
+// A Block is one piece of content: text, an image, a document, a reference to a tool that
+// is described from now on, or a file that no model can read. The pipeline saves such a
+// file and replaces it by a text with its path. The JSON is that of the Messages API.
 type Block struct {
 	Type BlockType
 	// Text is the text, the name of the referenced tool, or what the file is.

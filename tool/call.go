@@ -8,9 +8,8 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// A Session is what descriptions, schemas and Enabled may depend on. It is a
-// set of facts, not a handle: a tool gets the parts of the world it works on
-// from its constructor.
+// A Session is what descriptions, schemas and Enabled may depend on. It is a set of facts,
+// not a handle: a tool gets the parts of the world it works on from its constructor.
 type Session struct {
 	// Interactive is set when a user can be asked.
 	Interactive bool
@@ -34,31 +33,31 @@ func (s *Session) ViewOptions() *schema.ViewOptions {
 
 // A Call is one use of a tool on its way through the pipeline.
 type Call struct {
-	// ID names the call in the journal. UseID is the provider's name for it.
+	// ID is the journal's id of the call, UseID the provider's.
 	ID, UseID string
 	// Tool is the tool's name, also when the model used an alias.
 	Tool string
 	// Input has the shape of the tool's schema; see [Call.WithInput].
 	Input json.RawMessage
-	// Answered says that the asker has given the call this other input,
-	// with answers that a model cannot give itself.
+	// Answered says that the asker has replaced the input by this one, with answers that a
+	// model cannot give itself.
 	Answered bool
-	// Approved is the digest of the change that was shown to the user who approved
-	// the call; "" means that no change was. See [Call.Approve].
+	// Approved is the digest of the change that was shown to the user who approved the
+	// call; "" means that none was shown. See [Call.Approve].
 	Approved string
-	// Dropped are the parts of that change that are not to be made.
+	// Dropped are the parts of that change that must not be made.
 	Dropped []Dropped
 	// Confinement is that of the verdict on the call.
 	Confinement Confinement
 	// Agent names the sub-agent that calls; "" is the main conversation.
 	Agent string
-	// Dir is where the agent works: relative paths in Input begin there, and an
-	// absent one means it. "" leaves that to the tool.
+	// Dir is the agent's working directory: relative paths in Input start there, and a
+	// missing path means it. "" leaves that to the tool.
 	Dir string
 	// Session and Tools are those of the turn. Tools may be nil in tests.
 	Session *Session
 	Tools   *Set
-	// Took is how long it ran, for those who look at it afterwards.
+	// Took is how long the call ran, for those who look at it afterwards.
 	Took time.Duration
 	// Progress receives what [Call.Report] is given; nil drops it.
 	Progress func(Progress)
@@ -66,8 +65,8 @@ type Call struct {
 	decoded *decoded // Input as the tool's Go type; nil decodes it each time
 }
 
-// decoded is an input that is decoded when it is first needed, by the first of the
-// pipeline, the askers and the front ends that needs it.
+// decoded is an input that is decoded on first use, by whichever of the pipeline, the
+// askers and the front ends needs it first.
 type decoded struct {
 	once  sync.Once
 	value any
@@ -80,8 +79,8 @@ func (c *Call) WithInput(in json.RawMessage) *Call {
 	return &n
 }
 
-// Report tells observers how far the call is. It never blocks for long,
-// and a tool does not know where the report goes.
+// Report tells observers about the progress of the call. It never blocks for long, and a
+// tool does not know where the report goes.
 func (c *Call) Report(p Progress) {
 	if c.Progress != nil {
 		c.Progress(p)

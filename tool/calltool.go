@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// DoorName is the tool by which a model calls tools that its request does not describe:
-// the request stays the same, and the call is that of the tool which it names.
+// DoorName is the tool with which a model calls tools that its request does not describe.
+// The request stays the same, and the call is treated as one of the tool that it names.
 const DoorName = "CallTool"
 
-// ThroughDoor returns the call that a call of the door means: name and input as they are,
-// unless name is the door's and the input names a tool of the set.
+// ThroughDoor returns the call that a call of the door stands for. Name and input stay the
+// same unless name is the door's and the input names a tool of the set.
 func (s *Set) ThroughDoor(name string, input json.RawMessage) (string, json.RawMessage) {
 	if name != DoorName || s.names[DoorName] == nil {
 		return name, input

@@ -1,24 +1,24 @@
 package tool
 
-// A Confined output says what held its call, which is less than the verdict where
-// the machine confines nothing, and with what: a tier of package sandbox.
+// A Confined output says what actually confined its call, and with what: a tier of package
+// sandbox. That is less than the verdict says on a machine that cannot confine commands.
 type Confined interface {
 	ConfinedTo() (c Confinement, tier string)
 }
 
-// A Confinement is what the kernel holds a command to, whatever the command was
-// judged to do.
+// A Confinement is what the kernel limits a command to, whatever the command was judged to
+// do.
 type Confinement string
 
 const (
 	// Unconfined commands run with all rights of the user.
 	Unconfined Confinement = "none"
-	// ReadOnly commands write nothing and reach nobody.
+	// ReadOnly commands cannot write anything or reach anyone.
 	ReadOnly Confinement = "read-only"
-	// ProjectOnly commands write in the project and reach the hosts that the
-	// settings allow.
+	// ProjectOnly commands can write in the project and reach the hosts that the settings
+	// allow.
 	ProjectOnly Confinement = "project"
-	// Previewed commands change a layer above the project, which is applied once
-	// it was approved.
+	// Previewed commands change an overlay of the project, which is applied once it is
+	// approved.
 	Previewed Confinement = "preview"
 )

@@ -1,8 +1,8 @@
 // Package tool is the contract between a model's tools and the harness that
 // runs them.
 //
-// A [Tool] is a plain value: what the model reads, what input it takes, how a
-// given input behaves, and the function that does the work. [New] builds one
+// A [Tool] is a plain value: its description for the model, the shape of its input,
+// how a given input behaves, and the function that does the work. [New] builds one
 // from typed functions:
 //
 //	type Input struct {
@@ -24,20 +24,20 @@
 // A tool does its work and nothing else. It does not ask for permission, run
 // hooks, validate the shape of its input, cut its output or print: package sched
 // does all of that, in one place, before and after Run, so that built-in, MCP
-// and sub-agent calls cannot differ.
+// and sub-agent calls are treated alike.
 //
-// A tool says what a call is about before it runs: the files that it touches
+// Before a call runs, its tool says what the call is about: the files that it touches
 // ([Tool.Paths]) and the change that it would make ([Tool.Preview]). Rules, questions
-// and checkpoints ask the tool and never decode its input. What is approved is the
-// change that was shown; see [Call.Approve].
+// and checkpoints ask the tool and never decode its input. A user approves the change
+// that was shown; see [Call.Approve].
 //
-// Whatever a tool's author leaves out gets the careful answer: an unmarked tool
-// runs alone, counts as writing, and is never approved automatically.
+// What a tool does not declare gets the careful default: an unmarked tool runs alone,
+// counts as writing, and is never approved automatically.
 //
-// Errors have two lanes. An error made with [Errorf] is for the model, which
+// There are two kinds of errors. An error made with [Errorf] is for the model, which
 // reads it and tries something else. Any other error ends the turn.
 //
-// A [Set] is the tools of one turn, assembled explicitly and immutable.
+// A [Set] is the tools of one turn. It is assembled explicitly and never changes.
 //
 // Tools and sets are safe for concurrent use; a [Call] belongs to the one
 // pipeline that runs it.

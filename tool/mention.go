@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// mentioning returns describe without what it says about tools that are not in the
-// set: a model that is told to use one would waste a call on it. Texts name tools as
-// they are called, so that this can be seen word by word.
+// mentioning returns describe without what it says about tools that are not in the set: a
+// model that is told to use one would waste a call. Texts use the exact names of tools, so
+// that this can be checked word by word.
 func (s *Set) mentioning(describe func(*Session) string) func(*Session) string {
 	return func(session *Session) string {
 		text := describe(session)
@@ -28,8 +28,8 @@ func (s *Set) mentioning(describe func(*Session) string) func(*Session) string {
 	}
 }
 
-// keepPresent drops the sentences of a line, and the clauses after a semicolon, that
-// name a tool which is not there.
+// keepPresent drops the sentences of a line, and the clauses after a semicolon, that name a
+// missing tool.
 func (s *Set) keepPresent(line string) string {
 	if !s.namesAbsent(line) {
 		return line
@@ -59,7 +59,8 @@ func (s *Set) keepPresent(line string) string {
 	return kept
 }
 
-// sentencesOf splits at full stops before a blank and a capital letter or a quotation.
+// sentencesOf splits at full stops that are followed by a blank and a capital letter or a
+// quotation mark.
 func sentencesOf(line string) (sentences []string) {
 	from := 0
 	for i := 0; i+2 < len(line); i++ {

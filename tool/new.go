@@ -10,9 +10,9 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// A Def is a [Tool] in typed form: the schema comes from In, which must be a
-// struct, and every function gets the decoded input. Fields with the name of a
-// Tool's field mean the same.
+// A Def is a [Tool] in typed form: the schema comes from In, which must be a struct, and
+// every function gets the decoded input. Fields that have the name of a Tool's field mean
+// the same.
 type Def[In, Out any] struct {
 	Name       string
 	Aliases    []string
@@ -38,9 +38,9 @@ type Def[In, Out any] struct {
 
 	// Run does the work and returns what it found or did.
 	Run func(context.Context, *Call, In) (Out, error)
-	// Render says how an output reads to the model. It is pure, so that an
-	// output changed by a hook can be rendered again. Nil means the output's
-	// JSON, or the output itself if it is a string.
+	// Render turns an output into what the model reads. It is pure, so that an output
+	// changed by a hook can be rendered again. Nil means the output's JSON, or the output
+	// itself if it is a string.
 	Render func(Out) Result
 
 	Summarize       func(In) string
@@ -92,9 +92,9 @@ func New[In, Out any](d Def[In, Out]) Tool {
 	return t
 }
 
-// touches fills in what says which files, commands and addresses a call is about.
-// Rules are also asked about inputs that never run and were not checked; of those
-// as much counts as can be read.
+// touches fills in the functions that say which files, commands and addresses a call is
+// about. Rules also ask about inputs that never run and were not checked; for those, the
+// fields that can be decoded are used.
 func touches[In, Out any](t *Tool, d *Def[In, Out]) {
 	if d.Paths != nil {
 		t.Paths = func(c *Call) Paths { return d.Paths(c, readable[In](c)) }
@@ -153,8 +153,8 @@ func input[In any](c *Call) In {
 	return c.decoded.value.(In)
 }
 
-// decode reads an input that was checked against the schema of In, so that what
-// does not decode is a mistake in a Union's own UnmarshalJSON.
+// decode decodes an input that was checked against the schema of In. A failure is therefore
+// a mistake in a Union's own UnmarshalJSON.
 func decode[In any](c *Call) (in In) {
 	if err := json.Unmarshal(c.Input, &in); err != nil {
 		panic("input of the right shape does not decode: " + err.Error())
@@ -170,7 +170,7 @@ func outputSchema[Out any]() *schema.Schema {
 	return schema.OfOutput[Out]()
 }
 
-// summary is about an output as the tool returned it, or as a journal has it.
+// summary is about an output as the tool returned it, or as it is in a journal.
 func summary[Out any](f func(Out) string, r Result) string {
 	out, ok := r.Output.(Out)
 	if raw, kept := r.Output.(json.RawMessage); kept && !ok {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Next returns the set that follows s in a conversation when the tools there are have
-// become those of full: tools that joined can be found and called, one whose schema has
-// changed is called by the new one, and one that is gone says so. What the model was told
-// stays as it was; [Set.News] is what it must know besides. A set that is not sealed is
-// replaced by full.
+// Next returns the set that follows s in a conversation when the available tools have
+// become those of full. Tools that joined can be found and called, a tool whose schema has
+// changed is called with the new one, and a tool that is gone says so. What the model was
+// told stays the same; [Set.News] is what it must be told in addition. A set that is not
+// sealed is replaced by full.
 func (s *Set) Next(full *Set) *Set {
 	if !s.sealed {
 		return full.Reveal(s.foundNames()...)
@@ -22,7 +22,7 @@ func (s *Set) Next(full *Set) *Set {
 	n.opts.References, n.opts.Door = s.opts.References, s.opts.Door
 	for _, told := range s.tools {
 		switch t := n.names[told.Name]; {
-		case s.known[told.Name] == nil: // the model knows no more than its name
+		case s.known[told.Name] == nil: // the model knows only its name
 		case t == nil && told.Source == "":
 			n.add([]*Tool{told}) // what the conversation itself has added
 		case t == nil:
@@ -47,7 +47,7 @@ func (s *Set) Next(full *Set) *Set {
 // gone is the key of [Tool.Meta] by which a withdrawn tool is known.
 const gone = "gone"
 
-// withdrawn returns a tool that the model was told about and that nobody offers any more.
+// withdrawn returns a tool that the model was told about and that is no longer offered.
 func withdrawn(t *Tool) *Tool {
 	w := *t
 	w.Meta = map[string]any{gone: true}
@@ -62,7 +62,7 @@ func withdrawn(t *Tool) *Tool {
 	return &w
 }
 
-// origin is who offers a tool, for people and models.
+// origin says who offers a tool, for users and models.
 func (t *Tool) origin() string {
 	if server, ok := strings.CutPrefix(t.Source, "mcp:"); ok {
 		return "the MCP server " + server
@@ -74,13 +74,13 @@ func sameShape(a *Set, was *Tool, b *Set, is *Tool) bool {
 	return a.Description(was) == b.Description(is) && bytes.Equal(a.View(was).JSON(), b.View(is).JSON())
 }
 
-// News are sentences for the model about tools that it was told about and that have
-// changed since, oldest first.
+// News are sentences for the model about tools that it knows and that have changed since,
+// oldest first.
 func (s *Set) News() []string { return s.news }
 
-// Renew returns the set of a conversation that begins again, such as after a compaction:
-// every tool is described as it is now, those that the model has found included, and those
-// that are gone are not.
+// Renew returns the set of a conversation that starts again, such as after a compaction:
+// every tool, including those that the model has found, is described as it is now, and
+// those that are gone are left out.
 func (s *Set) Renew() *Set {
 	n := s.next()
 	n.sealed = false
@@ -96,9 +96,9 @@ func (s *Set) Renew() *Set {
 	return n.promote(found)
 }
 
-// Plain returns the set for an API that has turned out to take no references: what the
-// model has found is loaded like the rest, and what it finds from now on is called
-// through the door.
+// Plain returns the set for an API that turned out not to support references: what the
+// model has found is loaded like the rest, and what it finds from now on is called through
+// the door.
 func (s *Set) Plain() *Set {
 	n := s.next()
 	n.opts.References = false
@@ -108,8 +108,8 @@ func (s *Set) Plain() *Set {
 	return n
 }
 
-// Load returns a set that describes the named tools from the first request on. It is for
-// a conversation that has not begun: a sealed set stays as it is.
+// Load returns a set that describes the named tools from the first request. It is for a
+// conversation that has not begun: a sealed set stays as it is.
 func (s *Set) Load(names ...string) *Set {
 	if s.sealed || len(names) == 0 {
 		return s

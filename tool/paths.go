@@ -1,8 +1,8 @@
 package tool
 
-// Paths are the files and directories that a call would touch, known before it
-// runs. Names are absolute, or relative to the directory that the agent works in.
-// A directory stands for everything below it.
+// Paths are the files and directories that a call would touch, known before it runs. Names
+// are absolute, or relative to the agent's working directory. A directory stands for
+// everything below it.
 type Paths struct {
 	Reads  []string
 	Writes []string // that it creates, changes or deletes; it may read them as well
@@ -13,7 +13,7 @@ func (p Paths) All() []string {
 	return append(append([]string(nil), p.Writes...), p.Reads...)
 }
 
-// PathsOf returns what the call would touch; nothing where the tool does not say.
+// PathsOf returns what the call would touch; nothing if the tool does not say.
 func (t *Tool) PathsOf(c *Call) Paths {
 	if t == nil || t.Paths == nil {
 		return Paths{}
@@ -21,9 +21,9 @@ func (t *Tool) PathsOf(c *Call) Paths {
 	return t.Paths(c)
 }
 
-// OnlyFiles reports whether [Paths] are all that the call is about: it only reads,
-// or what it changes is what its preview shows. A rule about files can then allow
-// it; of any other call such a rule says too little.
+// OnlyFiles reports whether [Paths] are everything that the call is about: it only reads,
+// or its preview shows everything that it changes. Then a rule about files can allow it;
+// for any other call, such a rule says too little.
 func (t *Tool) OnlyFiles(c *Call) bool {
 	return t != nil && t.Paths != nil && (t.Preview != nil || t.MarksOf(c).ReadOnly)
 }

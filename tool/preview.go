@@ -11,18 +11,18 @@ import (
 	"slices"
 )
 
-// A Preview is everything that a call would change in files: what a user sees
-// before they approve it, and what their approval is worth. See [Tool.Preview].
+// A Preview is everything that a call would change in files: what users see before they
+// approve it, and what their approval covers. See [Tool.Preview].
 type Preview struct {
-	// Files are in no particular order, each once. None means that the call would
-	// leave every file as it is.
+	// Files are in no particular order, each once. None means that the call would not
+	// change any file.
 	Files []FileChange
-	// Notes are what else there is to tell about the change, a line each: what is
-	// not shown file by file, and what is dropped.
+	// Notes are what else there is to say about the change, a line each: what is not shown
+	// file by file, and what is dropped.
 	Notes []string
-	// Ran says that the call has run where its effects reach nothing, and that Run
-	// makes this change without doing the work again. Rules about files then judge
-	// what it changed, and if that is nothing, nobody need be asked about it.
+	// Ran says that the call has already run where its effects reach nothing, and that Run
+	// makes this change without doing the work again. Rules about files then judge what it
+	// changed; if it changed nothing, no one has to be asked.
 	Ran bool
 }
 
@@ -39,32 +39,32 @@ type FileChange struct {
 	Before *Version
 	After  *Version
 	// Folded is a word for a file whose change is not meant to be read, such as
-	// "generated": it is shown in a line. "" is any other.
+	// "generated": it is shown as one line. It is "" for any other file.
 	Folded string
-	// Protected is why it matters who changes the file, such as "it is run by git";
-	// such files are shown first. "" is any other.
+	// Protected says why it matters who changes the file, such as "it is run by git"; such
+	// files are shown first. It is "" for any other file.
 	Protected string
 }
 
 // A Version is a file before or after a change.
 type Version struct {
-	// Mode is the file's type and permissions; 0 is a regular file with the
-	// permissions that the system gives to a new one.
+	// Mode is the file's type and permissions; 0 is a regular file with the permissions
+	// that the system gives to a new one.
 	Mode fs.FileMode
-	// Size and Digest, a SHA-256 sum in hexadecimal, are of the content: of the
-	// bytes on the disk, or of a link's target.
+	// Size and Digest, a SHA-256 sum in hexadecimal, are those of the content: the bytes on
+	// the disk, or a link's target.
 	Size   int64
 	Digest string
 	// Raw is that content; nil if it is empty, or too large to hold.
 	Raw []byte
-	// Text is the content as people read it, decoded from the file's encoding.
-	// Binary says that there is none.
+	// Text is the content as users read it, decoded from the file's encoding. Binary says
+	// that there is none.
 	Text   []byte
 	Binary bool
 }
 
-// NewVersion returns a file with the content raw, which reads as text; nil text
-// means that it cannot be read.
+// NewVersion returns a file with the content raw, which decodes to text; nil text means
+// that it cannot be decoded.
 func NewVersion(mode fs.FileMode, raw, text []byte) *Version {
 	sum := sha256.Sum256(raw)
 	return &Version{
@@ -73,8 +73,9 @@ func NewVersion(mode fs.FileMode, raw, text []byte) *Version {
 	}
 }
 
-// Digest names the change: two previews have the same one if and only if the same
-// files go from the same content and mode to the same. Of nil it is "".
+// Digest identifies the change: two previews have the same digest if and only if the same
+// files change from the same content and mode to the same content and mode. The digest of
+// nil is "".
 func (p *Preview) Digest() string {
 	if p == nil {
 		return ""
@@ -98,14 +99,13 @@ func (v *Version) digest(h hash.Hash) {
 	fmt.Fprintf(h, " %o %d %s", uint32(v.Mode), v.Size, v.Digest)
 }
 
-// Unseen is the digest of an approval by a user who could not be shown what the
-// call would change, because it could not be told at that moment.
+// Unseen is the digest of an approval by a user who could not be shown what the call would
+// change, because it was not known at that moment.
 const Unseen = "unseen"
 
-// PreviewOf returns what the call would change now. It is nil, without an error, of
-// a tool that does not say or of a call whose effect is not known before it runs.
-// A panic is an error: a tool that cannot say what it would do is not shown doing
-// something.
+// PreviewOf returns what the call would change now. It returns nil without an error for a
+// tool that does not say, or for a call whose effect is not known before it runs. A panic
+// becomes an error.
 func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
 	if t == nil || t.Preview == nil {
 		return nil, nil
@@ -118,14 +118,14 @@ func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
 	return t.Preview(ctx, c)
 }
 
-// ErrUnapproved is for a call that would change something else than what was
+// ErrUnapproved is for a call that would make a different change from the one that was
 // approved. See [Call.Approve].
 var ErrUnapproved error = &Error{Message: "Nothing was changed: the file was changed by another program after this call was approved, " +
 	"so the result would not be what was approved. Read the file, then send the call again to have the new change approved."}
 
-// Approve returns [ErrUnapproved] if the user has approved another change than p.
-// A tool that makes p itself calls it at the last moment, with the file held, so
-// that no other program can come between.
+// Approve returns [ErrUnapproved] if the user has approved a change other than p. A tool
+// that makes p itself calls it at the last moment, while it holds the file, so that no
+// other program can interfere.
 func (c *Call) Approve(p *Preview) error {
 	if c.Approved == "" || c.Approved == p.Digest() {
 		return nil

@@ -2,8 +2,8 @@ package tool
 
 import "time"
 
-// Progress is what a running call reports. The types below are those of the
-// built-in tools; a tool may bring its own.
+// Progress is what a running call reports. The types below are those of the built-in tools;
+// a tool may define its own.
 type Progress interface {
 	// ProgressType names the type on the wire, such as bash_progress.
 	ProgressType() string
@@ -46,7 +46,7 @@ type EvalProgress struct {
 	Output string `json:"output"`
 }
 
-// TextProgress is a line of progress with no structure of its own.
+// TextProgress is a line of progress without structure.
 type TextProgress struct {
 	Text    string        `json:"text"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`

@@ -10,14 +10,14 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// A definition is what the model reads about a tool, as it was when it read it.
+// A definition is what the model reads about a tool, as it was when the model read it.
 type definition struct {
 	tool *Tool
 	json []byte
 }
 
-// define encodes what the model reads about t. A late one is marked as loaded only where
-// a result refers to it, so that it is no part of what the provider has cached.
+// define encodes what the model reads about t. A late tool is marked as loaded only where a
+// result refers to it, so that it is not part of what the provider has cached.
 func define(s *Set, t *Tool, late bool) definition {
 	var b bytes.Buffer
 	b.WriteString(`{"name":`)
@@ -33,8 +33,8 @@ func define(s *Set, t *Tool, late bool) definition {
 	return definition{t, b.Bytes()}
 }
 
-// definitions are those of the tools that are loaded from the first request on, encoded
-// once: every later set of the conversation has the same ones.
+// definitions are those of the tools that are loaded from the first request, encoded once:
+// every later set of the conversation has the same ones.
 type definitions struct {
 	tools []*Tool
 	json  func() []byte // separated by commas
@@ -74,11 +74,11 @@ func (s *Set) encode() {
 }
 
 // Request returns the JSON array that describes tools to a model: those that are loaded
-// and, if its API takes references, those that it has found. It is encoded once; the
+// and, if its API supports references, those that it has found. It is encoded once; the
 // caller must not modify it.
 func (s *Set) Request() json.RawMessage { return s.array() }
 
-// Description returns what the model reads about t. A panic in it names the tool.
+// Description returns what the model reads about t. If it panics, the panic names the tool.
 func (s *Set) Description(t *Tool) string {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,8 +8,8 @@ type Result struct {
 	Content []Block
 	// Output is the typed output for programs, encodable as JSON.
 	Output any
-	// Failed tells the model that the call did not do what was asked. An exit
-	// code that is an answer, such as grep's 1, is not a failure.
+	// Failed tells the model that the call did not do what was asked. An exit code that is
+	// an answer, such as grep's 1, is not a failure.
 	Failed bool
 	// Messages join the conversation after the result, such as a skill's text.
 	Messages []Message
@@ -22,10 +22,10 @@ type Message struct {
 	Content []Block
 }
 
-// A Change is what a result changes for the rest of the conversation. It is data
-// and not a function so that a journal can hold it.
+// A Change is what a result changes for the rest of the conversation. It is data and not a
+// function, so that a journal can store it.
 type Change struct {
-	// Allow adds permission rules, such as those of a skill, for its duration.
+	// Allow adds permission rules, such as those of a skill, while the skill is used.
 	Allow []string `json:"allow,omitempty"`
 	// Model names the model to continue with.
 	Model string `json:"model,omitempty"`
@@ -52,8 +52,8 @@ func Failure(s string) Result {
 // Text returns the text blocks of the result, joined by newlines.
 func (r Result) Text() string { return JoinText(r.Content) }
 
-// An Error is for the model to read and act on: it says what is wrong and what
-// to do instead, in stable wording. Errors of any other type end the turn.
+// An Error is for the model to read and act on: it says what is wrong and what to do
+// instead, in stable wording. Errors of any other type end the turn.
 type Error struct {
 	Message string
 	Err     error // the cause, for programs; may be nil

@@ -10,14 +10,14 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// SearchName is the tool that finds deferred ones. Without it in the pool
-// nothing is deferred.
+// SearchName is the tool that finds deferred ones. If the pool does not have it, nothing is
+// deferred.
 const SearchName = "ToolSearch"
 
 // A Set is the tools of a request. It never changes: [Set.Append], [Set.Reveal] and
-// [Set.Next] return the set of a later one. A provider caches the tools before
-// everything else, so once a conversation is in flight ([Set.Seal]) the tools that are
-// loaded stay the very same bytes: what joins later is found by ToolSearch, or called
+// [Set.Next] return the set of a later request. A provider caches the tools before
+// everything else, so once a conversation is in flight ([Set.Seal]), the loaded tools stay
+// exactly the same bytes: tools that join later are found with ToolSearch, or called
 // through the door.
 type Set struct {
 	session *Session
@@ -26,12 +26,12 @@ type Set struct {
 	aliases map[string]*Tool // by older name
 	refused []error
 	off     []*Tool         // what the session does not enable
-	absent  map[string]bool // names of tools that texts may speak of, and that are not there
+	absent  map[string]bool // names of missing tools that texts may mention
 	opts    SetOptions
 
-	loaded *definitions     // what the model is told from the first request on
+	loaded *definitions     // what the model is told from the first request
 	found  []definition     // deferred tools that it has found since
-	known  map[string]*Tool // those of both, by name, as they are described
+	known  map[string]*Tool // the tools of both, by name, as they are described
 	sealed bool
 	news   []string
 	array  func() []byte
@@ -43,30 +43,30 @@ type SetOptions struct {
 	Only []string
 	// Denied removes a tool before the model sees it; nil removes none.
 	Denied func(*Tool) bool
-	// Known are the names of tools that descriptions may speak of, beside those that
-	// the set is made from: what is said of one that is not in the set is left out.
+	// Known are the names of tools that descriptions may mention, in addition to the set's
+	// own tools: what is said about a tool that is not in the set is left out.
 	Known []string
 	// Defer says which foreign tools are deferred; see [DeferOptions].
 	Defer DeferOptions
-	// References says that the model's API loads a deferred tool where a result refers
-	// to it. Without, ToolSearch describes what it finds in words, and the model calls it
+	// References says that the model's API loads a deferred tool where a result refers to
+	// it. Without it, ToolSearch describes what it finds in words, and the model calls it
 	// through Door.
 	References bool
-	// Door is the tool by which others are called that the request does not describe; nil
-	// means none. It is part of a set that may need it: one with deferred tools, or with
-	// Late, of an API without references.
+	// Door is the tool that calls others which the request does not describe; nil means
+	// none. It is part of a set that may need it: one with deferred tools or with Late, for
+	// an API without references.
 	Door *Tool
 	// Late says that tools may join while the conversation runs.
 	Late bool
 	// Redirect says which tool is meant when a model calls one of these names; nil
-	// redirects none. What a name leads to is not redirected again.
+	// redirects none. The target is not redirected again.
 	Redirect map[string]string
 }
 
-// NewSet assembles a pool: built-ins by name, then foreign tools by name. A
-// built-in wins over a foreign tool of the same name. A wrongly built tool is a
-// mistake of the program, and NewSet panics with its name; a wrongly built
-// foreign one is a mistake of its server, and [Set.Refused] tells.
+// NewSet assembles a pool: built-ins by name, then foreign tools by name. A built-in takes
+// precedence over a foreign tool of the same name. An incorrectly built tool is a mistake
+// of the program, and NewSet panics with its name; an incorrect foreign tool is a mistake
+// of its server, and is reported by [Set.Refused].
 func NewSet(session *Session, builtins, foreign []Tool, opts *SetOptions) *Set {
 	if opts == nil {
 		opts = new(SetOptions)
@@ -106,8 +106,8 @@ func (s *Set) Known() (names []string) {
 	return names
 }
 
-// Disabled reports whether there is a tool of that name which the session does not
-// enable, and what the tool says that it needs.
+// Disabled reports whether there is a tool of that name which the session does not enable,
+// and what the tool says it needs.
 func (s *Set) Disabled(name string) (needs string, ok bool) {
 	for _, t := range s.off {
 		if t.Name == name || slices.Contains(t.Aliases, name) {
@@ -139,7 +139,7 @@ func (s *Set) choose(tools []Tool, opts *SetOptions) []*Tool {
 	return chosen
 }
 
-// add takes in tools whose names are free.
+// add adds tools whose names are free.
 func (s *Set) add(tools []*Tool) {
 	for _, t := range tools {
 		if err := s.fits(t); err != nil {
@@ -214,14 +214,14 @@ func (s *Set) canDefer() bool {
 // References reports whether what ToolSearch finds is loaded by a reference to it.
 func (s *Set) References() bool { return s.opts.References && s.canDefer() }
 
-// always reports whether the tool's size is no reason to defer it.
+// always reports whether the tool is loaded regardless of its size.
 func (t *Tool) always() bool {
 	v, _ := t.Meta[AlwaysLoad].(bool)
 	return v
 }
 
-// AlwaysLoad is a key of [Tool.Meta]: a foreign tool with the value true is described
-// however much there is to describe.
+// AlwaysLoad is a key of [Tool.Meta]: a foreign tool with the value true is always
+// described, however many tools there are.
 const AlwaysLoad = "alwaysLoad"
 
 // Seal returns the set of a conversation that has begun: what is loaded stays as it is.
@@ -234,9 +234,9 @@ func (s *Set) Seal() *Set {
 	return n
 }
 
-// Append returns a set with late tools, by name among themselves. A foreign tool whose
-// name is taken is left out. Unless the set is sealed they are described as if they had
-// been there from the beginning.
+// Append returns a set with late tools, sorted by name. A foreign tool whose name is taken
+// is left out. Unless the set is sealed, they are described as if they had been there from
+// the beginning.
 func (s *Set) Append(late ...Tool) *Set {
 	n := s.next()
 	n.add(n.choose(late, &SetOptions{Denied: s.opts.Denied}))
@@ -283,7 +283,7 @@ func (s *Set) next() *Set {
 	return &n
 }
 
-// Lookup finds a tool by its name or an older one; nil means that there is none.
+// Lookup finds a tool by its current or an older name; nil means that there is none.
 func (s *Set) Lookup(name string) *Tool {
 	if t := s.names[name]; t != nil {
 		return t
@@ -313,7 +313,7 @@ func (s *Set) Deferred() []*Tool {
 	return d
 }
 
-// Found returns the tools that were deferred and that the model has been shown since.
+// Found returns the deferred tools that the model has been shown since.
 func (s *Set) Found() []*Tool {
 	names := s.foundNames()
 	var found []*Tool

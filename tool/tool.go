@@ -10,10 +10,9 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// A Tool is one thing a model can do. It is the raw form, for tools whose shape
-// is known only at run time, such as those of an MCP server; [New] builds it
-// from typed functions. Functions that are nil have the meaning their comment
-// gives, which is always the careful one.
+// A Tool is one thing that a model can do. This is the raw form, for tools whose shape is
+// known only at run time, such as those of an MCP server; [New] builds it from typed
+// functions. What a nil function means is in its comment; it is always the careful choice.
 type Tool struct {
 	// Name is what the model calls. Aliases are older names that keep working.
 	Name    string
@@ -27,66 +26,66 @@ type Tool struct {
 	// Prompt returns guidance for the system prompt; nil means none.
 	Prompt func(*Session) string
 
-	// Input is the shape of the input. Output is the shape of the typed output;
-	// nil means that it is not described.
+	// Input is the shape of the input. Output is the shape of the typed output; nil means
+	// that it is not described.
 	Input  *schema.Schema
 	Output *schema.Schema
 
 	// Enabled reports whether the session has the tool; nil means always.
 	Enabled func(*Session) bool
-	// Needs says to the model what a session lacks that does not have the tool, and
-	// who can change that; "" says nothing in particular.
+	// Needs tells the model what a session without the tool lacks, and who can change that;
+	// "" says nothing in particular.
 	Needs string
 	// Marks says how the call behaves; nil means the zero Marks.
 	Marks func(*Call) Marks
-	// Validate checks the meaning of an input of the right shape, such as that a
-	// file exists; nil means that nothing is checked. It changes nothing.
+	// Validate checks the meaning of an input of the right shape, such as that a file
+	// exists; nil means that nothing is checked. It changes nothing.
 	Validate func(context.Context, *Call) *Problem
-	// Permission is the tool's own view of whether the call may run; nil means
-	// none. The rules have the last word. It changes nothing.
+	// Permission is the tool's own view of whether the call may run; nil means none. The
+	// rules have the last word. It changes nothing.
 	Permission func(context.Context, *Call) Verdict
-	// Classify returns what an automatic classifier sees of the call; nil and ""
-	// mean that the call is never approved automatically.
+	// Classify returns what an automatic classifier sees of the call; nil and "" mean that
+	// the call is never approved automatically.
 	Classify func(*Call) string
-	// Paths returns what the call reads and writes, by which rules about files
-	// judge it, checkpoints keep it and hooks find it; nil means that it is not
-	// known. It looks at the input alone.
+	// Paths returns what the call reads and writes. Rules about files judge it by this,
+	// checkpoints keep these files, and hooks get them; nil means that it is not known. It
+	// looks only at the input.
 	Paths func(*Call) Paths
-	// Preview returns all that the call would change in files if it ran now,
-	// computed by the code that Run makes the change with; nil means that it is not
-	// known before it runs. It changes nothing. Nil, without an error, means that it
-	// is not known of this call; an error, why the change cannot be made. What is
-	// approved is this change: if it is another one by the time that the call runs,
-	// it is asked about again. See [Call.Approve].
+	// Preview returns everything that the call would change in files if it ran now,
+	// computed by the code with which Run makes the change; nil means that it is not known
+	// before it runs. It changes nothing. A nil result without an error means that it is
+	// not known for this call; an error says why the change cannot be made. This change is
+	// what a user approves: if it is different by the time the call runs, the user is asked
+	// again. See [Call.Approve].
 	Preview func(context.Context, *Call) (*Preview, error)
-	// Command returns the shell command that the call would run, by which rules
-	// about commands judge it, and WithCommand the input of the same call with
-	// another command; nil means that it runs none.
+	// Command returns the shell command that the call would run; rules about commands judge
+	// it by this. WithCommand returns the input of the same call with another command. Nil
+	// means that it runs none.
 	Command     func(*Call) string
 	WithCommand func(c *Call, command string) json.RawMessage
-	// Address returns the URL that the call would fetch, by which rules about
-	// domains judge it; nil means that it fetches none.
+	// Address returns the URL that the call would fetch; rules about domains judge it by
+	// this. Nil means that it fetches none.
 	Address func(*Call) string
 	// Run does the work.
 	Run func(context.Context, *Call) (Result, error)
 
-	// Summarize returns one line about the call for people; nil means the title alone.
+	// Summarize returns one line about the call for users; nil means the title alone.
 	Summarize func(*Call) string
-	// SummarizeResult returns one line about a result for people; nil means its first line.
+	// SummarizeResult returns one line about a result for users; nil means its first line.
 	SummarizeResult func(Result) string
 
-	// MaxResult is how many characters of text a result may have before the
-	// whole goes to a file; 0 means [DefaultMaxResult].
+	// MaxResult is how many characters of text a result may have; a longer one goes to a
+	// file. 0 means [DefaultMaxResult].
 	MaxResult int
 	// OnInterrupt says what a user's interrupt does to a running call.
 	OnInterrupt Interrupt
-	// StopsSiblings marks a tool, such as a shell, whose failure makes the calls
-	// queued behind it pointless under the policy that cancels them.
+	// StopsSiblings marks a tool, such as a shell, whose failure makes the calls queued
+	// behind it pointless, under the policy that cancels them.
 	StopsSiblings bool
 	// Deferred keeps the tool's description from the model until ToolSearch finds it.
 	Deferred bool
-	// Source says where the tool comes from: "" is built in, otherwise "mcp:" and
-	// the server's name, or what an embedder chooses.
+	// Source says where the tool comes from: "" is built in, otherwise "mcp:" and the
+	// server's name, or what an embedder chooses.
 	Source string
 	// Meta is for the harness and front ends; it never reaches the model.
 	Meta map[string]any
@@ -101,26 +100,27 @@ type Interrupt int
 const (
 	// InterruptCancel ends the call's context.
 	InterruptCancel Interrupt = iota
-	// InterruptBlock lets the call finish: it is short, or half of it would do harm.
+	// InterruptBlock lets the call finish, because it is short or because half of it would
+	// do harm.
 	InterruptBlock
 )
 
-// Marks say how a call with a given input behaves. The zero value is the careful
-// one: it runs alone, it writes, and it is not repeated after a crash.
+// Marks say how a call with a given input behaves. The zero value is the careful one: the
+// call runs alone, counts as writing, and is not repeated after a crash.
 type Marks struct {
 	// ReadOnly calls change nothing that a user would mind.
 	ReadOnly bool
-	// ConcurrencySafe calls may run beside other such calls.
+	// ConcurrencySafe calls may run at the same time as other such calls.
 	ConcurrencySafe bool
 	// Destructive calls lose something that cannot be restored.
 	Destructive bool
-	// Polling calls are meant to be repeated: the loop breaker leaves them alone.
+	// Polling calls are meant to be repeated: the loop breaker ignores them.
 	Polling bool
 	// Effect says what a second run of the same call would do.
 	Effect Effect
 }
 
-// Effect is what repeating a call means, for a harness that lost its result.
+// Effect is what repeating a call would do, for a harness that lost its result.
 type Effect int
 
 const (
@@ -152,8 +152,8 @@ func (t *Tool) Check() error {
 	return err
 }
 
-// checkCallable is Check without the output's schema: deriving it takes time, and
-// calls do without it.
+// checkCallable is Check without the output's schema, which takes time to derive and which
+// calls do not need.
 func (t *Tool) checkCallable() error {
 	var errs []error
 	for _, name := range append([]string{t.Name}, t.Aliases...) {
@@ -192,7 +192,7 @@ func (t *Tool) UserName() string {
 	return t.Name
 }
 
-// MarksOf returns how the call behaves, carefully where the tool does not say.
+// MarksOf returns how the call behaves, assuming the worst where the tool does not say.
 func (t *Tool) MarksOf(c *Call) Marks {
 	if t.Marks == nil {
 		return Marks{}

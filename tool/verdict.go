@@ -12,35 +12,36 @@ type Verdict struct {
 	Message string
 	// Reason is what decided: a rule, a mode, a user.
 	Reason string
-	// Rule is the rule that decided, and Origin the file and line it stands at.
+	// Rule is the rule that decided, and Origin its file and line.
 	Rule, Origin string
 	// Input replaces the call's input; nil keeps it.
 	Input json.RawMessage
-	// Approved is the digest of the change that the call was approved for, if it was
-	// shown to the user who approved it; see [Preview.Digest].
+	// Approved is the digest of the change that the call was approved for, if the user who
+	// approved it was shown one; see [Preview.Digest].
 	Approved string
-	// Confinement is what the kernel holds the call to if it runs; "" for calls that
-	// start no command. Of an Ask it is what an approval leads to.
+	// Confinement is what the kernel limits the call to if it runs; "" for calls that start
+	// no command. For an Ask, it is what an approval leads to.
 	Confinement Confinement
 	// Dropped are the parts of the change that an allowed call does not make, because
-	// nothing allows them and nobody is asked. See [Preview.Ran].
+	// nothing allows them and no one is asked. See [Preview.Ran].
 	Dropped []Dropped
-	// Suggestions are rules that would settle the next such call, all of them together.
+	// Suggestions are rules that together would decide the next such call.
 	Suggestions []Suggestion
-	// AllowedIn is the permission mode in which an Ask would have been an Allow; "" for none.
+	// AllowedIn is the permission mode in which this Ask would have been an Allow; "" for
+	// none.
 	AllowedIn string
-	// NeedsPerson leaves an Ask to a user: no rule, mode, hook or classifier may
-	// allow the call in their place.
+	// NeedsPerson reserves an Ask for a user: no rule, mode, hook or classifier may allow
+	// the call instead.
 	NeedsPerson bool
-	// Unasked says of a denial that someone would have been asked, and nobody was
-	// there or the session does not ask.
+	// Unasked says of a denial that a user would have been asked, but no one was there or
+	// the session does not ask.
 	Unasked bool
 	// Interrupt ends the turn after a denial.
 	Interrupt bool
 }
 
-// Remedy is the sentence that names the rules that would allow the next such call,
-// with a blank before it; "" if there are none.
+// Remedy is the sentence that names the rules that would allow the next such call, with a
+// blank before it; "" if there are none.
 func (v Verdict) Remedy() string {
 	var rules []string
 	for _, s := range v.Suggestions {
@@ -61,16 +62,16 @@ type Case struct {
 	Call *Call
 	// Own is the tool's view, Hook what the hooks said.
 	Own, Hook Verdict
-	// Preview is what the call would change, for those who are asked about it; nil
-	// if that is not known, and Unclear says why it is not if the tool should know.
+	// Preview is what the call would change, for those who are asked about it; nil if that
+	// is not known. Unclear says why, if the tool should know.
 	Preview *Preview
 	Unclear error
-	// Looked says that Preview and Unclear are all that can be known of it.
+	// Looked says that no more than Preview and Unclear can be known.
 	Looked bool
 }
 
-// Ran reports whether the call has run where its effects reach nothing, so that it
-// can be judged by what it changed.
+// Ran reports whether the call has run where its effects reach nothing, so that it can be
+// judged by what it changed.
 func (c *Case) Ran() bool { return c.Preview != nil && c.Preview.Ran }
 
 // A Dropped is a file that a call would change and does not.

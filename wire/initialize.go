@@ -82,6 +82,8 @@ type Agent struct {
 	Effort json.RawMessage `json:"effort,omitempty"`
 	// InitialPrompt is said first if the agent leads the conversation.
 	InitialPrompt string `json:"initialPrompt,omitempty"`
+	// Hooks run for its calls and at its end, written as in a settings file.
+	Hooks json.RawMessage `json:"hooks,omitempty"`
 }
 
 // InitializeReply says what the command line offers.

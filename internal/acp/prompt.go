@@ -172,7 +172,7 @@ func (s *session) carryOut(p *prompt) {
 		s.local(p, fmt.Sprintf("/%s could not be used: %v", typed.Command.Name, err))
 	case typed.Text != "":
 		p.Content = slices.Concat([]model.Block{model.TextOf(typed.Text)}, p.Content[1:])
-		p.Change = typed.Change
+		p.Change, p.Answer = typed.Change, typed.Answer
 		s.send(p)
 	case typed.Command.Name == "compact":
 		s.mu.Lock()

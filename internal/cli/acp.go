@@ -13,8 +13,7 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// acpFlags are those of a conversation that mean something in an editor, which says the
-// rest.
+// acpFlags are the conversation flags that make sense in an editor, which decides the rest.
 var acpFlags = []string{
 	"model", "fallback-model", "permission-mode", "dangerously-skip-permissions", "allow-dangerously-skip-permissions", "i-know",
 	"preview", "allowedTools", "disallowedTools", "tools", "bare", "append-system-prompt", "add-dir", "plugin-dir", "settings", "setting-sources",

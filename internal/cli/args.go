@@ -21,7 +21,7 @@ func forProgram(args []string) bool {
 
 // normalize lets --resume stand without a value: then the user chooses. Flags for
 // lists take all the words that follow and can be of the list; an address that follows
-// --http and a word that follows --debug or --worktree, which can stand alone, are their values.
+// --http and a word that follows a flag that can stand alone, such as --debug, are their values.
 func normalize(args []string) []string {
 	args = spread(args)
 	for i, a := range args {
@@ -47,32 +47,39 @@ func normalize(args []string) []string {
 	return args
 }
 
-// lists are the flags that take more than one word, with what such a word is.
+// lists are the flags that take more than one word, with what such a word looks like.
 var lists = map[string]func(string) bool{
 	"--allowedTools": areRules, "--allowed-tools": areRules, "--disallowedTools": areRules, "--disallowed-tools": areRules,
-	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString,
+	"--tools": areRules, "--add-dir": isFolder, "--mcp-config": isConfig, "--betas": beta.MatchString, "--file": file.MatchString,
 }
 
 // optionalValues are the flags that can stand alone, or take the word that follows.
-var optionalValues = map[string]string{"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree"}
+var optionalValues = map[string]string{
+	"--debug": "--debug", "-d": "--debug", "--worktree": "--worktree", "-w": "--worktree",
+	"--cloud": "--cloud", "--from-pr": "--from-pr", "--prompt-suggestions": "--prompt-suggestions", "--remote-control": "--remote-control", "--teleport": "--teleport",
+}
 
 var (
-	// oneWord is the value of a flag that can stand alone. A prompt has blanks.
+	// oneWord reports whether a word can be the value of a flag with an optional value. A
+	// prompt has blanks.
 	oneWord = regexp.MustCompile(`^[^\s-]\S*$`)
 	// beta is the name of a feature, which ends in a date.
 	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
+	// file is the id of a file and where to put it.
+	file = regexp.MustCompile(`^\w+:\S+$`)
 )
 
-// isConfig reports whether a word is a configuration, or the file of one.
+// isConfig reports whether a word is a configuration, or the file of one. A file that is
+// missing is not taken for the prompt.
 func isConfig(word string) bool {
-	if strings.HasPrefix(strings.TrimSpace(word), "{") {
+	if strings.HasPrefix(strings.TrimSpace(word), "{") || oneWord.MatchString(word) && strings.HasSuffix(word, ".json") {
 		return true
 	}
 	info, err := os.Stat(word)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// spread gives each word of a list a flag of its own.
+// spread repeats the flag for each word of a list.
 func spread(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

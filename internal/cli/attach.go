@@ -178,7 +178,7 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 				return nil
 			}
 			if !ok {
-				typed = nil // a program that has no more to say may still watch
+				typed = nil // a program that sends nothing more may still watch
 				continue
 			}
 			if err := link.Send(&wire.User{UUID: session.NewUUID(), Message: wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{wire.Text(text)}}}}); err != nil {
@@ -199,7 +199,7 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 	}
 }
 
-// read brings lines: answers while a question is open, else prompts.
+// read passes on lines: as answers while a question is open, otherwise as prompts.
 func (f *attachFlags) read(typed chan<- string) {
 	defer close(typed)
 	lines := bufio.NewReader(f.In)

@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/model/provider"
 )
 
-// authStatus says by what haft may ask a model, in the fields that programs read from
-// the official command line.
+// authStatus reports how haft authenticates to a model, in the fields that programs expect
+// from the official command line.
 type authStatus struct {
 	LoggedIn          bool   `json:"loggedIn"`
 	Method            string `json:"authMethod"`

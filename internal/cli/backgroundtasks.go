@@ -4,5 +4,5 @@ import (
 	"github.com/haftdev/haft/agent"
 )
 
-// background follows what works beside a conversation, by id.
+// background tracks the background work of a conversation, by id.
 type background map[string]agent.Task

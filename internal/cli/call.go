@@ -133,8 +133,8 @@ func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.
 	return outcomeError{out.Status}
 }
 
-// readAll reads to the end, unless ctx ends first: the read itself cannot be
-// interrupted, but nobody needs to wait for it.
+// readAll reads to the end, unless ctx ends first: the read itself cannot be interrupted,
+// but no one has to wait for it.
 func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 	type read struct {
 		data []byte
@@ -155,9 +155,8 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 
 const maxInput = 32 << 20
 
-// pipeline is that of a session of this folder, with the user at the shell to
-// ask: what the rules deny stays denied, and what they would ask was answered by
-// typing the call.
+// pipeline is the pipeline of a session in this folder, for the user at the shell: what the
+// rules deny stays denied, but what they would ask about was answered by typing the call.
 func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Options, error) {
 	audit, err := w.Audit()
 	if err != nil {

@@ -2,8 +2,8 @@
 // for and writes to the streams it is given. It is the only package that knows
 // about the process's streams, signals and exit codes.
 //
-// In every mode that programs read, standard output carries the promised format
-// and nothing else; what people should know goes to standard error.
+// In every mode meant for programs, standard output carries the promised format and
+// nothing else; messages for users go to standard error.
 package cli
 
 import (
@@ -40,11 +40,11 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Main runs the command of this process and returns its exit code. In the
-// supervisor of shell commands, which is the same program, it does not return.
+// Main runs the command of this process and returns its exit code. In the supervisor of
+// shell commands, which is the same program, it does not return.
 func Main() int {
 	reexec := shellrun.Supervise()
-	log.SetOutput(io.Discard) // net/http writes there what is nobody's business, over the screen
+	log.SetOutput(io.Discard) // net/http writes uninteresting messages there, over the screen
 	delayFirstGC()
 	ends := append([]os.Signal{os.Interrupt}, terminations()...)
 	if converses(os.Args[1:]) {
@@ -59,13 +59,13 @@ func Main() int {
 	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
 }
 
-// converses reports whether a conversation is to be led without a screen.
+// converses reports whether to run a conversation without a screen.
 func converses(args []string) bool {
 	return forProgram(args) || slices.Contains(args, "-p") || slices.Contains(args, "--print")
 }
 
-// terminations are the signals that ask the process to end: by name, or because its
-// terminal is gone. Who was started to outlive the terminal, as by nohup, does.
+// terminations are the signals that ask the process to end, directly or because its
+// terminal is gone. A process that was started to outlive the terminal, as by nohup, does.
 func terminations() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{syscall.SIGTERM}
@@ -76,9 +76,8 @@ func terminations() []os.Signal {
 // endTime is how long the end may take after a signal: what hangs by then is left.
 const endTime = 15 * time.Second
 
-// Run runs one command line and returns its exit code. A program whose main is
-// not [Main] has no supervisor for shell commands and gives the zero Reexec; see
-// package shellrun.
+// Run runs one command line and returns its exit code. A program whose main is not [Main]
+// has no supervisor for shell commands and passes the zero Reexec; see package shellrun.
 func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
 	root := newRoot(s, reexec)
 	if forProgram(args) {
@@ -88,7 +87,7 @@ func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) 
 	return exitCode(root.ExecuteContext(ctx), s.Err)
 }
 
-// exitCode tells what went wrong, unless that was done, and chooses the code.
+// exitCode reports what went wrong, unless that was done already, and chooses the code.
 func exitCode(err error, w io.Writer) int {
 	var outcome outcomeError
 	if errors.As(err, &outcome) {
@@ -194,8 +193,8 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	f.Flags.Define(fs)
 }
 
-// asksSomething reports whether a call without a terminal means a conversation: it has a
-// prompt, or flags of one. A single word is more likely a command that was misspelt.
+// asksSomething reports whether a call without a terminal is a conversation: it has a
+// prompt, or flags of one. A single word is more likely a misspelt command.
 func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool {
 	if len(args) > 0 {
 		return len(args) > 1 || strings.ContainsAny(args[0], " \n")
@@ -211,9 +210,8 @@ func (f *converseFlags) hasInput() bool {
 	return err == nil
 }
 
-// interactive reports whether a user sits in front of a terminal and wants to
-// talk: haft without a word, or with a sentence. One word that is no command is
-// more likely one that was misspelt.
+// interactive reports whether a user at a terminal wants to talk: haft without arguments,
+// or with a sentence. A single word that is not a command is more likely a misspelt one.
 func (f *converseFlags) interactive(args []string) bool {
 	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
 		return false
@@ -323,7 +321,7 @@ func newMCPReplay(f *mcpFlags) *cobra.Command {
 	}
 }
 
-// plainValue says what kind of value a flag wants, instead of how it was read.
+// plainValue says what kind of value a flag needs, instead of how it was parsed.
 func plainValue(err error) error {
 	wrong := (*pflag.InvalidValueError)(nil)
 	if !errors.As(err, &wrong) {
@@ -336,7 +334,7 @@ func plainValue(err error) error {
 	return fmt.Errorf("--%s: %q is not %s", wrong.GetFlag().Name, wrong.GetValue(), want)
 }
 
-// nearFlag names the flags that may have been meant by one that does not exist.
+// nearFlag suggests flags for one that does not exist.
 func nearFlag(c *cobra.Command, err error) string {
 	missing := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
@@ -351,8 +349,8 @@ func nearFlag(c *cobra.Command, err error) string {
 	return near.Hint("--"+missing.GetSpecifiedName(), names)
 }
 
-// group is a command that only holds others: it explains itself, and refuses a
-// word that is none of them.
+// group is a command that only has subcommands: it prints its help, and refuses any other
+// word.
 func group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -376,7 +374,7 @@ func commandNames(c *cobra.Command) []string {
 	return names
 }
 
-// exactly makes cobra's complaint about arguments say what is wanted.
+// exactly makes cobra's error about arguments say what is expected.
 func exactly(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {

@@ -23,7 +23,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// converseFlags are those of a conversation that is led from here.
+// converseFlags are the flags of a conversation that runs in this process.
 type converseFlags struct {
 	Streams
 	launch.Flags
@@ -39,7 +39,7 @@ type converseFlags struct {
 	attachTo string // the session to watch instead of having a conversation
 }
 
-// What a question that nobody can answer does to the exit code.
+// What a question that no one can answer does to the exit code.
 const (
 	onAskDeny = "deny"
 	onAskFail = "fail"
@@ -74,9 +74,9 @@ func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error
 	return code(ctx, f.serveConversation(ctx, stream, opts))
 }
 
-// serveConversation runs a conversation to its end and returns the exit code: every
-// headless run goes through it. With an output that has no events, standard error says
-// which calls were denied because nobody could be asked.
+// serveConversation runs a conversation to its end and returns the exit code; every
+// headless run goes through it. If the output format has no events, standard error says
+// which calls were denied because no one could be asked.
 func (f *converseFlags) serveConversation(ctx context.Context, stream wire.Stream, opts *headless.Options) int {
 	d := &denials{watch: opts.Watch}
 	if f.Output != "stream-json" {
@@ -103,7 +103,7 @@ func (d *denials) show(ev agent.Event) error {
 	return d.watch(ev)
 }
 
-// options are what the flags say, in the terms of the packages below.
+// options translates the flags into the options of lower packages.
 func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	o, err := f.Flags.Options(fs, version())
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/model/provider"
 )
 
-// credentials is the file in which a user's choice of model is kept, as
-// variables of the environment that count where it has none of them.
+// credentials is the file with a user's choice of model, as environment variables. They are
+// used if the environment has none of them.
 type credentials string
 
 func credentialsFile() credentials {
@@ -26,13 +26,12 @@ func credentialsFile() credentials {
 	return credentials(filepath.Join(home, ".haft", "credentials.json"))
 }
 
-// modelVariables are those that choose a model's server. If the environment has
-// one of them, nothing that is kept counts: a key of the one must never go to the
-// server of the other.
+// modelVariables choose a model's server. If the environment has one of them, nothing in
+// the file is used: the key for one server must never be sent to another.
 var modelVariables = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}
 
-// foreign returns a variable of the user's own environment that chooses the server; "" if there is none. What is kept would not
-// count beside it.
+// foreign returns a variable in the user's own environment that chooses the server; "" if
+// there is none. The file would be ignored in that case.
 func (c credentials) foreign() string {
 	kept := c.read()
 	for _, name := range modelVariables {
@@ -43,8 +42,8 @@ func (c credentials) foreign() string {
 	return ""
 }
 
-// use puts what is kept into the environment of this process, where everything
-// that asks models looks. Shell commands do not inherit it; see package shellrun.
+// use puts the stored values into the environment of this process, where everything that
+// calls models looks. Shell commands do not inherit them; see package shellrun.
 func (c credentials) use() {
 	for _, name := range modelVariables {
 		if os.Getenv(name) != "" {
@@ -59,7 +58,7 @@ func (c credentials) use() {
 	}
 }
 
-// read returns what is kept; nothing if nobody has set anything up.
+// read returns the stored values; none if nothing was set up.
 func (c credentials) read() (kept map[string]string) {
 	if raw, err := os.ReadFile(string(c)); err == nil {
 		_ = json.Unmarshal(raw, &kept) // a file that is damaged keeps nothing
@@ -67,7 +66,7 @@ func (c credentials) read() (kept map[string]string) {
 	return kept
 }
 
-// Needed reports whether a conversation could not be opened for lack of a model.
+// Needed reports whether a conversation could not be opened because there is no model.
 func (c credentials) Needed(err error) bool { return errors.Is(err, provider.ErrNotConfigured) }
 
 // Try asks the model for a word.

@@ -9,11 +9,11 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// denials counts the calls that were denied because nobody could be asked, or who
-// was asked did not answer.
+// denials counts the calls that were denied because no one could be asked, or because no
+// answer came.
 type denials struct {
 	out   io.Writer               // nil: they are only counted
-	watch func(agent.Event) error // that sees every event, too; nil if there is none
+	watch func(agent.Event) error // also sees every event; nil if there is none
 	n     int
 }
 

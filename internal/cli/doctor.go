@@ -65,7 +65,8 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	return nil
 }
 
-// model asks the model for a word. One that is not configured was noted before.
+// model asks the model for a single word. A model that is not configured was reported
+// before.
 func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.Diagnosis) {
 	ctx, cancel := context.WithTimeout(ctx, modelTime)
 	defer cancel()

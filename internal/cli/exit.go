@@ -12,7 +12,7 @@ const (
 	exitDenied    = 3   // permission was denied; nothing was tried
 	exitCancelled = 130 // stopped by a signal
 
-	exitTerminated = 143 // a conversation that was told to end
+	exitTerminated = 143 // a conversation that was asked to end
 )
 
 // usageError is a mistake in the command line.

@@ -34,8 +34,8 @@ type verdictInfo struct {
 	Origin      string          `json:"origin,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Suggestions []string        `json:"suggestions,omitempty"`
-	// Notes are what else matters: what the tool itself has against the call, hooks
-	// that were not run.
+	// Notes are what else matters: the tool's own objections to the call, and hooks that
+	// were not run.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -50,8 +50,8 @@ func newVerdictInfo(d permission.Decision) verdictInfo {
 	return v
 }
 
-// explain shows the verdict on one call by the settings in force here, as the
-// pipeline of a session comes to it.
+// explain shows the verdict on one call under the current settings, as the pipeline of a
+// session would reach it.
 func (f *permissionsFlags) explain(ctx context.Context, name, input string) error {
 	if _, err := permission.ParseMode(f.mode); err != nil {
 		return usageError{err}
@@ -79,8 +79,8 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	return nil
 }
 
-// dryRun takes a call through the pipeline up to its verdict. A tool of an MCP
-// server, which is not started for this, is judged by its name.
+// dryRun runs a call through the pipeline up to its verdict. MCP servers are not started
+// for this, so their tools are judged by name.
 func dryRun(ctx context.Context, w *harness.World, name, typed string) (verdictInfo, error) {
 	p, pool := w.Engine.Policy(), w.Pool(nil)
 	set := pool.Set(everything())
@@ -141,8 +141,8 @@ func (v verdictInfo) write(w io.Writer) {
 	}
 }
 
-// decide asks the policy alone about a call. A tool that is not there is judged by
-// its name.
+// decide asks only the policy about a call. A tool that does not exist is judged by its
+// name.
 func decide(p *permission.Policy, set *tool.Set, name string, input json.RawMessage) permission.Decision {
 	c := tool.Case{Call: &tool.Call{Tool: name, Input: input}}
 	if t := set.Lookup(name); t != nil {
@@ -166,8 +166,8 @@ type question struct {
 	Trusted *bool               `json:"trusted"`
 }
 
-// explainBatch answers one question a line. A question carries all that it is
-// judged by: the settings of this machine do not count.
+// explainBatch answers one question per line. A question contains everything that it is
+// judged by; the settings of this machine are not used.
 func (f *permissionsFlags) explainBatch() error {
 	in := bufio.NewReader(f.In)
 	out := bufio.NewWriter(f.Out)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newFleet runs the command of the fleet, which is a program of its own: haft carries nothing
-// of it.
+// newFleet runs the command of the fleet, which is a separate program: haft contains
+// nothing of it.
 func newFleet(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "fleet", Short: "Run sessions on many machines, with haft-fleet", DisableFlagParsing: true,
@@ -35,7 +35,7 @@ func newFleet(s Streams) *cobra.Command {
 	}
 }
 
-// findFleet returns the program beside this one, or on the path.
+// findFleet returns the program beside this one, or in the PATH.
 func findFleet() (string, error) {
 	name := "haft-fleet"
 	if runtime.GOOS == "windows" {

@@ -6,10 +6,10 @@ import (
 	"runtime/debug"
 )
 
-// delayFirstGC puts the first garbage collection off until the heap has twice
-// the size at which it would come: what haft needs to begin fits in there, and a
-// collection just before the first request is the longest wait of a start. From
-// then on the collector works as always. A user's GOGC counts.
+// delayFirstGC delays the first garbage collection until the heap has twice the size at
+// which it would happen. What haft needs to start fits in there, and a collection just
+// before the first request is the longest wait of a start. After that, the collector works
+// as usual. A user's GOGC takes precedence.
 func delayFirstGC() {
 	if os.Getenv("GOGC") != "" {
 		return

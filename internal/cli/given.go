@@ -8,8 +8,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// given reads the input of a call as it is typed: a JSON object, or the value of the one
-// field that a call cannot do without, such as the command of Bash.
+// given parses the input of a call as a user types it: a JSON object, or the value of the
+// one required field, such as the command of Bash.
 func given(set *tool.Set, name, typed string) (json.RawMessage, error) {
 	if strings.HasPrefix(strings.TrimSpace(typed), "{") {
 		return json.RawMessage(typed), nil // the pipeline checks it as it checks a model's

@@ -15,8 +15,8 @@ import (
 	"github.com/haftdev/haft/internal/tui/style"
 )
 
-// newHelp replaces cobra's help command: a topic is a guide, as with git, and the flags
-// of a command are what its --help shows.
+// newHelp replaces cobra's help command: a topic is a guide, as with git; the flags of a
+// command are shown by its --help.
 func newHelp(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [TOPIC | COMMAND]",
@@ -71,7 +71,7 @@ func (s Streams) listHelp(root *cobra.Command) error {
 	return err
 }
 
-// print writes a guide: laid out for a terminal, as Markdown for everything else.
+// print writes a guide: formatted for a terminal, as Markdown otherwise.
 func (s Streams) print(topic docs.Topic) error {
 	text := topic.Text
 	if isTerminal(s.Out) {
@@ -83,7 +83,7 @@ func (s Streams) print(topic docs.Topic) error {
 	return err
 }
 
-// pageWidth is the width of a terminal, up to what is pleasant to read.
+// pageWidth is the width of a terminal, up to a width that reads well.
 func pageWidth(out any) int {
 	const most = 100
 	if file, ok := out.(*os.File); ok {

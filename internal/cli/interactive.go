@@ -73,8 +73,8 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	})
 }
 
-// interactPlain talks line by line: for screen readers, for terminals without a
-// screen. Ctrl-C stops a turn, and between turns haft.
+// interactPlain talks line by line, for screen readers and for terminals without a screen.
+// Ctrl-C stops a turn; between turns it ends haft.
 func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Options, args []string) error {
 	if err := f.askGuards(ctx, opts); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			select {
 			case interrupts <- struct{}{}:
 			default:
-				cancel() // nobody listens to the first
+				cancel() // nothing receives the first one
 			}
 		}
 	}()
@@ -116,7 +116,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 	})
 }
 
-// words are haft's messages in the language that the flag, the settings or the locale say.
+// words are haft's messages in the language chosen by the flag, the settings or the locale.
 func (f *converseFlags) words(setting string) (*lang.Catalogue, error) {
 	words, err := lang.Load(lang.Choose(f.lang, setting, os.Getenv))
 	if err != nil {
@@ -125,7 +125,7 @@ func (f *converseFlags) words(setting string) (*lang.Catalogue, error) {
 	return words, nil
 }
 
-// uiLanguage is the language that the settings say; what is wrong with them is said when the
+// uiLanguage is the language in the settings; problems with them are reported when the
 // conversation opens.
 func uiLanguage(opts *headless.Options) string {
 	p, err := project.Open(&opts.Harness)
@@ -136,8 +136,8 @@ func uiLanguage(opts *headless.Options) string {
 	return said.Text
 }
 
-// chooseSession lists the sessions of this folder and takes the number of one; anything else
-// begins a new one.
+// chooseSession lists the sessions of this folder and reads the number of one; anything
+// else starts a new one.
 func (f *converseFlags) chooseSession(ctx context.Context, sessions tui.Kept) error {
 	const most = 20
 	list, err := sessions.List(false)
@@ -162,8 +162,8 @@ func (f *converseFlags) chooseSession(ctx context.Context, sessions tui.Kept) er
 	return nil
 }
 
-// askGuards asks, line by line, what to do about a project whose hooks guard it and are
-// not trusted. The screen asks in its own way.
+// askGuards asks, line by line, what to do about a project whose hooks guard it but are not
+// trusted. The screen has its own dialog.
 func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) error {
 	p, err := project.Open(&opts.Harness)
 	if err != nil {
@@ -199,7 +199,7 @@ func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) e
 	return usageError{unguarded}
 }
 
-// opener begins conversations as the flags say.
+// opener opens conversations as the flags say.
 func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (*tui.Talk, error) {
 	asking := *opts
 	asking.Harness.AsksTrust = true // the screen does

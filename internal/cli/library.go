@@ -42,7 +42,7 @@ func skillInfo(s skill.Skill) textInfo {
 	return t
 }
 
-// callers names who may call something.
+// callers says who may call something.
 func callers(model, people bool) []string {
 	var who []string
 	if model {

@@ -16,15 +16,15 @@ import (
 	"github.com/haftdev/haft/settings"
 )
 
-// written is a kind of thing that people write down for models, as the commands
-// that show it need it.
+// written is a kind of file that users write for models, as the commands that show it need
+// it.
 type written struct {
 	Streams
 	json bool
 	// name is the command's, one what it shows one of.
 	name, one, long string
-	// all returns what there is, with what is wrong and what is not trusted; find
-	// returns one of it with its text.
+	// all returns all of them, with problems and with what is not trusted; find returns one
+	// with its text.
 	all  func(*project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim)
 	find func(*project.Library, string) (textInfo, error)
 }
@@ -91,7 +91,7 @@ func (k *written) list() error {
 	return w.Flush()
 }
 
-// warnWritten tells what is wrong with files, and what does not count yet.
+// warnWritten reports problems with files, and what does not take effect yet.
 func warnWritten(w io.Writer, problems []knowledge.Problem, held []knowledge.Claim) {
 	for _, p := range problems {
 		fmt.Fprintf(w, "warning: %s\n", visible.Indented(p.String()))

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newMan is for those who make packages. The pages are written here and not by cobra/doc,
-// which would bring two modules into the program: one that reads Markdown, one for YAML.
+// newMan is for packagers. The pages are written here and not by cobra/doc, which would add
+// two modules to the program: one for Markdown, one for YAML.
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the man pages", Args: exactly(1), Hidden: true,
@@ -58,7 +58,8 @@ func manPage(c *cobra.Command) string {
 	if long == "" {
 		long = c.Short + "."
 	}
-	// Lines stay as they are: help is laid out for a terminal already, with lists and examples.
+	// Lines stay as they are: help is already formatted for a terminal, with lists and
+	// examples.
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(long))
 	manFlags(&b, "OPTIONS", c.NonInheritedFlags())
 	manFlags(&b, "OPTIONS INHERITED FROM PARENT COMMANDS", c.InheritedFlags())
@@ -71,7 +72,8 @@ func manPage(c *cobra.Command) string {
 	return b.String()
 }
 
-// manTitle dates the page by the commit, so that the same source makes the same pages.
+// manTitle takes the date of the page from the commit, so that the same source makes the
+// same pages.
 func manTitle(c *cobra.Command) string {
 	built := currentBuild()
 	date := ""
@@ -119,8 +121,8 @@ func manRelated(c *cobra.Command) string {
 	return strings.Join(names, ", ")
 }
 
-// roff makes text that the formatter takes literally: a backslash, a hyphen and quotes have
-// a meaning anywhere, a dot at the beginning of a line, and not every formatter reads UTF-8.
+// roff escapes text for the formatter: a backslash, a hyphen and quotes have a meaning
+// anywhere, a dot at the beginning of a line, and not every formatter reads UTF-8.
 func roff(text string) string {
 	var b strings.Builder
 	for i, r := range text {

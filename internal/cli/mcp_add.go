@@ -28,7 +28,7 @@ type addFlags struct {
 	overwrite        bool
 	config           []string // of a bundle or a server of a registry
 	registry         string
-	showPlace        bool // say what the entry starts or connects to: the user has not typed it
+	showPlace        bool // print what the entry starts or connects to: the user has not typed it
 }
 
 const scopeHelp = "where to keep it: local (you, in this project), project (everybody, in .mcp.json) or user (you, everywhere); local if it is left out, and user in your home folder"
@@ -137,7 +137,7 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 	return f.keep(ctx, []config.Entry{{Name: args[0], Raw: raw}})
 }
 
-// checkTransport refuses what would be kept as something else than what was meant.
+// checkTransport refuses what would be stored as something other than what was meant.
 func (f *addFlags) checkTransport(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
 	switch {
@@ -151,11 +151,11 @@ func (f *addFlags) checkTransport(target string) error {
 	return nil
 }
 
-// clientSecretEnv holds the secret of an OAuth client: arguments can be seen by everybody,
+// clientSecretEnv holds the secret of an OAuth client: arguments are visible to every user,
 // and an entry may be shared.
 const clientSecretEnv = "MCP_CLIENT_SECRET"
 
-// oauth is what the flags say about logins; nil for nothing.
+// oauth is what the flags say about logins; nil if nothing.
 func (f *addFlags) oauth() (json.RawMessage, error) {
 	said := map[string]any{}
 	if f.clientID != "" {
@@ -192,7 +192,7 @@ func pairs(list []string, sep string) (map[string]string, error) {
 	return m, nil
 }
 
-// serverName is what a server may be called: it becomes part of its tools' names.
+// serverName checks the name of a server, which becomes part of its tools' names.
 var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // kept is an entry that was kept, as programs read it.
@@ -204,8 +204,7 @@ type kept struct {
 	Place   string `json:"place,omitempty"`   // what it starts or connects to, where the user has not typed it
 }
 
-// keep writes entries into the file of the scope. A user who types them approves
-// of them.
+// keep writes entries to the file of the scope. A user who types them has approved them.
 func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	m, err := openServers(f.reexec)
 	if err != nil {
@@ -251,8 +250,8 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	return nil
 }
 
-// scope is where entries are kept. In a folder where nothing of a project can be approved,
-// which is the home folder, only the user's own settings count.
+// scope is where to store entries. In a folder where nothing of a project can be approved,
+// which is the home folder, only the user's own settings are used.
 func (m *mcpServers) scope(flag string) (settings.Source, error) {
 	here := m.Project.Folder != nil
 	if flag == "" && here {
@@ -280,7 +279,7 @@ func placeOf(e config.Entry) string {
 	return describeServer(mcp.Status{Config: s}).place()
 }
 
-// acceptable says what is wrong with an entry that is to be kept.
+// acceptable says what is wrong with an entry that is about to be stored.
 func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite bool) error {
 	if !serverName.MatchString(e.Name) {
 		return usageError{fmt.Errorf("%q cannot be the name of a server: use up to 64 letters, digits, dots, _ and -", e.Name)}

@@ -22,8 +22,8 @@ func isBundle(arg string) bool {
 	return (ext == ".mcpb" || ext == ".dxt") && !strings.Contains(arg, "://")
 }
 
-// addBundle sets up the server of a bundle, unpacked in a folder named by its content, so
-// that the same bundle is unpacked once.
+// addBundle sets up the server of a bundle, unpacked to a folder named after its content,
+// so that the same bundle is unpacked only once.
 func (f *addFlags) addBundle(ctx context.Context, file string, name []string) error {
 	b, err := bundle.Open(file)
 	if err != nil {
@@ -71,7 +71,8 @@ func (f *addFlags) values() (map[string][]string, error) {
 	return values, nil
 }
 
-// bundleDir is where a bundle is unpacked: in the user's configuration, by its content.
+// bundleDir is where a bundle is unpacked: in the user's configuration folder, by its
+// content.
 func bundleDir(file string) (string, error) {
 	in, err := regular.Open(file)
 	if err != nil {

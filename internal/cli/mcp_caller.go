@@ -26,8 +26,8 @@ type mcpCaller struct {
 	calls atomic.Int64
 }
 
-// Call is [serve.Caller]. Every call is a message of its own, so the rule of a
-// message, that calls share or run alone, is kept here.
+// Call implements [serve.Caller]. Each call is a message of its own, so the rule that calls
+// of a message share or run alone is enforced here.
 func (m *mcpCaller) Call(ctx context.Context, c serve.Call) (tool.Result, error) {
 	leave, err := m.turns.enter(ctx, m.alone(c))
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *mcpCaller) Call(ctx context.Context, c serve.Call) (tool.Result, error)
 	return m.result(out), nil
 }
 
-// enter waits for a place, or for all of them, and returns what gives them back.
+// enter waits for one place, or for all of them, and returns a function that releases them.
 func (t *turns) enter(ctx context.Context, alone bool) (leave func(), err error) {
 	want, got := 1, 0
 	if alone {
@@ -81,7 +81,7 @@ func (t *turns) enter(ctx context.Context, alone bool) (leave func(), err error)
 	return leave, nil
 }
 
-// asker asks the user's hooks first: they can decide without anybody.
+// asker asks the user's hooks first, because they can decide without a user.
 func (m *mcpCaller) asker(c serve.Call) sched.Asker {
 	return sched.AskerFunc(func(ctx context.Context, cs tool.Case, question tool.Verdict) (tool.Verdict, error) {
 		if v, err := m.world.Hooks.Ask(ctx, cs, question); err == nil && (v.Behavior == tool.Allow || v.Behavior == tool.Deny) {
@@ -111,8 +111,8 @@ func (m *mcpCaller) howToAllow(rules []tool.Suggestion) string {
 	return " Tell the user how to allow such calls: run the following in " + m.world.Project.Dir + " and start this MCP server again.\n" + strings.Join(commands, "\n")
 }
 
-// alone reports whether nothing may run beside the call. An input that cannot be
-// read yet is not known to be harmless.
+// alone reports whether nothing may run at the same time as the call. An input that cannot
+// be parsed yet is not known to be harmless.
 func (m *mcpCaller) alone(c serve.Call) (alone bool) {
 	defer func() {
 		if recover() != nil {

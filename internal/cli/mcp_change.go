@@ -84,7 +84,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 			return err
 		}
 		change, targets = switchProject(name, off), []settings.Target{t}
-		defer project.Untracked(t.Path) // once it is there; the switch counts anyway
+		defer project.Untracked(t.Path) // once it is there; the change takes effect anyway
 	}
 	if len(targets) == 0 || source == settings.Managed {
 		return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
@@ -96,7 +96,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 		}
 	}
 	if now, err := project.Open(nil); err == nil && wasTrusted && source == settings.Local {
-		if item := now.Approval(name); item != nil { // switching it is no change of what it does
+		if item := now.Approval(name); item != nil { // turning it on or off does not change what it does
 			if err := now.Folder.Grant(ctx, *item); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	return f.done(kept{Name: name, Scope: s.Scope, File: targets[0].Path}, word)
 }
 
-// done tells what was changed.
+// done reports what was changed.
 func (f *mcpFlags) done(k kept, word string) error {
 	if f.json {
 		return writeJSON(f.Out, k)

@@ -15,12 +15,12 @@ import (
 	"github.com/haftdev/haft/mcp/config"
 )
 
-// claudeFile is the name of the file in which Claude Code keeps the servers of a user:
-// those for every project, and by their folders those for one.
+// claudeFile is the name of the file in which Claude Code stores a user's servers: those
+// for every project and, by folder, those for one.
 const claudeFile = ".claude.json"
 
-// imported are the servers of another tool's file. What is meant for the project in dir
-// goes before what is meant for all.
+// imported are the servers in another tool's file. Those for the project in dir take
+// precedence over those for all projects.
 func imported(path, dir string) ([]config.Entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -39,12 +39,13 @@ func imported(path, dir string) ([]config.Entry, error) {
 	})...), nil
 }
 
-// offerClaude says which servers of Claude Code are not set up here, and how they are.
+// offerClaude lists servers of Claude Code that are not set up here, and says how to import
+// them.
 func (f *mcpFlags) offerClaude(m *mcpServers) {
 	path := filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), m.Project.Home), claudeFile)
 	entries, err := imported(path, m.Project.Dir)
 	if err != nil {
-		return // there is none, or it is for its owner to put right
+		return // there is none, or its owner has to fix it
 	}
 	var names []string
 	for _, e := range entries {

@@ -16,8 +16,8 @@ import (
 	"github.com/haftdev/haft/settings"
 )
 
-// An edit changes a settings file: it returns JSON Patch operations for what the
-// file holds, none for no change.
+// An edit changes a settings file: it returns JSON Patch operations for the content of the
+// file, none for no change.
 type edit func(document map[string]json.RawMessage) []patchOp
 
 type patchOp struct {
@@ -26,7 +26,7 @@ type patchOp struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// editFile makes a change and leaves everything else as it is, comments too.
+// editFile makes a change and leaves everything else as it is, including comments.
 func editFile(ctx context.Context, t settings.Target, change edit) error {
 	base := t.Root
 	if base == "" {
@@ -88,7 +88,7 @@ func patched(text []byte, change edit) ([]byte, error) {
 	return value.Pack(), nil
 }
 
-// indentOf is what the members of a file are indented by; "" means that it is one line.
+// indentOf is the indentation of the members of a file; "" means that it is one line.
 func indentOf(root *hujson.Value) string {
 	object, ok := root.Value.(*hujson.Object)
 	if !ok || len(object.Members) == 0 {
@@ -98,8 +98,8 @@ func indentOf(root *hujson.Value) string {
 	return first[strings.LastIndexByte(first, '\n')+1:]
 }
 
-// tidy gives what a patch has changed along a path lines of its own, indented as
-// the file is.
+// tidy puts what a patch has changed along a path on separate lines, indented like the rest
+// of the file.
 func tidy(before, after *hujson.Value, path []string, unit string) {
 	for depth := 1; depth <= len(path); depth++ {
 		here := after.Find(strings.Join(append([]string{""}, path[:depth-1]...), "/"))
@@ -168,8 +168,8 @@ func switchEntry(name string, off bool) edit {
 	}
 }
 
-// switchProject switches a project's server off in the user's own list, or on
-// again: the project's file is everybody's.
+// switchProject disables a project's server in the user's own list, or enables it again:
+// the project's file is shared.
 func switchProject(name string, off bool) edit {
 	const key = "disabledMcpjsonServers"
 	return func(document map[string]json.RawMessage) []patchOp {

@@ -21,8 +21,7 @@ import (
 // mcpPatience is how long commands wait for servers to connect.
 const mcpPatience = 5 * time.Second
 
-// serverInfo is a server as programs read it. Values that may be secrets are not
-// in it.
+// serverInfo is a server as programs read it, without values that may be secrets.
 type serverInfo struct {
 	Name      string      `json:"name"`
 	Status    string      `json:"status"`
@@ -86,7 +85,8 @@ func shownCommand(words []string) []string {
 	return words
 }
 
-// shownURL is an address without a password and the values of fields that hold secrets.
+// shownURL is an address without its password and without the values of fields that hold
+// secrets.
 func shownURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.RawQuery == "" && u.User == nil {
@@ -102,7 +102,7 @@ func shownURL(address string) string {
 	return u.Redacted()
 }
 
-// connect tries servers all at once, and returns what came of it.
+// connect tries all servers at once, and returns the results.
 func (f *mcpFlags) connect(ctx context.Context, m *mcpServers, servers []mcp.Server) ([]serverInfo, error) {
 	h, end, err := m.Host(version())
 	if err != nil {
@@ -186,10 +186,10 @@ func (f *mcpFlags) list(ctx context.Context, offline bool) error {
 	return nil
 }
 
-// notApproved is how a server is called that the user has yet to look at.
+// notApproved is the status of a server that the user has not reviewed yet.
 const notApproved = "not approved"
 
-// untried is how a server is as far as one can tell without connecting.
+// untried is the status of a server, as far as it is known without connecting.
 func (m *mcpServers) untried(s mcp.Server) mcp.State {
 	switch {
 	case s.Disabled:
@@ -209,8 +209,8 @@ func (i serverInfo) place() string {
 	return strings.Join(i.Command, " ")
 }
 
-// leftOut says which tools of a server the model does not get though nobody excluded
-// them, and why.
+// leftOut says which tools of a server the model does not get although they are not
+// excluded, and why.
 func (i serverInfo) leftOut() string {
 	var causes []string
 	n := 0
@@ -244,7 +244,7 @@ func (i serverInfo) offered() (n int) {
 	return n
 }
 
-// warnServers tells what is odd about the files.
+// warnServers reports problems with the files.
 func (f *mcpFlags) warnServers(m *mcpServers) {
 	m.Project.Warn(f.Err)
 	for _, w := range m.Warnings {

@@ -70,7 +70,8 @@ func (f *mcpFlags) login(ctx context.Context, name string, noBrowser bool) error
 	return f.loggedIn(name, c)
 }
 
-// loginFromScreen logs in without the terminal, which is the screen's: show is given the page.
+// loginFromScreen logs in without using the terminal, which belongs to the screen: show is
+// called with the page.
 func loginFromScreen(ctx context.Context, name string, show func(page string)) error {
 	c, err := account(name)
 	if err != nil {
@@ -86,7 +87,7 @@ func loginFromScreen(ctx context.Context, name string, show func(page string)) e
 	})
 }
 
-// loggedIn tells what the login allows.
+// loggedIn reports what the login allows.
 func (f *mcpFlags) loggedIn(name string, c *oauth.Client) error {
 	state, err := c.State()
 	if err != nil {
@@ -151,6 +152,6 @@ func openBrowser(ctx context.Context, page string) {
 		cmd = exec.CommandContext(ctx, "xdg-open", page)
 	}
 	if cmd.Start() == nil {
-		go cmd.Wait() // how it ends is no matter: the address is on the screen
+		go cmd.Wait() // its outcome does not matter: the address is on the screen
 	}
 }

@@ -31,7 +31,7 @@ func (f *mcpFlags) replay(ctx context.Context, from string) error {
 		return writeJSON(f.Out, played)
 	}
 	i := describeServer(played.Status)
-	i.Name, i.URL, i.Transport, i.Steps = from, "", "", nil // those are of the playback
+	i.Name, i.URL, i.Transport, i.Steps = from, "", "", nil // those belong to the playback
 	if err := show(f.Out, i); err != nil {
 		return err
 	}

@@ -7,11 +7,10 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// Hosts give their model the structured content of a result, many of them in place of
-// the text. So it holds what a model reads, as text (lines with numbers, a diff, the
-// output of a command), and beside it the few values that a program would otherwise
-// have to look for in the text. The tools' own outputs are for programs that show
-// results: they have whole files in them.
+// Hosts give their model the structured content of a result, many of them in place of the
+// text. So it contains what a model reads, as text (numbered lines, a diff, the output of a
+// command), and a few values that a program would otherwise have to look for in the text.
+// The tools' own outputs are for programs that display results: they contain whole files.
 type (
 	textResult struct {
 		Text string `json:"text"`
@@ -61,8 +60,8 @@ type resultForm struct {
 	of     func(tool.Result) (any, error)
 }
 
-// resultOf is the form T: its fields besides the text are those of the tool's output
-// that have the same names.
+// resultOf converts to the form T: its fields other than the text are the fields of the
+// tool's output with the same names.
 func resultOf[T any]() resultForm {
 	return resultForm{
 		schema: schema.OfOutput[T],

@@ -44,7 +44,8 @@ descriptions are shown; a registry at an address may look at names only. Nothing
 // foundServer is a server of a registry as programs read it.
 type foundServer struct {
 	registry.Server
-	// Entry is what haft mcp add would keep, if nothing has to be set; Problem is why there is none.
+	// Entry is what haft mcp add would store, if nothing has to be set; Problem says why
+	// there is none.
 	Entry   json.RawMessage `json:"entry,omitempty"`
 	Problem string          `json:"problem,omitempty"`
 }
@@ -138,7 +139,8 @@ func openRegistry(reexec shellrun.Reexec, flag string) (*registry.Registry, erro
 // registryName is what servers are called in registries.
 var registryName = lazyregexp.New(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`)
 
-// addFound sets up a server of a registry, under a name of the user's or the last part of its own.
+// addFound sets up a server of a registry, under a name that the user chose or the last
+// part of its own.
 func (f *addFlags) addFound(ctx context.Context, full string, name []string) error {
 	if err := f.onlyForFound(full); err != nil {
 		return err

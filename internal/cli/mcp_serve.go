@@ -27,7 +27,7 @@ import (
 	"github.com/haftdev/haft/tool/builtin"
 )
 
-// tokenEnv holds the token of an HTTP server: arguments can be seen by everybody.
+// tokenEnv holds the token of an HTTP server: arguments are visible to every user.
 const tokenEnv = "HAFT_MCP_TOKEN"
 
 // defaultHTTP is where --http listens when it is given no address.
@@ -169,9 +169,9 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 	return nil
 }
 
-// pool is the tools that are offered: those that act on the world. Those that act
-// on a conversation (agents, plans, questions, lists of tasks, skills, the search for
-// tools) stay with haft's own, because the client has one itself.
+// pool is the tools that are offered: those that act on the world. Tools that act on a
+// conversation (agents, plans, questions, task lists, skills, tool search) are not offered,
+// because the client has its own conversation.
 func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 	var only []string
 	pool := w.Pool(nil)
@@ -203,13 +203,13 @@ func offered(set *tool.Set) []serve.Tool {
 	return tools
 }
 
-// lean leaves out the dialect of a schema where it is the one that MCP means.
+// lean leaves out the dialect of a schema if it is the default of MCP.
 func lean(schema json.RawMessage) json.RawMessage {
 	return bytes.Replace(schema, []byte(`"$schema":"https://json-schema.org/draft/2020-12/schema",`), nil, 1)
 }
 
-// servable are the tools that clients get, with what holds for every call: a tool's
-// marks are those of one input.
+// servable are the tools that clients get, with what is true for every call: a tool's marks
+// are those of one input.
 var servable = map[string]struct {
 	serve.Hints
 	long   bool // a client may leave the call and come back for it

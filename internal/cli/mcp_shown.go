@@ -1,4 +1,4 @@
 package cli
 
-// withheld stands in the place of a secret.
+// withheld replaces a secret.
 const withheld = "***"

@@ -5,6 +5,6 @@ const maxTogether = 32
 
 // turns let calls run together or alone, in the order they came.
 type turns struct {
-	gate   chan struct{} // whoever holds it is the next
+	gate   chan struct{} // its holder is the next
 	places chan struct{}
 }

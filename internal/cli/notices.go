@@ -8,10 +8,10 @@ import (
 	"github.com/haftdev/haft/internal/visible"
 )
 
-// remarks are what a user should know beside an answer, on standard error.
+// remarks are messages for the user on standard error, in addition to an answer.
 type remarks struct{ out io.Writer }
 
-// notice writes a line in one piece, as several may come at a time.
+// notice writes a line in one piece, because several may come at the same time.
 func (r remarks) notice(n agent.Notice) {
 	switch n.Level {
 	case "warning":

@@ -67,7 +67,7 @@ func (r remarks) show(ev agent.Event) error {
 	case agent.FellBack:
 		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("falling back to %s from %s", ev.To, ev.From)})
 	}
-	return nil // who cannot be told is not stopped for it
+	return nil // failing to write the notice does not stop the run
 }
 
 func (b background) follow(ev agent.Event) {
@@ -125,9 +125,9 @@ func (f *converseFlags) show(heard *messages) error {
 	return err
 }
 
-// interrupts brings the first Ctrl-C, which stops the turn and not the process; a
-// second one kills. A request to terminate that comes again does not: what was
-// started is being ended already, and that takes no longer than a moment.
+// interrupts delivers the first Ctrl-C, which stops the turn and not the process; a second
+// one kills. A repeated request to terminate does not: everything is already being stopped,
+// and that takes only a moment.
 func interrupts(ctx context.Context) <-chan struct{} {
 	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(got, os.Interrupt)
@@ -154,7 +154,7 @@ func code(ctx context.Context, n int) error {
 	return codeError(n)
 }
 
-// once is a stream that brings one prompt and then ends.
+// once is a stream with one prompt.
 type once struct {
 	out interface{ Write(wire.Message) error }
 	in  *prompts
@@ -175,8 +175,8 @@ func (o once) Read() (wire.Message, error) {
 
 func (o once) Write(m wire.Message) error { return o.out.Write(m) }
 
-// messages keeps the result of the last turn, as work in the background may bring
-// another one after the first, and everything if all is set.
+// messages keeps the result of the last turn, because background work may add another one
+// after the first, and everything if all is set.
 type messages struct {
 	all    bool
 	list   []json.RawMessage

@@ -188,7 +188,7 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 		return err
 	}
 	if p.Folder != nil && source.InProject() && !ch.removes {
-		// Who types a rule trusts it.
+		// A user who types a rule trusts it.
 		if err := p.Folder.Grant(ctx, p.Folder.Rule(rule)); err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 		if p, err = project.Open(nil); err != nil {
 			return err
 		}
-		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if someone has changed it since
+		changed.Line, _ = standsIn(p.Settings, target.Path, b, rule) // 0 if it was changed since
 	}
 	if f.json {
 		return writeJSON(f.Out, changed)
@@ -206,8 +206,8 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 	return nil
 }
 
-// changedRule is a rule that was added or taken out, as programs read it; Line is
-// where it stands, or stood.
+// changedRule is a rule that was added or removed, as programs read it; Line is its line,
+// or the line it had.
 type changedRule struct {
 	File     string `json:"file"`
 	Line     int    `json:"line,omitempty"`

@@ -111,7 +111,7 @@ func described(id, version string) string {
 	return id + " " + version
 }
 
-// say writes a line for people.
+// say writes a line for users.
 func (f *pluginFlags) say(format string, args ...any) {
 	if !f.json {
 		fmt.Fprintln(f.Out, visible.Indented(fmt.Sprintf(format, args...)))

@@ -139,7 +139,7 @@ func commandOf(args []string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// homeOutside is the user's home, if it is none of the folders themselves.
+// homeOutside is the user's home, if it is not one of the folders.
 func homeOutside(dirs []string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -271,7 +271,7 @@ func counted(change *tool.Preview) string {
 	return fmt.Sprintf(", %s changed, %d added, %d deleted", plural.Of(changed, "file"), added, deleted)
 }
 
-// confirm asks the user. Where nobody can be asked, nothing is applied.
+// confirm asks the user. If no one can be asked, nothing is applied.
 func (f *previewFlags) confirm(ctx context.Context) (bool, error) {
 	if !tui.IsTerminal(f.In, f.Out) {
 		return false, nil

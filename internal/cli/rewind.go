@@ -138,8 +138,8 @@ func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	return nil
 }
 
-// readLine reads what a user types, and nothing after it, which is for others to read.
-// The end of the input is an empty line; a signal ends the wait.
+// readLine reads one line that a user types, and nothing after it, which is for other
+// readers. The end of the input is an empty line; a signal ends the wait.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
 	typed := make(chan string, 1)
 	go func() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -27,6 +28,7 @@ type webFlags struct {
 	cert, key string
 	insecure  bool
 	open      bool
+	pair      string
 	renew     bool
 	json      bool
 }
@@ -50,9 +52,15 @@ To listen elsewhere, give --listen, a certificate (--tls-cert and --tls-key) and
 names by which clients call the server (--host). Without a certificate it needs
 --insecure: everyone on the way can then read the token and use it.
 
+--pair shows a QR code that a phone scans to watch sessions and answer questions. Its
+code can be used once, within a minute; run 'haft serve --pair' again for another one,
+also while the server runs. The phone must be able to reach the server: give the name of
+a tunnel that speaks TLS with --host https://NAME, or use --listen.
+
 Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
 		Example: `  haft serve
   haft serve --open
+  haft serve --pair --host https://box.tail1234.ts.net
   haft serve --listen 0.0.0.0:7420 --host box.example --tls-cert box.crt --tls-key box.key`,
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -61,18 +69,27 @@ Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
 		},
 	}
 	c.Flags().StringVar(&f.listen, "listen", "", "the address to listen on, such as 127.0.0.1:7420; by default a free port of this machine, the same as last time if it can be")
-	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a name by which clients call the server, besides those of this machine")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a name by which clients call the server, besides those of this machine; https://NAME is a tunnel or proxy that speaks TLS with them")
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "the certificate of the server, a PEM file")
 	c.Flags().StringVar(&f.key, "tls-key", "", "the key of the certificate, a PEM file")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "listen on another address without a certificate")
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
-	c.Flags().BoolVar(&f.renew, "new-token", false, "choose another token: pages and programs that know the old one are shut out")
+	c.Flags().StringVar(&f.pair, "pair", "", "show a QR code that pairs a phone: 'answer' lets it watch and answer, 'full' send prompts as well")
+	c.Flags().Lookup("pair").NoOptDefVal = pairAnswer
+	c.Flags().BoolVar(&f.renew, "new-token", false, "choose another token: pages, programs and devices that know the old one are shut out")
 	c.Flags().BoolVar(&f.json, "json", false, "write the address as JSON")
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
+	c.AddCommand(newServeDevices(s), newServeRevoke(s))
 	return c
 }
+
+// What a paired device may do.
+const (
+	pairAnswer = "answer"
+	pairFull   = "full"
+)
 
 // served is what a program reads.
 type served struct {
@@ -81,6 +98,14 @@ type served struct {
 	PID       int    `json:"pid"`
 	// Already says that another process serves.
 	Already bool `json:"already"`
+	// Pair is what a phone opens, and until when.
+	Pair *pairCode `json:"pair,omitempty"`
+}
+
+type pairCode struct {
+	URL     string    `json:"url"`
+	Full    bool      `json:"full"`
+	Expires time.Time `json:"expires"`
 }
 
 func (f *webFlags) run(c *cobra.Command) error {
@@ -104,28 +129,34 @@ func (f *webFlags) run(c *cobra.Command) error {
 		return fmt.Errorf("could not start the server: %w", err)
 	}
 	address := listeners[0].Addr().(*net.TCPAddr)
-	url := f.scheme() + net.JoinHostPort(f.name(address), fmt.Sprint(address.Port)) + "/"
+	url := serve.Address(f.name(address), fmt.Sprint(address.Port), f.cert != "")
+	if err := f.checkPair(url); err != nil {
+		return err
+	}
 	if err := home.Save(url, address.Port); err != nil {
 		return fmt.Errorf("could not start the server: %w", err)
 	}
-	if err := f.tell(c.Context(), served{url + "#token=" + home.Token, home.File, os.Getpid(), false}); err != nil {
+	if err := f.tell(c.Context(), home, url, served{PID: os.Getpid()}); err != nil {
 		return err
 	}
 	hosts := f.hosts
 	if f.listen != "" {
 		hosts = append(slices.Clone(hosts), f.name(address))
 	}
-	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
 	if err := s.Serve(c.Context(), listeners...); err != nil {
 		return fmt.Errorf("the server ended: %w", err)
 	}
 	return nil
 }
 
-// check looks at what the flags say together.
+// check checks combinations of flags.
 func (f *webFlags) check() error {
 	if (f.cert == "") != (f.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key belong together")}
+	}
+	if f.pair != "" && f.pair != pairAnswer && f.pair != pairFull {
+		return usageError{fmt.Errorf("--pair=%s: a paired device can have 'answer' or 'full'", f.pair)}
 	}
 	if f.listen == "" {
 		return nil
@@ -143,13 +174,6 @@ func (f *webFlags) check() error {
 		return usageError{fmt.Errorf("--listen %s: say by which name clients call the server, with --host", f.listen)}
 	}
 	return nil
-}
-
-func (f *webFlags) scheme() string {
-	if f.cert != "" {
-		return "https://"
-	}
-	return "http://"
 }
 
 // name is how clients call the server.
@@ -187,11 +211,31 @@ func (f *webFlags) running(ctx context.Context, home *serve.Home) error {
 	if f.listen != "" || f.renew || f.cert != "" {
 		return fmt.Errorf("could not start the server: process %d serves already at %s. End it first", home.PID, home.Running)
 	}
-	return f.tell(ctx, served{home.Running + "#token=" + home.Token, home.File, home.PID, true})
+	if err := f.checkPair(home.Running); err != nil {
+		return err
+	}
+	return f.tell(ctx, home, home.Running, served{PID: home.PID, Already: true})
+}
+
+// checkPair refuses to pair a phone with a server that it cannot reach.
+func (f *webFlags) checkPair(url string) error {
+	if f.pair != "" && !serve.Reachable(url) {
+		return fmt.Errorf("could not pair a phone. %s", serve.Unreachable)
+	}
+	return nil
 }
 
 // tell writes where the server is, and opens the page.
-func (f *webFlags) tell(ctx context.Context, s served) error {
+func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s served) error {
+	s.URL, s.TokenFile = url+"#token="+home.Token, home.File
+	drawing := ""
+	if f.pair != "" {
+		p, err := home.Devices().NewPairing(url, f.pair == pairFull)
+		if err != nil {
+			return fmt.Errorf("could not pair a phone: %w", err)
+		}
+		s.Pair, drawing = &pairCode{p.URL, p.Full, time.UnixMilli(int64(p.Expires))}, p.Text()
+	}
 	if f.open {
 		if err := openPage(ctx, s); err != nil {
 			fmt.Fprintln(f.Err, err)
@@ -205,6 +249,9 @@ func (f *webFlags) tell(ctx context.Context, s served) error {
 	}
 	if _, err := fmt.Fprintln(f.Out, s.URL); err != nil {
 		return err
+	}
+	if drawing != "" {
+		fmt.Fprintf(f.Err, "\n%s\nScan this with the phone within a minute, or open %s there.\n'haft serve devices' lists paired devices.\n", drawing, s.Pair.URL)
 	}
 	if !s.Already {
 		fmt.Fprintf(f.Err, "Open this address in a browser. Who has it can use your sessions; the token is also in %s.\nCtrl-C ends the server.\n", s.TokenFile)

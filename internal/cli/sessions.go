@@ -112,8 +112,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
 }
 
-// oneLine shortens a text from a journal, and takes away what a terminal would
-// obey.
+// oneLine shortens a text from a journal, and removes what a terminal would interpret.
 func inOneLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -190,7 +189,7 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// contentText says what a message is in a line, without what haft added to it.
+// contentText summarises a message in one line, without what haft added to it.
 func contentText(blocks []model.Block) string {
 	var parts []string
 	for _, b := range blocks {

@@ -122,7 +122,7 @@ type prunedIndexes struct {
 	KeptBytes int64 `json:"keptBytes"`
 }
 
-// pruneIndexes deletes the search indexes of folders that are not there any more.
+// pruneIndexes deletes the search indexes of folders that no longer exist.
 func pruneIndexes(dryRun bool) (p prunedIndexes, err error) {
 	saved, err := search.SavedIndexes(project.SearchIndexes())
 	if err != nil {

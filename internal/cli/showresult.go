@@ -90,7 +90,7 @@ func (f *toolsFlags) show(out *sched.Outcome) error {
 	return nil
 }
 
-// shownBlocks are those of the result and of what joins the conversation after it.
+// shownBlocks are the blocks of the result and of what joins the conversation after it.
 func shownBlocks(r tool.Result) []tool.Block {
 	blocks := slices.Clone(r.Content)
 	for _, m := range r.Messages {
@@ -127,7 +127,7 @@ func repairTexts(repairs []schema.Repair) []string {
 	return texts
 }
 
-// untagged takes out the tags that tell a model where an error comes from.
+// untagged removes the tags that tell a model where an error comes from.
 var untagged = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
 
 // blockText is a block as a terminal can show it.

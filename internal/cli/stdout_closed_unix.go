@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stdoutClosed returns what is closed when the reader of out is gone:
-// the program that started haft is gone, and what it asked for is for nobody.
+// stdoutClosed returns a channel that is closed when the reader of out is gone: the program
+// that started haft has ended, and no one needs the answer any more.
 func stdoutClosed(out io.Writer) <-chan struct{} {
 	file, ok := out.(*os.File)
 	if !ok {

@@ -50,7 +50,7 @@ var glyphs = struct{ waiting, asked, running, failed string }{"░", "?", "█",
 
 const barWidth = 40
 
-// drawTurn writes a turn and its calls, each with a bar on the turn's axis of time.
+// drawTurn writes a turn and its calls, each with a bar on the turn's time axis.
 func drawTurn(w io.Writer, t timeline.Turn, items []*timeline.Item) {
 	fmt.Fprintf(w, "\n%s  turn %d  %s  %s\n", clock(t.Start), t.Index+1, took(t.Start, t.End), plural.Of(t.Calls, "call"))
 	for _, i := range items {

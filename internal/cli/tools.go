@@ -63,9 +63,8 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	return c
 }
 
-// inPool opens the world, assembles its pool as a session would that can do
-// everything, with the tools of MCP servers if one of names is theirs, and lets do look
-// at it.
+// inPool opens the world, assembles its pool like a session that can do everything,
+// including the tools of MCP servers if one of names is theirs, and calls do with it.
 func (f *toolsFlags) inPool(ctx context.Context, do func(*tool.Set) error, names ...string) error {
 	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare})
 	if err != nil {
@@ -111,7 +110,7 @@ type markInfo struct {
 	Destructive     bool `json:"destructive"`
 }
 
-// info describes t. Marks depend on the input: these are of a typical one.
+// info describes t. Marks depend on the input: these are for a typical one.
 func info(set *tool.Set, t *tool.Tool) toolInfo {
 	i := toolInfo{Name: t.Name, Aliases: t.Aliases, Title: t.Title, Source: t.Source, Deferred: t.Deferred, MaxResult: t.ResultLimit()}
 	if i.Source == "" {

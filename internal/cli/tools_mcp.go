@@ -12,9 +12,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// foreign returns the tools of MCP servers if any of names is one of theirs, and what
-// ends the servers. All that are set up and approved are started, and waited for as
-// long as haft mcp list does.
+// foreign returns the tools of MCP servers if any of names is one of theirs, and a function
+// that ends the servers. It starts all servers that are set up and approved, and waits for
+// them as long as haft mcp list does.
 func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...string) ([]tool.Tool, func() error, error) {
 	if !f.mcp && !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "mcp__") }) {
 		return nil, func() error { return nil }, nil
@@ -30,7 +30,7 @@ func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...str
 	bounded, cancel := context.WithTimeout(ctx, mcpPatience)
 	defer cancel()
 	h.Start(m.List)
-	_ = h.Wait(bounded) // who is not there by then is told of
+	_ = h.Wait(bounded) // servers that are not ready by then are reported
 	for _, s := range h.Status() {
 		if i := describeServer(s); s.State != mcp.Connected && s.State != mcp.Disabled {
 			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", visible.Indented(i.Name), i.Status, visible.Indented(i.Reason))

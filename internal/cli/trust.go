@@ -45,8 +45,8 @@ after reading the list.`,
 	return c
 }
 
-// projectTrust are the flags of commands that run tools without a conversation: what
-// to do about a project that is not trusted.
+// projectTrust are the flags of commands that run tools without a conversation: what to do
+// about a project that is not trusted.
 type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
 
 func (t *projectTrust) define(fs *pflag.FlagSet) {
@@ -61,8 +61,8 @@ type itemInfo struct {
 	Trusted bool `json:"trusted"`
 }
 
-// notInSession refuses to loosen what a session may do at the session's own wish: its
-// commands run with HAFT set.
+// notInSession refuses to let a session extend its own rights: its commands run with HAFT
+// set.
 func notInSession(command string) error {
 	if os.Getenv("HAFT") == "" {
 		return nil
@@ -108,8 +108,8 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 	return f.list(p, items)
 }
 
-// tellUnbound says which of the items stay untrusted, because what they run cannot be
-// known before they run.
+// tellUnbound says which of the items stay untrusted, because what they run cannot be known
+// before they run.
 func (f *trustFlags) tellUnbound(items []trust.Item) {
 	for _, i := range items {
 		if i.Unbound != "" {
@@ -119,8 +119,8 @@ func (f *trustFlags) tellUnbound(items []trust.Item) {
 	}
 }
 
-// look shows the items and asks about those that are not trusted, or says how to trust
-// them where nobody can be asked.
+// look shows the items and asks about those that are not trusted, or says how to trust them
+// if no one can be asked.
 func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust.Item) error {
 	if err := f.list(p, items); err != nil || f.json || f.revoke {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-// A build is what a program knows of how it was built. It comes from the go command
-// alone, so that a release, go install and go build say the same of the same source.
+// A build is what a program knows about how it was built. It comes only from the go
+// command, so that a release, go install and go build report the same for the same source.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
@@ -42,7 +42,7 @@ build recorded them. 'haft --version' shows the version alone.`,
 	return c
 }
 
-// version is the version alone, in the form that readers of sessions expect: numbers,
+// version is only the version, in the form that readers of sessions expect: numbers,
 // without a v.
 func version() string { return currentBuild().Version }
 
@@ -79,7 +79,7 @@ func describeBuild(info *debug.BuildInfo) build {
 	return b
 }
 
-// pseudoVersion is how the go command names a commit without a tag: go install of one
+// pseudoVersion matches the go command's version of a commit without a tag: go install
 // records nothing else about it.
 var pseudoVersion = lazyregexp.New(`[-.](\d{14})-([0-9a-f]{12})(?:\+|$)`)
 

@@ -12,8 +12,8 @@ import (
 // unnamed is the value of --worktree without a name.
 const unnamed = "."
 
-// enterWorktree moves the process into a working tree of its own, for --worktree: a new
-// one, or the one of that name. It stays when haft ends.
+// enterWorktree moves the process into a git worktree, for --worktree: a new one, or the
+// one of that name. It stays when haft ends.
 func (f *converseFlags) enterWorktree(ctx context.Context) error {
 	if f.worktree == "" {
 		return nil

@@ -14,10 +14,12 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/harness/crew"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/harness/workdir"
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	knowledge "github.com/haftdev/haft/internal/knowledge/prompt"
+	texts "github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
@@ -26,8 +28,7 @@ import (
 	"github.com/haftdev/haft/tool/subagent"
 )
 
-// newCrew returns the crew of the world, which can work once there is a
-// conversation.
+// newCrew returns the crew of the world, which can work once there is a conversation.
 func (w *World) newCrew() *crew.Crew {
 	limits := w.Project.Limits().Agents
 	return crew.New(&crew.Options{
@@ -40,12 +41,13 @@ func (w *World) newCrew() *crew.Crew {
 // kinds are the agents that work can be given to.
 func (w *World) kinds() []subagent.Kind {
 	var kinds []subagent.Kind
+	may := w.mayUse("Agent", "subagent_type")
 	for _, d := range w.Project.Library.Agents.List().Definitions {
 		tools := "all"
 		if d.Tools != nil {
 			tools = strings.Join(d.Tools, ", ")
 		}
-		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree"})
+		kinds = append(kinds, subagent.Kind{Name: d.Name, Description: d.Description, Tools: tools, Background: d.Background, Worktree: d.Isolation == "worktree", Denied: !may(d.Name)})
 	}
 	return kinds
 }
@@ -53,8 +55,7 @@ func (w *World) kinds() []subagent.Kind {
 // general is the agent of a job that names none.
 const general = "general-purpose"
 
-// makeAgent makes the agent of a job: a conversation of its own, with no more rights
-// than this one has.
+// makeAgent makes the agent of a job: a conversation with no more rights than this one has.
 func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, error) {
 	w := c.World
 	name := s.Kind
@@ -78,6 +79,10 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err != nil {
 		return nil, err
 	}
+	hooks, err := c.hooksFor(d, s)
+	if err != nil {
+		return nil, err
+	}
 	a, err := agent.New(opts)
 	if err != nil {
 		return nil, err
@@ -86,15 +91,26 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err := c.Journal().DescribeAgent(s.ID, meta); err != nil {
 		return nil, err
 	}
-	made := &crew.Made{Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(), Reopen: dir.Open, Close: dir.Close}
+	hooks.begin()
+	made := &crew.Made{
+		Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(),
+		Reopen: func(ctx context.Context) error {
+			hooks.begin()
+			return dir.Open(ctx)
+		},
+		Close: func() (worktree, branch string) {
+			hooks.end()
+			return dir.Close()
+		},
+	}
 	if folder := c.Journal().Dir(); folder != "" {
 		made.Output = filepath.Join(folder, "subagents", "agent-"+s.ID+".jsonl")
 	}
 	return made, nil
 }
 
-// folderFor checks the folder that an agent is to work in: it may be given no other than
-// the conversation has.
+// folderFor checks the folder that an agent will work in: it must be one of the
+// conversation's.
 func (c *Conversation) folderFor(dir string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -109,14 +125,14 @@ func (c *Conversation) folderFor(dir string) (string, error) {
 	return resolved, nil
 }
 
-// notForChildren are tools that only the main conversation has: they speak with
-// the user, or change what is not the agent's own.
+// notForChildren are tools that only the main conversation has: they talk to the user, or
+// change what does not belong to the agent.
 var notForChildren = map[string]bool{
 	"AskUserQuestion": true, "EnterPlanMode": true, "ExitPlanMode": true, "EnterWorktree": true, "ExitWorktree": true,
 	"TeamCreate": true, "TeamDelete": true,
 }
 
-// toolsFor are the tools of an agent. Agents of one kind share them: a set holds
+// toolsFor are the tools of an agent. Agents of one kind share them, because a set holds
 // its description for the model.
 func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	key := fmt.Sprint(d, depth)
@@ -157,9 +173,9 @@ type sets struct {
 	made map[string]*tool.Set
 }
 
-// child are the options of an agent that works for this conversation. Every field is
-// written here or in inherit, and a test holds that: a field that is new to the loop
-// must not reach agents because nobody thought of them.
+// child returns the options of an agent that works for this conversation. Every field is
+// set here or in inherit, and a test checks that: a new field of the loop must not reach
+// agents by oversight.
 func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.Spec, dir *workdir.Dir) (*agent.Options, error) {
 	w, o := c.World, inherit(&c.opts)
 	o.Agent, o.AgentType = s.ID, d.Name
@@ -182,6 +198,9 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
+	if err := c.lendText(policy, s); err != nil {
+		return nil, err
+	}
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
@@ -189,9 +208,9 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	return &o, nil
 }
 
-// inherit returns what an agent has of the conversation that it works for. Left out is
-// what is the conversation's own: its history and everything that is restored with it,
-// its answer's schema, and the budget of the whole work.
+// inherit returns what an agent has from the conversation that it works for. It leaves out
+// what belongs to the conversation alone: its history and everything that is restored with
+// it, the schema of its answer, and the budget of the whole work.
 func inherit(o *agent.Options) agent.Options {
 	return agent.Options{
 		Model: o.Model, Resolve: o.Resolve, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, MaxTokens: o.MaxTokens, Context: o.Context, Cost: o.Cost,
@@ -204,8 +223,8 @@ func inherit(o *agent.Options) agent.Options {
 	}
 }
 
-// childModel is the model of an agent: that of its job, of its definition, or the
-// conversation's.
+// childModel is the model of an agent: that of its job, or else of its definition, or else
+// of the conversation.
 func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
 	chosen := c.Agent.ContextUsage().Model
 	for _, name := range []string{d.Model, s.Model} {
@@ -220,6 +239,41 @@ func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
 		chosen = resolved
 	}
 	return chosen
+}
+
+// lendText lets an agent that does a skill or command do what that allows itself.
+func (c *Conversation) lendText(policy *childPolicy, s crew.Spec) error {
+	if s.Text.Name == "" {
+		return nil
+	}
+	p, err := c.World.piece(knowledge.Kind(s.Text.Kind), s.Text.Name)
+	if err != nil {
+		return err
+	}
+	if !s.Again && p.Digest != s.Text.Digest {
+		return fmt.Errorf("the %s %s changed while it was being loaded; use it again", s.Text.Kind, s.Text.Name)
+	}
+	_, err = policy.Allow(p.Fields.List("allowed-tools"))
+	return err
+}
+
+// hooksFor are the hooks for the time that an agent works.
+func (c *Conversation) hooksFor(d agentdef.Definition, s crew.Spec) (*agentHooks, error) {
+	own, err := c.World.definition(d)
+	if err != nil {
+		return nil, err
+	}
+	hooks := &agentHooks{world: c.World, id: s.ID, texts: []project.Text{own}}
+	if s.Text.Name == "" {
+		return hooks, nil
+	}
+	p, err := c.World.piece(knowledge.Kind(s.Text.Kind), s.Text.Name)
+	if err != nil {
+		return nil, err
+	}
+	done, err := c.World.textOf(p)
+	hooks.texts = append(hooks.texts, done)
+	return hooks, err
 }
 
 // A following journal is the conversation's of the moment: clearing begins another
@@ -252,8 +306,8 @@ func (c *Conversation) recall(ctx context.Context, id string, o *agent.Options) 
 	return nil
 }
 
-// preload tells an agent the skills that its definition names: at its beginning, and
-// when a compaction has made it forget them.
+// preload gives an agent the skills that its definition names, at its start and again when
+// a compaction has dropped them.
 func (c *Conversation) preload(d agentdef.Definition) func(context.Context, bool) []string {
 	return func(ctx context.Context, first bool) (texts []string) {
 		if !first {
@@ -279,14 +333,14 @@ func (c *Conversation) skillText(ctx context.Context, name string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if err := c.hooks.loaded(s.Name, s.Digest); err != nil {
+	if err := c.hooks.loaded(knowledge.Skill, s.Name, s.Digest); err != nil {
 		return "", err
 	}
-	text, err := s.Prompt(ctx, knowledge.Use{}, c.pool.builtins.Calls)
+	text, err := s.Prompt(ctx, texts.Use{}, c.pool.builtins.Calls)
 	return "The skill " + s.Name + ":\n" + text, err
 }
 
-// A speaker is a user who is told which agent a question is about.
+// A speaker asks the user and says which agent a question is about.
 type speaker struct {
 	sched.Asker
 	who string
@@ -298,13 +352,13 @@ func (s speaker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (t
 	return s.Asker.Ask(ctx, c, question)
 }
 
-// lostAgents says who was at work when the session broke off.
+// lostAgents says which agents were working when the session broke off.
 func lostAgents(r *session.Restored) string {
 	return crew.LostText(state[[]crew.Known](r, stateAgents))
 }
 
-// agents are those of the crew, as the tool that ends them sees them. The crew is
-// made after the tool.
+// agents are the crew's, as the tool that stops them sees them. The crew is made after the
+// tool.
 type agents struct{ w *World }
 
 // About says what an agent does.

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// running are the commands in the background. The journal knows them while they run: they
-// end with the process, however that ends, and the next one tells the model.
+// running are the commands in the background. The journal lists them while they run: they
+// end with the process, however it ends, and the next process tells the model.
 type running struct {
 	link *link.Link
 
@@ -65,7 +65,7 @@ func (r *running) now() []runningCommand {
 	return slices.Clone(r.commands)
 }
 
-// endedCommands tells the model, once, which commands of its own ended with an earlier process.
+// endedCommands tells the model, once, which of its commands ended with an earlier process.
 func (w *World) endedCommands(r *session.Restored) sysprompt.Reminder {
 	left := slices.DeleteFunc(state[[]runningCommand](r, stateCommands), func(c runningCommand) bool { return c.Agent != "" })
 	return func(context.Context, bool) []string {
@@ -104,8 +104,8 @@ func listed(commands []runningCommand) string {
 	return b.String()
 }
 
-// Running names the commands in the background that end when the conversation is closed;
-// "" means that there are none.
+// Running names the background commands that end when the conversation is closed; "" means
+// that there are none.
 func (c *Conversation) Running() string {
 	commands := c.World.running.now()
 	if len(commands) == 0 {

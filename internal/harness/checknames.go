@@ -30,7 +30,7 @@ func (w *World) misnamed(lead *agentdef.Definition) []permission.RuleProblem {
 	return problems
 }
 
-// idleHooks says which matchers of hooks for calls mean a tool that does not exist.
+// idleHooks says which matchers of hooks for calls name a tool that does not exist.
 func (w *World) idleHooks() (texts []string) {
 	hooks := w.Project.Counts.Hooks()
 	if len(hooks) == 0 {
@@ -44,7 +44,7 @@ func (w *World) idleHooks() (texts []string) {
 		}
 		for _, text := range append(hook.Unmatched(h.Matcher, names), hook.Unmatched(h.If, names)...) {
 			name, _, _ := strings.Cut(text, "(")
-			if strings.Contains(text, "mcp") || project.Elsewhere(name) { // those of servers are not there yet
+			if strings.Contains(text, "mcp") || project.Elsewhere(name) { // those of servers are not known yet
 				continue
 			}
 			texts = append(texts, fmt.Sprintf("%s: the matcher %q of the %s hook means no tool.%s", h.Origin, text, h.Event, near.Hint(name, names)))

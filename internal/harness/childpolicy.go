@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A childPolicy judges the calls of an agent: as the session, or more carefully. What
-// its own skills allow holds for it alone.
+// A childPolicy judges the calls of an agent: like the session, or more carefully. What its
+// own skills allow applies only to this agent.
 type childPolicy struct {
 	engine *permission.Engine
 	mode   permission.Mode
@@ -22,7 +22,7 @@ type childPolicy struct {
 
 	mu        sync.Mutex
 	rules     []*permission.Rule
-	base, own *permission.Policy // what own was made of, and own; nil means that it is out of date
+	base, own *permission.Policy // what own was made from, and own; nil means that it is out of date
 }
 
 func (w *World) childPolicy(d agentdef.Definition, asked permission.Mode, dir *workdir.Dir) *childPolicy {
@@ -40,8 +40,8 @@ func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
 	return p.policy().Decide(c).Verdict
 }
 
-// stray says what is wrong with a call that would change the project's own files instead
-// of the agent's copy of them; "" if nothing is.
+// stray says what is wrong with a call that would change the project's own files instead of
+// the agent's copy; "" if nothing is.
 func (p *childPolicy) stray(t *tool.Tool, c *tool.Call) string {
 	if t == nil || t.Command != nil { // commands run in the copy
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A confiner says what holds commands to their verdicts. What it has found out is
-// kept until the folders or what is hidden in them change.
+// A confiner says what confines commands. It remembers what it found out until the folders,
+// or what is hidden in them, change.
 type confiner struct {
 	project *project.Project
 	engine  func() *permission.Engine
@@ -31,9 +31,8 @@ type madeSpec struct {
 	seen  map[string]time.Time
 }
 
-// box returns what a command may touch; nil means everything: because that was
-// the verdict, or because this machine confines nothing and the settings do not
-// insist.
+// box returns what a command may touch; nil means everything, because that was the verdict,
+// or because this machine cannot confine commands and the settings do not insist.
 func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
 	if to != tool.ReadOnly && to != tool.ProjectOnly {
 		return nil
@@ -92,7 +91,8 @@ func (m *madeSpec) current() bool {
 	return true
 }
 
-// changedAt is when files of a folder appeared or went; zero if there is none.
+// changedAt is when files of a folder were last added or removed; zero if there is no
+// folder.
 func changedAt(dir string) time.Time {
 	info, err := os.Stat(dir)
 	if err != nil {

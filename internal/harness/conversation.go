@@ -21,7 +21,7 @@ func (c *Conversation) Journal() *session.Session { return c.World.link.Journal(
 // Input reads what the user types: slash commands and mentions of files.
 func (c *Conversation) Input() *slash.Input { return c.input }
 
-// Call makes a call beside the conversation that a text or the user asks for.
+// Call makes a call outside the conversation's turns, for a text or the user.
 func (c *Conversation) Call(ctx context.Context, r prompt.Request) (tool.Result, error) {
 	return c.pool.builtins.Calls(ctx, r)
 }
@@ -40,7 +40,7 @@ func ThinkingTokens(n *int, display string) *model.ThinkingOptions {
 	return &model.ThinkingOptions{Mode: "enabled", Budget: *n, Display: display}
 }
 
-// Agents are those of the session that can be spoken to: at work, finished, or lost
+// Agents are the session's agents that can be sent messages: working, finished, or lost
 // with an earlier process.
 func (c *Conversation) Agents() []crew.Known { return c.World.Crew.List() }
 
@@ -61,13 +61,13 @@ func (c *Conversation) StopTask(_ context.Context, id string) error {
 	return nil
 }
 
-// Run takes up what is queued; see [agent.Agent.Run]. The first one waits for MCP
-// servers, if it is to.
+// Run handles what is queued; see [agent.Agent.Run]. The first Run waits for MCP servers,
+// if it has to.
 func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 	return c.RunAwaiting(ctx, func(agent.Task) bool { return true })
 }
 
-// RunAwaiting is Run that waits in the end only for tasks for which awaits holds.
+// RunAwaiting is Run, but at the end it waits only for tasks for which awaits returns true.
 func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
 	c.first.Do(func() { c.MCP.Await(ctx) })
 	return func(yield func(agent.Event, error) bool) {
@@ -82,7 +82,7 @@ func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) 
 	}
 }
 
-// Prompt sends a prompt of a user who is not in front of the front end.
+// Prompt sends a prompt of a user who is not at the front end.
 func (c *Conversation) Prompt(p agent.Prompt) {
 	c.Send(p)
 	if c.woken != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// AddDirectories lets tools and MCP servers work in more folders, for the rest of the
-// session.
+// AddDirectories lets tools and MCP servers use more folders, for the rest of the session.
 func (c *Conversation) AddDirectories(dirs []string) error {
 	defer c.tellRoots()
 	return c.World.AddDirectories(dirs)
@@ -65,8 +64,8 @@ func (w *World) changeRoots(change func([]string) ([]string, error)) error {
 	return nil
 }
 
-// Seed notes that the main conversation knows a file as it was at a time. A file
-// that has changed since is not known.
+// Seed records that the main conversation knows a file as it was at a time. A file that has
+// changed since is not known.
 func (w *World) Seed(path string, modified time.Time) error {
 	facts := w.Files.Look(path)
 	f, err := w.Files.Load(facts)

@@ -7,21 +7,21 @@ import (
 	"github.com/haftdev/haft/agent"
 )
 
-// A Mark goes through the stream of events to tell that all before it were read.
-// A front end that ranges over Run calls Reached when it comes to one.
+// A Mark goes through the stream of events, to show that all events before it were read. A
+// front end that ranges over Run calls Reached when it comes to one.
 type Mark struct {
-	agent.Notice // an event; nobody shows one without a text
+	agent.Notice // an event; one without a text is not shown
 	reached      chan struct{}
 }
 
-// Reached tells whoever waits that the front end has come so far.
+// Reached tells the waiting goroutine that the front end has come this far.
 func (m Mark) Reached() { close(m.reached) }
 
 // markTime bounds how long a question waits for what happened before it.
 const markTime = time.Second
 
-// CatchUp waits until the front end has read what has happened so far: a user who
-// decides about a call has seen it. Wake makes a front end read that does not.
+// CatchUp waits until the front end has read everything so far, so that a user who decides
+// about a call has seen it. Wake makes an idle front end read.
 func (c *Conversation) CatchUp(ctx context.Context, wake func()) {
 	m := Mark{reached: make(chan struct{})}
 	c.Agent.Emit(m)

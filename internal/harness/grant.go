@@ -11,13 +11,13 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Grant keeps a rule that the user allows calls by, in a scope: session, local, project
+// Grant saves a rule with which the user allows calls, in a scope: session, local, project
 // or user.
 func (c *Conversation) Grant(ctx context.Context, text, scope string) error {
 	return c.AddRule(ctx, tool.Allow, text, scope)
 }
 
-// AddRule keeps a rule in a scope, and judges by it from now on.
+// AddRule saves a rule in a scope and applies it from now on.
 func (c *Conversation) AddRule(ctx context.Context, b tool.Behavior, text, scope string) error {
 	rule := permission.Rule{Text: text, Behavior: b, Origin: settings.Origin{Source: settings.Session}}
 	if err := rule.Check(); err != nil {
@@ -44,7 +44,7 @@ func (c *Conversation) AddRule(ctx context.Context, b tool.Behavior, text, scope
 	return nil
 }
 
-// Rules are those in force.
+// Rules are the rules in force.
 func (c *Conversation) Rules() []permission.Rule { return c.World.Engine.Rules() }
 
 // RemoveRule takes a rule back, out of its file too. An administrator's stays.
@@ -63,7 +63,7 @@ func (c *Conversation) RemoveRule(ctx context.Context, rule permission.Rule) err
 	return nil
 }
 
-// RulesFile says in which file the rules of a scope are kept, for people.
+// RulesFile says in which file the rules of a scope are stored, for users.
 func (c *Conversation) RulesFile(scope string) string {
 	source, err := settings.ParseSource(scope)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// runHook runs the process of a hook, confined where the settings say so.
+// runHook runs the process of a hook, confined if the settings say so.
 func (w *World) runHook(ctx context.Context, cmd *exec.Cmd) (code int, done bool, err error) {
 	box := w.Project.Boxes.Hook(w.host)
 	if box == nil {
@@ -82,8 +82,7 @@ func runConfined(ctx context.Context, runner shellrun.Runner, cmd *exec.Cmd, box
 	return status.Code, status.Err
 }
 
-// within waits for copies of output, which a process that was left behind may hold
-// up.
+// within waits for copies of output, which a process that was left behind may delay.
 func within(copies *sync.WaitGroup, patience time.Duration) {
 	done := make(chan struct{})
 	go func() { copies.Wait(); close(done) }()

@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// hookFault says what was wrong with a hook, and what came of it.
+// hookFault says what was wrong with a hook, and what that led to.
 func hookFault(r hook.Run) string {
 	const longest = 200
 	name := []rune(strings.Join(strings.Fields(r.Hook), " "))

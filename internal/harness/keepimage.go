@@ -9,8 +9,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// KeepImage keeps a picture of the user's with the session. The model may read it without
-// asking.
+// KeepImage stores a user's image with the session. The model may read it without asking.
 func (c *Conversation) KeepImage(png []byte) (path string, err error) {
 	dir := c.Journal().Dir()
 	if dir == "" {

@@ -11,9 +11,8 @@ import (
 	"github.com/haftdev/haft/tool/lsp"
 )
 
-// languages makes the tool that asks language servers. They read the project and run
-// where they can do nothing else, as far as this machine and the settings confine
-// anything.
+// languages makes the tool that asks language servers. They read the project, and are
+// confined to that as far as this machine and the settings allow.
 func (w *World) languages() (*lsp.Tools, error) {
 	defs, err := w.Project.LanguageServers()
 	if err != nil {

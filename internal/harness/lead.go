@@ -10,10 +10,10 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// resumeLead returns the agent that leads a session: the one that led it when it was
-// left, unless the user has named one now. Without it the session would have tools that it
-// was not meant to have: a user is to say who leads it then. Programs bring agents
-// of their own and are only warned.
+// resumeLead returns the main agent of a session: the one that it had, unless the user
+// names one now. If that agent no longer exists, the session would have tools that it was
+// not meant to have, so the user must choose one. Programs provide their own agents and are
+// only warned.
 func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 	if left == "" || w.Project.Options.Agent != "" || w.lead != nil && w.lead.Name == left {
 		return w.lead, nil
@@ -32,8 +32,8 @@ func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 	return d, nil
 }
 
-// follow begins a conversation as the agent that leads it, if one does. A session
-// that it has led continues with the model that it was left with.
+// follow starts a conversation with its main agent, if it has one. A session that this
+// agent already ran continues with the model that it had.
 func follow(lead *agentdef.Definition, o *TalkOptions, left *session.Restored) {
 	if lead == nil {
 		return

@@ -20,8 +20,8 @@ func (l loading) setOptions(late bool) tool.SetOptions {
 	return tool.SetOptions{Defer: l.limits, References: l.references, Door: l.door, Late: late}
 }
 
-// toolLoading reads how tools are to be described to a model with the given context.
-// Plain says that its server has refused references before.
+// toolLoading decides how tools are described to a model with the given context. Plain says
+// that its server has refused references before.
 func (c *Conversation) toolLoading(window int, plain bool) loading {
 	p := c.World.Project
 	wanted := p.ModelEnv().Get("ENABLE_TOOL_SEARCH")
@@ -40,9 +40,9 @@ func (c *Conversation) toolLoading(window int, plain bool) loading {
 	return l
 }
 
-// searchMode reads ENABLE_TOOL_SEARCH: a yes defers every foreign tool, a no defers none,
-// auto and auto:N defer them if they take more than 10 or N percent of the context.
-// Asked says that a server is to be used for it whatever its address.
+// searchMode reads ENABLE_TOOL_SEARCH: a true value defers every foreign tool, a false one
+// none; auto and auto:N defer them if they take more than 10 or N percent of the context.
+// Asked says that references are used whatever the server's address.
 func searchMode(value string, window int) (limits tool.DeferOptions, asked bool) {
 	switch value = strings.ToLower(strings.TrimSpace(value)); value {
 	case "1", "true", "yes", "on":
@@ -60,7 +60,7 @@ func searchMode(value string, window int) (limits tool.DeferOptions, asked bool)
 	return tool.DeferOptions{}, false
 }
 
-// usualWindow bounds the context that shares are taken of: a larger one is no reason to
+// usualWindow limits the context that shares are taken of: a larger context is no reason to
 // send more with every request.
 const usualWindow = 200_000
 

@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/settings"
 )
 
-// Instructions are the files that the model is told at the beginning.
+// Instructions are the files that are sent to the model at the beginning.
 func (c *Conversation) Instructions() []instructions.File {
 	files, _ := c.World.told("", nil).Files()
 	return files
@@ -25,8 +25,8 @@ func (c *Conversation) NoteFiles() []instructions.Target {
 	return instructions.Targets(p.Dir, home)
 }
 
-// Note keeps a note of the user for later conversations, and tells the model of this one.
-// It returns the file.
+// Note saves a user's note for later conversations, and tells the model of this one. It
+// returns the file.
 func (c *Conversation) Note(source settings.Source, note string) (path string, err error) {
 	for _, t := range c.NoteFiles() {
 		if t.Source != source {

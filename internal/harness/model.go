@@ -12,7 +12,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// connect finds the model that answers. A client that was given is asked as it is.
+// connect finds the model that answers. A client that was passed in is used as it is.
 func (c *Conversation) connect(o *TalkOptions) error {
 	if o.Model == "" {
 		if set, ok := c.World.Project.Counts.Text("model"); ok {
@@ -47,8 +47,8 @@ func (c *Conversation) connect(o *TalkOptions) error {
 	return nil
 }
 
-// goOn finds the model that answers, the one that the session was left with if no
-// other is asked for. It says why that one does not.
+// goOn finds the model that answers: the one that the session had, if no other is asked
+// for. If that one cannot be used, it says why.
 func (c *Conversation) goOn(o *TalkOptions, left *session.Restored) (why string, err error) {
 	name := state[string](left, agent.StateModel)
 	if o.Model != "" || name == "" {
@@ -70,8 +70,8 @@ func (c *Conversation) goOn(o *TalkOptions, left *session.Restored) (why string,
 	return fmt.Sprintf("The session used the model %s, which is not available: %s It continues with %s.", again.Model, cause, o.Model), nil
 }
 
-// askable returns the provider's name of a model that a skill, a command or an agent
-// names: one that it surely does not have must not replace the one that answers.
+// askable returns the provider's name of a model that a skill, a command or an agent names.
+// A model that the provider certainly does not have must not replace the current one.
 func (c *Conversation) askable(name string) (string, error) {
 	name = strings.TrimPrefix(strings.TrimSpace(name), c.Provider+"/")
 	resolved := c.Resolve(name)

@@ -14,10 +14,10 @@ import (
 // errNoShell is what a text gets that may run nothing.
 var errNoShell = errors.New("disableSkillShellExecution in the settings lets no written text run commands")
 
-// Nested takes calls that happen within others, as the commands of a skill do,
-// through a pipeline of their own: the same rules, hooks and askers, and for what
-// the text allows itself its rules for that one call. Such calls are no part of
-// the conversation, so opts must have neither its feeds nor its journal.
+// Nested runs calls that happen within others, such as the commands of a skill, through a
+// separate pipeline: with the same rules, hooks and askers, plus the rules that the text
+// grants itself for that one call. Such calls are not part of the conversation, so opts
+// must have neither its feeds nor its journal.
 func (w *World) Nested(opts sched.Options) prompt.Calls {
 	return func(ctx context.Context, r prompt.Request) (tool.Result, error) {
 		if r.Tool == "Bash" && w.Project.Counts.Flag("disableSkillShellExecution") {
@@ -48,8 +48,8 @@ func (w *World) Nested(opts sched.Options) prompt.Calls {
 	}
 }
 
-// lending judges by the session's policy of the moment with some rules more. One
-// that cannot be used allows nothing.
+// lending judges by the session's current policy with some more rules. A rule that cannot
+// be used allows nothing.
 func (w *World) lending(allow []string) sched.Judge {
 	var rules []permission.Rule
 	for _, text := range allow {
@@ -60,7 +60,7 @@ func (w *World) lending(allow []string) sched.Judge {
 	})
 }
 
-// aside is the pipeline of calls that are no part of a conversation.
+// aside is the pipeline of calls that are not part of a conversation.
 func (w *World) aside(o *TalkOptions, audit sched.Recorder) sched.Options {
 	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir}
 	if o.Person != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// notifier tells the user something: by the front end, the hooks, and the desktop if
+// notifier tells the user something: through the front end, the hooks, and the desktop if
 // there is one.
 func (w *World) notifier(interactive bool) func(context.Context, string) []string {
 	return func(ctx context.Context, text string) (ways []string) {
@@ -40,7 +40,7 @@ func (w *World) notifyDesktop(ctx context.Context, text string) bool {
 			env = append(env, name+"="+value)
 		}
 	}
-	if os.Getenv("DBUS_SESSION_BUS_ADDRESS") == "" { // there is no desktop to ask
+	if os.Getenv("DBUS_SESSION_BUS_ADDRESS") == "" { // there is no desktop
 		return false
 	}
 	path, err := w.host.Find(ctx, "notify-send")

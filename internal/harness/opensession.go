@@ -51,12 +51,11 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 	return store.Create(ctx, &session.CreateOptions{ID: o.ID, Cwd: dir, Version: o.Version})
 }
 
-// rejected is what programs look for in the error of a resume that would lose too
-// much.
+// rejected is what programs look for in the error of a resume that would lose too much.
 const rejected = "Resume rejected by --resume-drops-turn"
 
-// states are what whoever resumes the session needs to ask the same model and to be
-// as careful, if it does not know it yet.
+// states are what a process that resumes the session needs in order to use the same model
+// and to be as careful, if they are not recorded yet.
 func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	restored, states := c.Journal().Restored(), map[string]any{}
 	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
@@ -80,8 +79,8 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	return states
 }
 
-// spent is what the answers of a session have used, by the names that their models
-// have prices under.
+// spent is the usage of the answers of a session, by the names under which their models
+// have prices.
 func spent(r *session.Restored) map[string]model.Usage {
 	used := make(map[string]model.Usage)
 	for name, u := range r.Usage {
@@ -91,8 +90,7 @@ func spent(r *session.Restored) map[string]model.Usage {
 	return used
 }
 
-// state is what a session that is resumed knows under a name; the zero value if it
-// knows nothing.
+// state is what a resumed session has stored under a name; the zero value if nothing.
 func state[T any](r *session.Restored, name string) (v T) {
 	_ = json.Unmarshal(r.States[name], &v) // what cannot be read is not known
 	return v
@@ -120,8 +118,8 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 	}
 }
 
-// waitedText says that commands of an earlier process had to be ended first, if that
-// took its time.
+// waitedText says that commands of an earlier process had to be stopped first, if that took
+// a while.
 func waitedText(d time.Duration) string {
 	if d <= time.Second {
 		return ""

@@ -17,8 +17,8 @@ import (
 
 // An Overview is what a session was about, turn by turn, and what it cost.
 type Overview struct {
-	// Turns are the user's prompts, oldest first, those that were gone back from included:
-	// they were paid for.
+	// Turns are the user's prompts, oldest first, including abandoned ones: they were paid
+	// for too.
 	Turns []Turn
 	// Cost is in US dollars; Unpriced says that a model without a known price answered too.
 	Cost     float64
@@ -59,7 +59,7 @@ type reader struct {
 	said   []session.Entry
 }
 
-// usedTurn is a turn with what each answer in it used, by message, and what was used beside.
+// usedTurn is a turn with the usage of each answer in it, by message, and other usage.
 type usedTurn struct {
 	Turn
 	answers map[string]answerUse

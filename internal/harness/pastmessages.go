@@ -9,9 +9,9 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// Past is what was said in the conversation, oldest first: at least the last messages
-// and at most twice as many, or all if there are fewer. What haft added is left out, and
-// what was left behind by going back.
+// Past returns what was said in the conversation, oldest first: at least the last messages
+// and at most twice as many, or all if there are fewer. It leaves out what haft added, and
+// what was abandoned by going back.
 func (c *Conversation) Past(ctx context.Context, messages int) []session.Entry {
 	path, head := c.Journal().Path(), c.Journal().Restored().Last
 	if path == "" {
@@ -21,10 +21,10 @@ func (c *Conversation) Past(ctx context.Context, messages int) []session.Entry {
 	passed := false
 	for e, err := range session.Entries(ctx, path) {
 		if err != nil {
-			break // a conversation in which nothing was said yet has no file
+			break // a conversation without messages has no file yet
 		}
 		if e.Agent != "" || e.Message == nil && e.Compaction == nil || passed && e.Time.Before(c.Began) {
-			continue // what was said after head, before it was gone back to, is left behind
+			continue // what was said after head before going back to it is left out
 		}
 		passed = passed || e.UUID == head && head != ""
 		if said = append(said, e); len(said) >= 2*messages {
@@ -34,9 +34,9 @@ func (c *Conversation) Past(ctx context.Context, messages int) []session.Entry {
 	return branch(said)
 }
 
-// branch returns the messages that lead to the last of the entries, oldest first,
-// without those that haft added. A conversation that went back has others beside
-// them. What stands before a summary led to it.
+// branch returns the messages that lead to the last of the entries, oldest first, without
+// those that haft added. A conversation that went back also has others. Messages before a
+// summary lead to it.
 func branch(entries []session.Entry) []session.Entry {
 	var list []session.Entry
 	next := ""
@@ -53,7 +53,7 @@ func branch(entries []session.Entry) []session.Entry {
 	return list
 }
 
-// Typed is what the user wrote of a message, without the commands that they ran.
+// Typed is what the user wrote in a message, without the commands that they ran.
 func Typed(blocks []model.Block) string {
 	var parts []string
 	for _, b := range blocks {

@@ -16,8 +16,8 @@ type permissions struct {
 	project *project.Project
 }
 
-// SetMode changes the mode. A mode that the settings switch off stays off, and a
-// session that was not started for it never comes to ask nobody.
+// SetMode changes the mode. A mode that the settings disable stays disabled, and a session
+// that was not started for it can never switch to bypassPermissions.
 func (p permissions) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	by, off := p.project.Counts.Disabled(string(m))
@@ -35,7 +35,7 @@ func (p permissions) SetMode(mode string) error {
 	return nil
 }
 
-// Allow lends rules that a result brings, such as those of a skill.
+// Allow adds rules that a result grants, such as those of a skill.
 func (p permissions) Allow(rules []string) (func(), error) {
 	var lent []permission.Rule
 	for _, text := range rules {
@@ -48,9 +48,8 @@ func (p permissions) Allow(rules []string) (func(), error) {
 	return p.AddTemporary(lent...), nil
 }
 
-// resumeMode continues in the mode that a session was left in, if that is more careful
-// than the one that it would begin with and nobody has asked for another now. It
-// says so.
+// resumeMode continues in the mode that a session had, if that is more careful than the one
+// that it would start with and no other is asked for now. It says so.
 func (w *World) resumeMode(left string) (told string) {
 	now := w.Engine.Policy().Mode()
 	was, err := permission.ParseMode(left)

@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/tool/mcpresource"
 )
 
-// A Pool is the tools that a conversation or a command has: haft's own, acting on a
-// world, with what the rules and the agent that leads leave of them. It does not change.
+// A Pool is the tools that a conversation or a command has: haft's own, acting on a world,
+// limited by the rules and the main agent. It does not change.
 type Pool struct {
 	world    *World
 	builtins builtin.World
@@ -19,8 +19,8 @@ type Pool struct {
 	loading  loading // how tools are described to the model
 }
 
-// Pool returns the tools outside of a conversation. Calls takes what skills and
-// commands run through the pipeline; nil lets them run nothing.
+// Pool returns the tools outside of a conversation. Calls runs what skills and commands ask
+// for through the pipeline; nil lets them run nothing.
 func (w *World) Pool(calls prompt.Calls) *Pool {
 	builtins := w.builtins
 	builtins.Calls = calls
@@ -30,14 +30,14 @@ func (w *World) Pool(calls prompt.Calls) *Pool {
 // Tools returns haft's own tools, whether a rule denies them or not.
 func (p *Pool) Tools() []tool.Tool { return p.builtins.Tools() }
 
-// Set assembles the pool as a session would, with the tools of others after haft's own.
+// Set assembles the pool as a session would, with foreign tools after haft's own.
 func (p *Pool) Set(session *tool.Session, foreign ...tool.Tool) *tool.Set {
 	return p.set(session, foreign, p.world.Engine.Policy().Denies)
 }
 
-// SetForManualCall returns the set to judge a call by that a user has typed: set itself,
-// or one that holds the tool even if a rule denies it completely. A model need not know
-// such a tool, but a user who types its name is to read which rule denies it.
+// SetForManualCall returns the set for judging a call that a user has typed: set itself, or
+// one that contains the tool even if a rule denies it completely. A model does not have to
+// know such a tool, but a user who types its name should read which rule denies it.
 func (p *Pool) SetForManualCall(name string, set *tool.Set, foreign ...tool.Tool) *tool.Set {
 	if set.Lookup(name) == nil {
 		if all := p.set(set.Session(), foreign, nil); all.Lookup(name) != nil {
@@ -58,7 +58,7 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 	return tool.NewSet(session, tools, foreign, &opts)
 }
 
-// mayUse reports whether no rule denies a call by the name that it is given.
+// mayUse reports whether no rule denies a call by its name.
 func (w *World) mayUse(toolName, parameter string) func(string) bool {
 	return func(name string) bool {
 		input, err := json.Marshal(map[string]string{parameter: name})

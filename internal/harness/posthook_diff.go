@@ -13,9 +13,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// CallHooks are the hooks that see calls. What one of them makes of a file that a
-// call has just written, as a formatter does, is nobody else's change: the model is
-// shown it, and its next edit begins there. Language servers look at what is left.
+// CallHooks are the hooks that see calls. If one of them changes a file that the call has
+// just written, as a formatter does, that is not a change by another program: the model is
+// shown it, and its next edit starts there. Language servers then check the result.
 func (w *World) CallHooks() sched.Hooks {
 	return diagnosing{formatters{w.Hooks, w}, w}
 }
@@ -37,7 +37,7 @@ func (f formatters) After(ctx context.Context, t *tool.Tool, c *tool.Call, resul
 		return replacement, notes
 	}
 	hunks, err := f.world.Files.Refresh(ctx, c.Agent, path)
-	if err != nil || len(hunks) == 0 { // whoever needs the file next is told what is wrong with it
+	if err != nil || len(hunks) == 0 { // the next reader of the file is told what is wrong with it
 		return replacement, notes
 	}
 	if replacement == nil {
@@ -47,8 +47,8 @@ func (f formatters) After(ctx context.Context, t *tool.Tool, c *tool.Call, resul
 	return replacement, notes
 }
 
-// wrote returns the file that a call has left as the model knows it; if someone
-// else was faster, what the hooks did cannot be told from that.
+// wrote returns the file that a call has written, as the model knows it. If another program
+// was faster, the hooks' changes cannot be told apart from that program's.
 func (f formatters) wrote(t *tool.Tool, c *tool.Call, result tool.Result) (guard.Facts, bool) {
 	paths := t.PathsOf(c).Writes
 	if result.Failed || len(paths) != 1 {
@@ -58,8 +58,8 @@ func (f formatters) wrote(t *tool.Tool, c *tool.Call, result tool.Result) (guard
 	return facts, f.world.Files.Fresh(c.Agent, facts)
 }
 
-// withText is a content that continues with a text: in its last block, because whoever
-// takes a result for one text reads only that.
+// withText appends a text to a content, in its last block, because a reader that takes a
+// result for a single text reads only that.
 func withText(content []tool.Block, text string) []tool.Block {
 	content = slices.Clone(content)
 	if last := len(content) - 1; last >= 0 && content[last].Type == tool.TextBlock {

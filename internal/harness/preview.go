@@ -21,7 +21,7 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// previews runs commands that are asked about where nothing of them counts.
+// previews runs commands that are asked about in an overlay, where they change nothing.
 type previews struct {
 	world *World
 	box   func(tool.Confinement) *sandbox.Spec
@@ -33,8 +33,8 @@ func (w *World) newPreviews(box func(tool.Confinement) *sandbox.Spec) *previews 
 	return &previews{world: w, box: box, store: filepath.Join(workspace.StateDir(), "previews")}
 }
 
-// works reports whether commands can be previewed: that is not switched off, there is
-// a box, and the session can record what is applied.
+// works reports whether commands can be previewed: it is not turned off, there is a
+// sandbox, and the session can record what is applied.
 func (p *previews) works() bool {
 	if p.world.previewMode() == project.PreviewOff {
 		return false
@@ -45,10 +45,10 @@ func (p *previews) works() bool {
 	return p.world.host.Tier(sandbox.Offline).Kind == sandbox.TierBox
 }
 
-// previewMode is what the user or the settings say; else it depends on who can be
-// asked: a user at a terminal is asked about the change; a program that drives the
-// session decides about commands, or has them denied, as it expects; and where nobody
-// can be asked, what the rules do not allow of a change is dropped.
+// previewMode is what the user or the settings say. Otherwise it depends on who can be
+// asked: a user at a terminal is asked about the change; a program that drives the session
+// decides about commands, or has them denied, as it expects; and if no one can be asked,
+// the changes that the rules do not allow are dropped.
 func (w *World) previewMode() project.PreviewMode {
 	switch mode := w.Project.Preview(); {
 	case mode != "":
@@ -61,7 +61,7 @@ func (w *World) previewMode() project.PreviewMode {
 	return project.PreviewAuto
 }
 
-// answering is who answers what the rules leave open.
+// answering says who answers what the rules leave open.
 type answering int32
 
 const (
@@ -70,7 +70,7 @@ const (
 	byUser
 )
 
-// setAnswering notes who answers in a conversation.
+// setAnswering records who answers in a conversation.
 func (w *World) setAnswering(o *TalkOptions) {
 	switch {
 	case o.ByProgram:
@@ -82,8 +82,8 @@ func (w *World) setAnswering(o *TalkOptions) {
 	}
 }
 
-// maxAside is how long a command may run before the user is asked about it instead
-// of its change. Nobody waits two minutes for the question about a server.
+// maxAside is how long a command may run before the user is asked about it instead of its
+// change. No one wants to wait two minutes for the question about a server.
 const maxAside = time.Minute
 
 // Run runs the command in a layer.
@@ -104,7 +104,7 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	}
 	request := preview.Request{Shell: shell, Command: r, Dirs: dirs, Home: homeBeside(dirs), Store: p.store, Protected: protectedBy(w.Engine.Guard())}
 	if spec := p.box(tool.ReadOnly); spec != nil {
-		request.Hide = spec.Hide // what no command may show, nobody is asked about either
+		request.Hide = spec.Hide // what no command may show is not asked about either
 		for _, cache := range spec.Scratch {
 			if request.Home == "" || !pathin.Contains(request.Home, cache) {
 				request.Scratch = append(request.Scratch, cache)
@@ -137,7 +137,7 @@ func containedIn(dirs []string, path string) bool {
 	return false
 }
 
-// homeBeside is the user's home, if it does not lie in one of the folders.
+// homeBeside is the user's home, if it is not inside one of the folders.
 func homeBeside(dirs []string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {

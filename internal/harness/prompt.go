@@ -6,8 +6,8 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// told is what the models of this world are told beside the prompts; earlier is what
-// was said before.
+// told is what the models of this world are told in addition to the prompts; earlier is
+// what was said before.
 func (w *World) told(modelName string, earlier *model.History) *sysprompt.Source {
 	return &sysprompt.Source{
 		Project: w.Project, Model: modelName, Earlier: agent.Reminders(earlier),

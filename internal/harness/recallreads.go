@@ -8,16 +8,16 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// stateReads is followed by the agent, a blank and the path: what the agent knows of
-// the file. A resumed session knows by it which files it need not read again.
+// stateReads is followed by the agent, a blank and the path: what the agent knows of the
+// file. It tells a resumed session which files it does not have to read again.
 const stateReads = "read:"
 
-// maxRecalled bounds the contents that are loaded when a session is resumed.
+// maxRecalled limits the contents that are loaded when a session is resumed.
 const maxRecalled = 16 << 20
 
-// recallReads lets the agents of a resumed session know what they knew. What is in a
-// file still is compared by its hash when it is edited; a content that is as it was
-// is loaded as the base of merges.
+// recallReads restores what the agents of a resumed session knew. Whether a file has
+// changed is checked by its hash when it is edited; unchanged content is loaded as the base
+// of merges.
 func (w *World) recallReads(r *session.Restored) {
 	room := int64(maxRecalled)
 	for name, raw := range r.States {

@@ -15,8 +15,8 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// Kept is what a conversation that is opened again has of the one before it, which the
-// same user led: a rewind must not take back what they have allowed since.
+// Kept is what a reopened conversation takes over from the one before it, which had the
+// same user: a rewind must not undo what they have allowed since.
 type Kept struct {
 	mode  permission.Mode
 	rules []permission.Rule
@@ -30,16 +30,16 @@ func (c *Conversation) Keep() *Kept {
 	return &Kept{mode: e.Policy().Mode(), rules: e.Granted(), roots: e.Guard().Roots()}
 }
 
-// Unchanged notes that the files of a plan stay as they are, although the conversation goes
-// back to before it changed them.
+// Unchanged records that the files of a plan stay as they are, although the conversation
+// goes back to before it changed them.
 func (k *Kept) Unchanged(p *checkpoint.Plan) {
 	if len(p.Steps) > 0 {
 		k.note = "The user took the conversation back to this point. What was done to these files after it was not undone:" + steps(p, "")
 	}
 }
 
-// take continues with what another conversation has passed on; nil takes what the journal
-// has kept for the model.
+// take takes over what another conversation has passed on; nil takes what the journal has
+// stored for the model.
 func (c *Conversation) take(k *Kept, r *session.Restored) error {
 	w, waiting := c.World, state[[]string](r, stateNotes)
 	if k != nil { // what waits is about what this conversation does not know
@@ -54,7 +54,7 @@ func (c *Conversation) take(k *Kept, r *session.Restored) error {
 	return w.changeRoots(func([]string) ([]string, error) { return k.roots, nil })
 }
 
-// NoteRewind leaves a note in a session for its model: what a rewind did to files beside it.
+// NoteRewind leaves a note in a session for its model: what a rewind did to files.
 func NoteRewind(ctx context.Context, s *session.Session, p *checkpoint.Plan, dir string) error {
 	text := restoredText(p, dir)
 	if text == "" {
@@ -67,7 +67,7 @@ func NoteRewind(ctx context.Context, s *session.Session, p *checkpoint.Plan, dir
 	return s.Append(ctx, session.Entry{State: &session.State{Name: stateNotes, Value: raw}})
 }
 
-// restoredText tells the model what a rewind did to files behind its back.
+// restoredText tells the model what a rewind did to files.
 func restoredText(p *checkpoint.Plan, dir string) string {
 	if len(p.Steps) == 0 {
 		return ""
@@ -75,10 +75,10 @@ func restoredText(p *checkpoint.Plan, dir string) string {
 	return "The user has rewound files to how they were before. Changes that you know of are undone; read a file again before you rely on it:" + steps(p, dir)
 }
 
-// maxSteps is how many files the model is told.
+// maxSteps is how many files the model is told about.
 const maxSteps = 50
 
-// steps lists what a plan did, with paths relative to dir; without one, only the paths.
+// steps lists what a plan did, with paths relative to dir; without dir, only the paths.
 func steps(p *checkpoint.Plan, dir string) string {
 	var b strings.Builder
 	for i := range p.Steps {

@@ -14,19 +14,19 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// fileTools change files only through the workspace, which tells of each change.
+// fileTools change files only through the workspace, which reports each change.
 var fileTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
 
-// A journal is a session that also keeps how files were before calls change them.
+// A journal is a session that also stores files as they were before calls changed them.
 type journal struct {
 	*session.Session
 	steps sched.Recorder
 }
 
-// Record writes a step of a call down, and looks at the files around it.
+// Record records a step of a call, and looks at the files before and after it.
 func (j journal) Record(ctx context.Context, r sched.Record) error { return j.steps.Record(ctx, r) }
 
-// keep returns the session with checkpoints; one that is not on the disk has none.
+// keep returns the session with checkpoints; a session that is not on the disk has none.
 func (w *World) keep(s *session.Session) (agent.Journal, *checkpoint.Keeper) {
 	if s.Dir() == "" {
 		w.keeper.Store(nil)
@@ -54,8 +54,8 @@ func (w *World) uncovered(text string) {
 	w.link.Emit(agent.Notice{Level: "notice", Text: "Rewind is limited here: " + text + "."})
 }
 
-// settleWrites fixes what writes of processes that died have left, of any session,
-// and tells of each.
+// settleWrites repairs what the writes of dead processes have left, of any session, and
+// reports each.
 func (w *World) settleWrites() {
 	left, err := w.Files.Recover()
 	if err != nil {
@@ -88,8 +88,8 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 	return nil
 }
 
-// PlanRewind says what it takes to bring files back to how they were before a
-// message or a call; "" means what the user said last.
+// PlanRewind says what it takes to restore files to how they were before a message or a
+// call; "" means the user's last message.
 func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	j := c.Journal()
 	if j.Path() == "" {
@@ -101,7 +101,7 @@ func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.P
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
 }
 
-// Rewind does what a plan says, and tells the model; see [checkpoint.Plan.Apply].
+// Rewind carries out a plan, and tells the model; see [checkpoint.Plan.Apply].
 func (c *Conversation) Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error) {
 	undo, err = p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})
 	if err == nil {

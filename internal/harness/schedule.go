@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/tool/schedule"
 )
 
-// schedule returns what the conversation is sent later, as it was left. What a fork
-// was to be sent comes to the session that it was made from.
+// schedule returns the prompts that the conversation will be sent later, as they were
+// stored. Those of a fork are sent to the session that it was made from.
 func (c *Conversation) schedule(o *TalkOptions, restored *session.Restored) *schedule.Schedule {
 	opts := &schedule.Options{Clock: o.Clock, Fire: c.wake, Changed: func(jobs []schedule.Job) { c.World.link.Save(stateSchedule, jobs) }}
 	if !o.Fork {
@@ -20,8 +20,8 @@ func (c *Conversation) schedule(o *TalkOptions, restored *session.Restored) *sch
 	return schedule.New(opts)
 }
 
-// wake sends the conversation a prompt that is due, once it is idle. One that still
-// waits to be heard is not sent twice.
+// wake sends the conversation a prompt that is due, once it is idle. A prompt that is still
+// queued is not sent twice.
 func (c *Conversation) wake(j schedule.Job) {
 	why := ""
 	if j.Reason != "" {

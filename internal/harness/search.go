@@ -11,8 +11,8 @@ import (
 	"github.com/haftdev/haft/tool/websearch"
 )
 
-// providerSearch searches by the provider's own tool: a model is asked to use it, and
-// what it found is read from the answer. Spend is told what that cost.
+// providerSearch searches with the provider's own tool: a model is asked to use it, and the
+// results are taken from the answer. Spend is called with the cost.
 func providerSearch(client model.Model, name string, spend func(string, model.Usage)) websearch.Backend {
 	return func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) {
 		history := new(model.History)
@@ -43,7 +43,7 @@ func providerSearch(client model.Model, name string, spend func(string, model.Us
 	}
 }
 
-// providerTool is the provider's search as a request names it. It takes only one of
+// providerTool is the provider's search as it is named in a request. It accepts only one of
 // the two lists.
 type providerTool struct {
 	Type    string   `json:"type"`
@@ -68,7 +68,7 @@ type findings struct {
 	failure  string
 }
 
-// read takes in one block: results of a search, or text that cites them.
+// read processes one block: results of a search, or text that cites them.
 func (f *findings) read(b model.Block) {
 	if b.Raw == nil {
 		return
@@ -92,7 +92,7 @@ func (f *findings) read(b model.Block) {
 	}
 }
 
-// results reads a list of results, or the one error that stands in its place.
+// results parses a list of results, or the error that is there instead.
 func (f *findings) results(content json.RawMessage) {
 	f.searched = true
 	var list []struct {

@@ -11,9 +11,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Send says something to the agent; see [agent.Agent.Send]. If it mentions a resource
-// of an MCP server as @server:uri, the model is told how to read it: reading is a call
-// like any other, judged and bounded.
+// Send sends a message to the agent; see [agent.Agent.Send]. If it mentions a resource of
+// an MCP server as @server:uri, the model is told how to read it: reading is a call like
+// any other, judged and limited.
 func (c *Conversation) Send(p agent.Prompt) {
 	said := slices.Clone(p.Content)
 	if p.Origin != "" || p.Silent {
@@ -33,8 +33,8 @@ func (c *Conversation) Send(p agent.Prompt) {
 	c.Agent.Send(p)
 }
 
-// WithFiles adds the files and folders that the text of a prompt mentions, read as the
-// model would be allowed to read them: all of them, or none and why.
+// WithFiles adds the files and folders that the text of a prompt mentions, if the model may
+// read them: all of them, or none with the reason.
 func (c *Conversation) WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
 	files, err := c.Input().Mentioned(ctx, text)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 )
 
 // stateSkill is followed by the agent, a blank and the name: the text of a skill that the
-// agent has loaded and works by.
+// agent has loaded and follows.
 const stateSkill = "skill:"
 
-// How much a compaction carries over of the skills that were loaded, in characters: of one
-// and of all.
+// How much of the loaded skills a compaction carries over, in characters: of one skill and
+// of all.
 const (
 	maxSkill  = 20_000
 	maxSkills = 60_000
@@ -52,7 +52,7 @@ func (s *skillTexts) note(agent, name, text string) {
 	s.of[agent] = append(known, skillText{name, text})
 }
 
-// recall takes what an earlier process of the session has noted. The order is lost.
+// recall restores what an earlier process of the session has stored. The order is lost.
 func (s *skillTexts) recall(r *session.Restored) {
 	for name := range r.States {
 		about, ok := strings.CutPrefix(name, stateSkill)
@@ -68,15 +68,15 @@ func (s *skillTexts) recall(r *session.Restored) {
 	}
 }
 
-// clear forgets those of the main conversation, which begins again.
+// clear forgets those of the main conversation, which starts again.
 func (s *skillTexts) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.of, "")
 }
 
-// carry is what an agent needs to know of its skills after a compaction: those it loaded
-// last go first if there is not room for all.
+// carry is what an agent needs to know of its skills after a compaction: if there is not
+// enough room, those it loaded last come first.
 func (s *skillTexts) carry(agent string) (texts []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

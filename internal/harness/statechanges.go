@@ -17,8 +17,8 @@ func (c *Conversation) todosChanged(name string, items []todo.Item) {
 	c.World.link.Save(stateTodos+name, items)
 }
 
-// WorkList is what there is to do, as [agent.Changed] tells it: the tasks of the session,
-// or the todos of the main agent.
+// WorkList is the work to do, as [agent.Changed] reports it: the tasks of the session, or
+// the to-dos of the main agent.
 func (c *Conversation) WorkList() any {
 	if store := c.pool.builtins.Tasks; store != nil {
 		if list, err := store.Load(); err == nil && len(list.Tasks) > 0 {
@@ -39,17 +39,17 @@ func (c *Conversation) agreed(plan string) {
 	c.World.link.Save(statePlan, plan)
 }
 
-// planName is the file in a session's folder that its model may write a plan in.
+// planName is the file in a session's folder in which its model may write a plan.
 const planName = "plan.md"
 
-// Names under which a session keeps what it is not told by its messages.
+// Names under which a session stores what is not in its messages.
 const (
 	stateTodos  = "todos"  // followed by the sub-agent whose they are
 	stateAgents = "agents" // who was at work
 
 	stateSchedule = "schedule" // what it is sent later
 	stateCommands = "commands" // in the background, still running
-	stateNotes    = "notes"    // that the model was not told yet
+	stateNotes    = "notes"    // that the model has not been told yet
 
 	stateKept     = "kept"     // the folders with what it kept for its model
 	statePlan     = "plan"     // the last one that the user agreed to
@@ -57,8 +57,8 @@ const (
 	stateLead     = "lead"     // the agent that leads it
 )
 
-// ended tells the model that a command in the background is over. One that an agent
-// has started is the agent's to hear of, and ends with it.
+// ended tells the model that a background command has ended. A command that an agent
+// started is reported to that agent, and ends with it.
 func (w *World) ended(t *shellrun.Task) {
 	w.running.ended(t)
 	a := w.link.Agent()
@@ -80,7 +80,8 @@ func (w *World) ended(t *shellrun.Task) {
 	}
 }
 
-// heard withdraws the news of a command's end, which an agent knows from a result.
+// heard withdraws the report of a command's end, if an agent already knows it from a
+// result.
 func (w *World) heard(owner, id string) {
 	if a := w.link.Agent(); owner == "" && a != nil {
 		a.Heard(id)

@@ -32,17 +32,15 @@ import (
 	"github.com/haftdev/haft/tool/todo"
 )
 
-// TalkOptions say which conversation, and how it is led. Nil means all zero
-// values.
+// TalkOptions say which conversation to open, and how to run it. Nil means all zero values.
 type TalkOptions struct {
-	// Model is the name or alias of the model, Fallback that of the one to continue
-	// with when it is overloaded; "" means that of the settings or the environment,
-	// and none.
+	// Model is the name or alias of the model, Fallback that of the one to use when it is
+	// overloaded; "" means that of the settings or the environment, and none.
 	Model, Fallback string
 	// Client answers; nil means the one that the environment describes.
 	Client model.Model
-	// System replaces the system prompt; nil means haft's own, one empty string none
-	// at all. AppendSystem is added to either.
+	// System replaces the system prompt; nil means haft's own, one empty string none at
+	// all. AppendSystem is added to either.
 	System       []string
 	AppendSystem string
 	// Limits bound a turn.
@@ -55,12 +53,12 @@ type TalkOptions struct {
 	// Schema describes the structured answer that is wanted; nil means text.
 	Schema json.RawMessage
 
-	// Resume is the id of the session to continue with, at the message ResumeAt; ""
-	// means a new one, or the last one of this folder with Continue. Fork leaves
-	// it as it is and continues in a new one. ID names a new one.
+	// Resume is the id of the session to continue, at the message ResumeAt; "" means a new
+	// one, or the last one of this folder with Continue. Fork leaves it as it is and
+	// continues in a new one. ID names a new one.
 	Resume, ResumeAt string
-	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that
-	// it may leave out anything.
+	// Drops is the prompt of the only turn that ResumeAt may leave out; "" means that it
+	// may leave out anything.
 	Drops          string
 	Continue, Fork bool
 	ID             string
@@ -68,30 +66,31 @@ type TalkOptions struct {
 	Sessions *session.Store
 	// Forget keeps the session in memory only.
 	Forget bool
-	// PlanInstructions say how to plan, in place of haft's own words; "" leaves those.
+	// PlanInstructions say how to plan, instead of haft's own text; "" keeps that.
 	PlanInstructions string
 	// Title is what the session is called; "" leaves it.
 	Title string
 
-	// Person answers what the rules leave open; nil means that nobody does.
-	// Interactive says that a user can be asked questions.
+	// Person answers what the rules leave open; nil means that no one does. Interactive
+	// says that a user can be asked questions.
 	Person      sched.Asker
 	Interactive bool
-	// ByProgram says that a program drives the conversation, which decides about calls as
-	// they are, if it does.
+	// ByProgram says that a program drives the conversation; if it decides about calls, it
+	// decides about the calls themselves, not about previews.
 	ByProgram bool
-	// Here names the front end whose user is asked, in the journal and for those who watch;
-	// "" means the program or the terminal.
+	// Here names the front end whose user is asked, in the journal and for observers; ""
+	// means the program or the terminal.
 	Here string
-	// Watch makes the channel by which others watch and steer the conversation; nil means
-	// that nobody can. Woken is told that one of them has sent a prompt; nil tells nobody.
+	// Watch makes the channel through which others watch and control the conversation; nil
+	// means that no one can. Woken is called when one of them has sent a prompt; nil means
+	// not to.
 	Watch func(*Conversation) Channel
 	Woken func()
-	// MCP are servers besides those of the settings.
+	// MCP are servers in addition to those of the settings.
 	MCP servers.Given
 	// Version is written into the session.
 	Version string
-	// Clock is the time that scheduled prompts go by; nil means that of this machine.
+	// Clock is the clock for scheduled prompts; nil means that of this machine.
 	Clock schedule.Clock
 
 	// Kept is what another conversation of the same user passes on; nil means nothing.
@@ -102,8 +101,8 @@ type TalkOptions struct {
 
 // A Conversation is a world and an agent that works in it.
 type Conversation struct {
-	// Agent leads it. What the user says goes through Send, and turns through Run, which
-	// know of the MCP servers.
+	// Agent is the main agent. Prompts go through Send, and turns through Run, which handle
+	// the MCP servers.
 	Agent *agent.Agent
 	World *World
 	// Provider is who answers, and KeySource where its key comes from.
@@ -113,8 +112,8 @@ type Conversation struct {
 	Began   time.Time
 	// MCP are its servers.
 	MCP *servers.Servers
-	// Style is the name of the output style, the same for the whole conversation: it is part
-	// of the system prompt.
+	// Style is the name of the output style. It stays the same for the whole conversation,
+	// because it is part of the system prompt.
 	Style string
 
 	lead    *agentdef.Definition // the agent that leads; nil means haft itself
@@ -124,7 +123,7 @@ type Conversation struct {
 	dirs    *workdir.Dirs
 	sets    sets // of the agents that work for it
 	skills  skillTexts
-	hooks   skillHooks
+	hooks   textHooks
 	watched watched
 	woken   func()
 	notes   *sysprompt.Notes
@@ -135,7 +134,7 @@ type Conversation struct {
 	first   sync.Once
 	prepare *time.Timer // makes the list of files; nil in a folder of everything
 	server  string      // the address that is asked; "" of a client that was given
-	small   string      // a quick and cheap model of the same provider; "" if none is known
+	small   string      // a fast and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -160,7 +159,10 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	follow(lead, &opts, journal.Restored())
-	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, hooks: skillHooks{world: w}, Version: opts.Version, Began: time.Now()}
+	if err := w.leadHooks(lead); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, hooks: textHooks{world: w}, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
 	if c.woken = opts.Woken; opts.Person != nil {
 		opts.Person = &openAsker{opts.Person, opts.here(), c}
@@ -174,7 +176,7 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	return c, nil
 }
 
-// begin makes what the conversation needs, each thing on what is there by then.
+// begin makes the parts of the conversation in order, each from those before it.
 func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	w, restored, chosen := c.World, c.Journal().Restored(), o.Model
 	changed, err := c.goOn(o, restored)
@@ -236,7 +238,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	return nil
 }
 
-// initTools gives the tools what is the conversation's own, as it was left.
+// initTools gives the tools the conversation's own state, as it was stored.
 func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored *session.Restored) {
 	w := c.World
 	c.pool = w.Pool(w.Nested(w.aside(o, audit)))
@@ -250,7 +252,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	}
 	b.SkillLoaded = c.skills.loaded
 	c.skills.recall(restored)
-	b.SkillHooks = c.hooks.loaded
+	b.TextHooks = c.hooks.loaded
 	c.hooks.recall(restored)
 	w.nested.Recall("", agent.Reminders(restored.History))
 	w.recallReads(restored)
@@ -266,15 +268,14 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	if plan := state[string](restored, statePlan); plan != "" {
 		c.plan.Store(&plan)
 	}
-	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, SkillHooks: b.SkillHooks}
+	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, Hooks: b.TextHooks, Fork: c.fork}
 }
 
-// settle is when the list of files is made: the first request must not wait for
-// it, and the first search should not have to.
+// settle is when the list of files is made: the first request must not wait for it, and the
+// first search should not have to.
 const settle = 300 * time.Millisecond
 
-// newAgent makes the agent of the conversation; chosen is the model that someone
-// asked for.
+// newAgent makes the agent of the conversation; chosen is the model that was asked for.
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {
 	w, restored := c.World, c.Journal().Restored()
 	mode := w.Engine.Policy().Mode()

@@ -1,8 +1,8 @@
 package harness
 
-// Background moves the command or the agent that a call waits for to the background:
-// the call returns, and the model is told when the work ends. "" means all those that
-// the main conversation waits for. It reports whether there was any.
+// Background moves the command or the agent that a call waits for to the background: the
+// call returns, and the model is told when the work ends. "" means everything that the main
+// conversation waits for. It reports whether there was anything.
 func (c *Conversation) Background(useID string) bool {
 	any := c.World.Crew.Background(useID)
 	for _, t := range c.World.host.Tasks() {
@@ -13,8 +13,8 @@ func (c *Conversation) Background(useID string) bool {
 	return any
 }
 
-// TaskOutput returns the end of what a command has written, at most limit bytes of
-// it, and how much there is in all. It reports false for an id that no command has.
+// TaskOutput returns the end of a command's output, at most limit bytes, and how much there
+// is in all. It reports false for an id that no command has.
 func (c *Conversation) TaskOutput(id string, limit int) (end []byte, total int64, ok bool) {
 	task, ok := c.World.host.Task(id)
 	if !ok {

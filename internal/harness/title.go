@@ -12,7 +12,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// Title is what the session is called; "" if nobody has named it.
+// Title is the title of the session; "" if it has none.
 func (c *Conversation) Title() string {
 	if title := c.title.Load(); title != nil {
 		return *title
@@ -20,7 +20,7 @@ func (c *Conversation) Title() string {
 	return ""
 }
 
-// name takes up the title that the session has, or gives a new one its first.
+// name takes over the title that the session has, or gives a new session its first.
 func (c *Conversation) name(ctx context.Context, title string) error {
 	restored := c.Journal().Restored()
 	if restored.Title != "" {
@@ -68,8 +68,8 @@ func (c *Conversation) ProposeTitle(ctx context.Context, about string) (string, 
 	return titleIn(text), nil
 }
 
-// titleIn is the title in a model's answer: some wrap it in an object, in quotes or
-// in more lines than one.
+// titleIn is the title in a model's answer: some models wrap it in an object, in quotes or
+// in several lines.
 func titleIn(text string) string {
 	var object struct {
 		Title string `json:"title"`

@@ -11,12 +11,12 @@ import (
 	"github.com/haftdev/haft/permission"
 )
 
-// Warnings are what a user should know before anything runs here: what is set
-// and does not count, each with where it stands. A conversation tells them when it
-// begins; who opens a world without one shows them.
+// Warnings are what a user should know before anything runs here: settings that do not take
+// effect, with file and line. A conversation reports them when it begins; a caller that
+// opens a world without a conversation shows them itself.
 func (w *World) Warnings() []agent.Notice { return w.warnings(w.lead) }
 
-// warnOfSettings tells what does not count in a conversation that an agent leads.
+// warnOfSettings reports what has no effect in a conversation with this main agent.
 func (w *World) warnOfSettings(lead *agentdef.Definition) {
 	for _, warning := range w.warnings(lead) {
 		w.link.Warn(warning.Tag, warning.Text)
@@ -58,7 +58,7 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 	return list
 }
 
-// misnamedTools says which tools of the pool that was asked for do not exist.
+// misnamedTools says which of the requested tools do not exist.
 func (w *World) misnamedTools() (texts []string) {
 	if len(w.Project.Options.Tools) == 0 {
 		return nil

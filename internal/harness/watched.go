@@ -15,15 +15,15 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Channel is how others watch a conversation that a front end leads, and answer its
-// questions. It must be safe for concurrent use.
+// A Channel lets others watch a conversation of a front end, and answer its questions. It
+// must be safe for concurrent use.
 type Channel interface {
-	// Event is shown what happens, as the front end is. It must not block.
+	// Event is called with what happens, like the front end. It must not block.
 	Event(agent.Event)
-	// Ask asks the observers, now or later, until one of them has decided, whom by
-	// names, or ctx ends.
+	// Ask asks the observers, present and future, until one of them, named by by, has
+	// decided, or ctx ends.
 	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (v tool.Verdict, by string, err error)
-	// Elicit asks the observers what an MCP server wants to know, in the same way.
+	// Elicit asks the observers for what an MCP server wants to know, in the same way.
 	Elicit(ctx context.Context, e mcp.Elicitation) (a mcp.Answer, by string, err error)
 	// Close ends it before the journal is closed.
 	Close() error
@@ -55,11 +55,11 @@ func (w *watched) close() error {
 	return nil
 }
 
-// An openAsker asks the front end's user and the observers, and writes down that it
-// does: the first answer counts.
+// An openAsker asks the front end's user and the observers, and records that it does: the
+// first answer counts.
 type openAsker struct {
 	person sched.Asker
-	here   string // what the front end is, for those who watch
+	here   string // the name of the front end, for observers
 	talk   *Conversation
 }
 
@@ -90,8 +90,8 @@ func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	return d.v, d.err
 }
 
-// race asks both at once. Observers who cannot be asked leave it to the front end's user;
-// where that one cannot be asked, nobody is waited for.
+// race asks both at once. If the observers cannot be asked, the front end's user decides;
+// if that user cannot be asked, it waits for no one.
 func (o *openAsker) race(ctx context.Context, c tool.Case, question tool.Verdict) decision {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +124,7 @@ func (o *openAsker) race(ctx context.Context, c tool.Case, question tool.Verdict
 	}
 }
 
-// elicit asks the front end's user and the observers what an MCP server wants to know:
+// elicit asks the front end's user and the observers for what an MCP server wants to know:
 // the first answer counts.
 func (o *openAsker) elicit(person elicitFunc) elicitFunc {
 	return func(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {

@@ -16,8 +16,8 @@ const smallSystem = `You answer a question about a page of the web from its text
 
 const maxSmallAnswer = 4096 // tokens
 
-// readsPages lets the small model answer prompts about pages; nil if none is set, so
-// that the conversation's own model reads the pages themselves.
+// readsPages lets the small model answer prompts about pages; nil if none is set, so that
+// the conversation's own model reads the pages itself.
 func (c *Conversation) readsPages(client model.Model) func(context.Context, webfetch.Question) (string, error) {
 	set, _ := c.World.Project.Counts.Text("webFetch", "model")
 	name := set.Text
@@ -45,8 +45,8 @@ func (c *Conversation) readsPages(client model.Model) func(context.Context, webf
 	}
 }
 
-// whole reads an answer to its end and returns its text and what it cost. Each block
-// is shown as it comes; nil shows none.
+// whole reads an answer to its end and returns its text and its cost. Each block is shown
+// as it comes; nil shows none.
 func whole(answer iter.Seq2[model.Event, error], show func(model.Block)) (text string, cost model.Usage, err error) {
 	var b strings.Builder
 	for ev, err := range answer {
@@ -55,7 +55,7 @@ func whole(answer iter.Seq2[model.Event, error], show func(model.Block)) (text s
 		}
 		switch ev := ev.(type) {
 		case model.Start:
-			b.Reset() // what came of an answer that broke off does not count
+			b.Reset() // an answer that broke off is not used
 		case model.BlockStop:
 			if ev.Block.Type == model.Text {
 				b.WriteString(ev.Block.Text)

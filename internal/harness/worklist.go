@@ -11,17 +11,17 @@ import (
 	"github.com/haftdev/haft/tool/todo"
 )
 
-// The ways to keep a list of work, as the setting todoTools names them. A conversation
-// has one: a model that is offered two keeps both, or half of each.
+// The ways to keep a list of work, as the setting todoTools names them. A conversation has
+// one: a model that is offered two keeps both, or half of each.
 const (
 	taskTools = "tasks" // TaskCreate, TaskGet, TaskList and TaskUpdate
 	todoTool  = "todos" // TodoWrite
 	noList    = "none"
 )
 
-// workList chooses how the conversation keeps its list of work: as the settings or the
-// environment say, as the tools that it is restricted to say, as the session has
-// begun, or as its model knows it.
+// workList chooses how the conversation keeps its list of work: by the settings or the
+// environment, by the tools that it is restricted to, by how the session began, or by what
+// its model knows.
 func (c *Conversation) workList(model string, restored *session.Restored) string {
 	p := c.World.Project
 	chosen := p.TodoTools()
@@ -44,7 +44,7 @@ func (c *Conversation) workList(model string, restored *session.Restored) string
 			}
 		}
 	}
-	// The models that the reference gives its Task tools to were trained with them. Others
+	// The models to which the reference gives its Task tools were trained with them. Others
 	// get the one tool that writes the whole list.
 	if catalog.Lookup(model).Known {
 		return taskTools
@@ -87,8 +87,8 @@ func listNamed(only []string) string {
 // listTools are the tools of both lists.
 var listTools = []string{"TodoWrite", "TaskCreate", "TaskGet", "TaskList", "TaskUpdate"}
 
-// hasTool reports whether an agent may have a tool. A definition that names the tool of
-// one list of work means a list of work: it was written for sessions with that one.
+// hasTool reports whether an agent may have a tool. A definition that names the tool of one
+// list of work means any list of work: it was written for sessions with that one.
 func hasTool(d agentdef.Definition, name string) bool {
 	if slices.Contains(listTools, name) && d.Tools != nil && slices.ContainsFunc(listTools, d.Has) {
 		d.Tools = append(slices.Clip(d.Tools), name)

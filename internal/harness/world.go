@@ -32,9 +32,8 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// A World is everything that tools act on in a project, and the policy that judges
-// them. Nothing is started or read before a tool needs it. Its fields are not to be
-// modified.
+// A World is everything that tools act on in a project, and the policy that judges them.
+// Nothing is started or read before a tool needs it. Its fields must not be modified.
 type World struct {
 	Project *project.Project
 	Files   *workspace.Workspace
@@ -54,8 +53,8 @@ type World struct {
 	answers  atomic.Int32                      // of type answering: who answers in the conversation
 	unsaved  atomic.Bool                       // the session writes nothing
 
-	// lead is the agent that the options or the settings let lead; removeLeadRules
-	// removes its denials, in case that a session is led by another one.
+	// lead is the main agent chosen by the options or the settings; removeLeadRules removes
+	// its denials, in case a session has another main agent.
 	lead            *agentdef.Definition
 	removeLeadRules func()
 }
@@ -118,7 +117,8 @@ func Open(o *Options) (*World, error) {
 	return w, nil
 }
 
-// searchOptions let searches read files as the tools do, and keep what they learn of a folder for the next session.
+// searchOptions let searches read files as the tools do, and keep what they learn about a
+// folder for the next session.
 func (w *World) searchOptions() *search.Options {
 	o := &search.Options{Decode: w.Files.SearchText}
 	if !w.Project.Counts.Flag("search", "noSavedIndex") {
@@ -129,9 +129,9 @@ func (w *World) searchOptions() *search.Options {
 	return o
 }
 
-// deniesNothing refuses a denial that a user has typed and that names no tool: they
-// rely on it. Programs name tools of other versions, so theirs is only warned of, and
-// so is an allowance, which lets nothing happen.
+// deniesNothing refuses a denial that a user has typed and that names no tool, because the
+// user relies on it. Programs name tools of other versions, so their denials only cause a
+// warning, and so do allow rules, which have no effect.
 func (w *World) deniesNothing() error {
 	if len(w.Project.Options.Disallowed)+len(project.Denials(w.lead)) == 0 || !w.Project.Options.Typed || w.Project.Options.IgnoreBadRules {
 		return nil
@@ -144,14 +144,14 @@ func (w *World) deniesNothing() error {
 	return nil
 }
 
-// backgrounded tells that a command continues beside the turn.
+// backgrounded reports that a command continues in the background.
 func (w *World) backgrounded(t *shellrun.Task) {
 	w.running.began(t)
 	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
 }
 
-// hookRan tells the user about a hook that did not work and what one has to say.
-// A program that brings hooks in code knows about those itself.
+// hookRan tells the user about a hook that failed, and what a hook has to say. A program
+// that defines hooks in code knows about those itself.
 func (w *World) hookRan(r hook.Run) {
 	if r.Failed() && !r.InCode {
 		w.link.Warn("hook_failed", hookFault(r))
@@ -164,14 +164,14 @@ func (w *World) hookRan(r hook.Run) {
 	}
 }
 
-// wasRead writes down what an agent knows of a file, and finds the instructions of the
-// file's folder.
+// wasRead records what an agent knows of a file, and finds the instructions of the file's
+// folder.
 func (w *World) wasRead(agent string, e readstate.Entry) {
 	w.link.Save(stateReads+agent+" "+e.Path, e)
 	w.nested.Saw(agent, e.Path)
 }
 
-// wasShown notes the files whose text a command has printed or written as it is.
+// wasShown records the files whose text a command has printed or written unchanged.
 func (w *World) wasShown(agent, dir, command, output string) {
 	for _, p := range shown.Find(command) {
 		text := output
@@ -198,7 +198,7 @@ func (w *World) changing(ctx context.Context, c workspace.Change) error {
 	return nil
 }
 
-// initBuiltins sets what tools act on where there is no conversation.
+// initBuiltins sets what tools act on outside of a conversation.
 func (w *World) initBuiltins() (err error) {
 	w.Crew = w.newCrew()
 	w.builtins = builtin.World{
@@ -225,8 +225,8 @@ func (w *World) initBuiltins() (err error) {
 // MayRead reports whether no rule denies that a file is read.
 func (w *World) MayRead(path string) bool { return w.Engine.Policy().MayRead(path) }
 
-// MayShow reports whether a file may be read for a model without the user being asked: no
-// rule denies it, and it does not hold secrets.
+// MayShow reports whether a file may be read for a model without asking the user: no rule
+// denies it, and it holds no secrets.
 func (w *World) MayShow(path string) bool { return w.Engine.Policy().MayShow(path) }
 
 func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch(path) }
@@ -239,7 +239,7 @@ func (w *World) Close() error {
 	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
 }
 
-// common is what hooks are told of every event.
+// common is the input that hooks get for every event.
 func (w *World) common(agent string) hook.Common {
 	c := hook.Common{Cwd: w.Shell.Dir(agent), PermissionMode: string(w.Engine.Policy().Mode()), AgentID: agent, AgentType: w.Crew.Kind(agent)}
 	if s := w.link.Journal(); s != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// said tells of one block of an answer. Of a sub-agent in the foreground a program
-// sees the calls, and the words only if it wants to.
+// said reports one block of an answer. From a sub-agent in the foreground, a program gets
+// the calls, and the text only if it wants it.
 func (t *teller) said(ev agent.Said) {
 	child, isChild := t.agents[ev.Agent]
 	if isChild && ev.Block.Type != model.ToolUse && !child.Background && !t.texts {
@@ -34,8 +34,8 @@ func (t *teller) said(ev agent.Said) {
 	t.send(m)
 }
 
-// block is a piece of a message in its form on the wire, which is that of the
-// Messages API on both sides.
+// block is a piece of a message in its form on the wire, which is that of the Messages API
+// on both sides.
 func block(b model.Block) wire.Block {
 	if b.Type == model.ToolUse && len(b.Input) == 0 { // it begins: its input is to come
 		b.Input = json.RawMessage("{}")
@@ -47,7 +47,7 @@ func block(b model.Block) wire.Block {
 	if err != nil {
 		return wire.Text("[" + err.Error() + "]")
 	}
-	// A program that embeds haft is given the message itself, so its fields are set as well.
+	// A program that embeds haft gets the message itself, so its fields are set as well.
 	var w wire.Block
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return wire.Text("[" + err.Error() + "]")
@@ -69,7 +69,7 @@ func usage(u model.Usage) wire.Usage {
 	}
 }
 
-// apiEvents are the events of the Messages API that say the same.
+// apiEvents are the equivalent events of the Messages API.
 func apiEvents(ev model.Event) []json.RawMessage {
 	type object = map[string]any
 	switch ev := ev.(type) {
@@ -120,7 +120,7 @@ func orNull(s string) any {
 	return s
 }
 
-// mustJSON encodes what is made of plain values, which cannot fail.
+// mustJSON encodes plain values, which cannot fail.
 func mustJSON(v any) json.RawMessage {
 	raw, err := plainjson.Marshal(v)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 // byHost is the reason of a verdict that the program gave.
 const byHost = "the program that drives the session decided"
 
-// wasAsked is in the reason of a denial for lack of an answer that makes sense.
+// wasAsked is part of the reason of a denial if there was no usable answer.
 const wasAsked = " that was asked "
 
-// A hostAsker asks the program about calls that the rules leave open. A program
-// that does not answer, answers nonsense or is gone has not allowed anything.
+// A hostAsker asks the program about calls that the rules leave open. A program that does
+// not answer, sends nonsense or is gone has not allowed anything.
 type hostAsker struct {
 	who    string // is asked, for people
 	call   func(context.Context, wire.Request, any) error
@@ -38,7 +38,7 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	var answer wire.PermissionAnswer
 	if err := h.call(ctx, h.request(c, question), &answer); err != nil {
 		if ctx.Err() != nil {
-			return tool.Verdict{}, err // another program decided, or the turn is over
+			return tool.Verdict{}, err // another program decided, or the turn has ended
 		}
 		return h.unanswered(question, "gave no answer: "+plainError(err)), nil
 	}
@@ -53,7 +53,7 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	return h.unanswered(question, fmt.Sprintf("answered with the behavior %q, which is neither allow nor deny", answer.Behavior)), nil
 }
 
-// unanswered is the verdict when who was asked has not decided.
+// unanswered is the verdict if the program that was asked has not decided.
 func (h *hostAsker) unanswered(question tool.Verdict, why string) tool.Verdict {
 	text := h.who + wasAsked + why
 	return tool.Verdict{Behavior: tool.Deny, Message: text, Reason: text, Unasked: true, Suggestions: question.Suggestions}
@@ -103,7 +103,7 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 		r.MCPServer = &wire.MCPServerRef{Name: server}
 	}
 	if question.AllowedIn != "" {
-		// Alone, as the reference suggests it: programs take all suggestions or none.
+		// Alone, as the reference suggests it: programs accept all suggestions or none.
 		r.PermissionSuggestions = []wire.PermissionUpdate{{Type: "setMode", Mode: question.AllowedIn, Destination: "session"}}
 		return r
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// command carries out a command that the program sent, or sends what it stands
-// for to the model.
+// command runs a command that the program sent, or sends what it stands for to the model.
 func (s *server) command(ctx context.Context, talk *harness.Conversation, h heard) {
 	p := h.Prompt
 	if h.literal {
@@ -39,7 +38,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case typed.Text != "":
 		p.Content = slices.Clone(p.Content)
 		p.Content[at] = model.TextOf(typed.Text)
-		p.Change = typed.Change
+		p.Change, p.Answer = typed.Change, typed.Answer
 		talk.Send(p)
 	case typed.Command.Name == "compact":
 		talk.Agent.Compact(typed.Arguments)
@@ -54,9 +53,9 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	}
 }
 
-// commandIn returns which block of a prompt is a command, -1 for none. Programs send
-// what belongs to it in blocks before it, such as images and context, so that the last
-// command counts; those that stand for no prompt are commands only by themselves.
+// commandIn returns which block of a prompt is a command, -1 for none. Programs send what
+// belongs to it, such as images and context, in the blocks before it, so the last command
+// counts. Commands that are not prompts count only by themselves.
 func commandIn(in *slash.Input, p agent.Prompt) int {
 	is := in.IsPrompt
 	if len(p.Content) == 1 {
@@ -70,8 +69,8 @@ func commandIn(in *slash.Input, p agent.Prompt) int {
 	return -1
 }
 
-// local tells a program the answer to a command that no model was asked about, or why
-// there is none.
+// local sends the program the answer to a command that did not need a model, or the reason
+// why there is none.
 func (s *server) local(p agent.Prompt, name, answer string, failed error) {
 	res := agent.Result{Reason: agent.Completed, Text: answer, Command: name, Prompts: []agent.Prompt{p}, Total: s.opened().Agent.Usage()}
 	if failed != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A row of the table of control requests says how one kind of them is answered.
+// A row of the table of control requests says how one kind of request is answered.
 type row struct {
 	subtype string
 	answer  func(context.Context, wire.Request) (reply any, served bool, err error)
 }
 
-// requests is the table of control requests, by their names on the wire. What a file
-// answers is listed in that file.
+// requests is the table of control requests, by their names on the wire. Each file lists
+// the requests that it answers.
 func (s *server) requests() map[string]row {
 	table := make(map[string]row)
 	for _, r := range slices.Concat(
@@ -43,7 +43,7 @@ func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 
 var errNotOpened = errors.New("there is no conversation yet: send initialize first")
 
-// programRequests are those that need no conversation.
+// programRequests need no conversation.
 func (s *server) programRequests() []row {
 	return []row{
 		always(s.initialize),
@@ -55,7 +55,7 @@ func (s *server) programRequests() []row {
 	}
 }
 
-// always is the row of a request that is answered also before there is a conversation.
+// always is the row of a request that is also answered before there is a conversation.
 func always[R wire.Request](answer func(R) (any, error)) row {
 	return rowOf(func(_ context.Context, r R) (any, error) { return answer(r) })
 }
@@ -71,8 +71,8 @@ func about[R wire.Request](s *server, answer func(context.Context, *harness.Conv
 	})
 }
 
-// rowOf is the row of the requests of a type. One whose fields could not be read has the
-// name of the type and is not of it: it is not served.
+// rowOf is the row of the requests of a type. A request whose fields could not be decoded
+// has the name of the type but is not of that type: it is not served.
 func rowOf[R wire.Request](answer func(context.Context, R) (any, error)) row {
 	var kind R
 	return row{kind.Subtype(), func(ctx context.Context, r wire.Request) (any, bool, error) {

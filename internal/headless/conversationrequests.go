@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// courseRequests are those that change how the conversation continues.
+// courseRequests change how the conversation continues.
 func (s *server) courseRequests() []row {
 	return []row{
 		about(s, s.interrupt),
@@ -54,7 +54,7 @@ func (s *server) changeThinking(_ context.Context, talk *harness.Conversation, r
 	return nil, nil
 }
 
-// thinking sets the bound of thinking; without a bound it is what the session began with.
+// thinking sets the limit on thinking; without one it is what the session began with.
 func (s *server) thinking(r *wire.SetMaxThinkingTokens) *model.ThinkingOptions {
 	if r.MaxThinkingTokens != nil || s.opts.Talk.Thinking == nil {
 		return harness.ThinkingTokens(r.MaxThinkingTokens, r.ThinkingDisplay)

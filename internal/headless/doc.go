@@ -1,11 +1,11 @@
 // Package headless serves one conversation to a program: prompts and control
-// requests come in as messages of package wire, what happens goes out as such.
-// The official SDKs start the command and speak this with it over a pipe; a Go
-// program that embeds haft speaks it in memory.
+// requests come in as messages of package wire, and what happens goes out as such.
+// The official SDKs start the command and use a pipe; a Go program that embeds haft
+// uses memory.
 //
 //	code := headless.Serve(ctx, stream, &headless.Options{…})
 //
-// Everything that goes out is written by one goroutine at a time, in the order in
-// which it happened. Whatever happens, every turn ends with one result, and the
-// process can end when Serve returns: nothing is left running.
+// Messages are written by one goroutine at a time, in the order of events. Whatever
+// happens, every turn ends with one result. When Serve returns, nothing is left
+// running, and the process can exit.
 package headless

@@ -66,8 +66,8 @@ const (
 	maxFile   = 32 << 20
 )
 
-// rewind brings files back to how a message found them. A program that asks
-// has decided: what others have changed since is not asked about again.
+// rewind restores files to how they were at a message. A program that asks for it has
+// decided, so it is not asked again about later changes by others.
 func rewind(ctx context.Context, talk *harness.Conversation, r *wire.RewindFiles) (any, error) {
 	plan, err := talk.PlanRewind(ctx, r.UserMessageID)
 	if err != nil {
@@ -86,13 +86,14 @@ func rewind(ctx context.Context, talk *harness.Conversation, r *wire.RewindFiles
 	return reply, err
 }
 
-// seedReadState notes that the conversation knows a file. One that is gone is not known.
+// seedReadState records that the conversation knows a file. A file that is gone is not
+// known.
 func seedReadState(_ context.Context, talk *harness.Conversation, r *wire.SeedReadState) (any, error) {
 	_ = talk.World.Seed(r.Path, time.UnixMilli(int64(r.MTime)))
 	return nil, nil
 }
 
-// registerRoot adds a folder to work in. It must lie in one that the session has.
+// registerRoot adds a folder to work in. It must be inside a folder of the session.
 func registerRoot(_ context.Context, talk *harness.Conversation, r *wire.RegisterRepoRoot) (any, error) {
 	roots := talk.World.Engine.Guard().Roots()
 	dir, err := filepath.EvalSymlinks(r.Directory)

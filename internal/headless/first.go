@@ -8,22 +8,22 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// early holds what is told before the first init. Programs take the first message of a
-// conversation for its init.
+// early holds what is sent before the first init. Programs expect the first message of a
+// conversation to be its init.
 type early struct {
 	mu   sync.Mutex
 	over bool
 	held []wire.Message
 }
 
-// send tells the program something, after the first init or, if there is none, before
-// the result. What a user should know is on standard error at once.
+// send sends the program something, after the first init or, if there is none, before the
+// result. What a user should know is on standard error at once.
 func (s *server) send(m wire.Message) {
 	s.early.mu.Lock()
 	defer s.early.mu.Unlock()
 	if !s.early.over && waits(m) {
 		s.early.held = append(s.early.held, m)
-		if notice, ok := m.(*wire.Informational); ok && !s.opts.OneAnswer { // who asks for one answer is told by its watcher
+		if notice, ok := m.(*wire.Informational); ok && !s.opts.OneAnswer { // a caller that wants one answer learns it from its watcher
 			fmt.Fprintf(s.opts.Log, "haft: %s\n", visible.Indented(notice.Content))
 		}
 		return
@@ -38,8 +38,8 @@ func (s *server) send(m wire.Message) {
 	}
 }
 
-// waits reports whether a message is part of what the first init opens: what the program
-// did not ask for.
+// waits reports whether a message must come after the first init: everything that the
+// program did not ask for.
 func waits(m wire.Message) bool {
 	switch m.(type) {
 	case *wire.Informational, *wire.Notification, *wire.HookStarted, *wire.HookResponse:
@@ -48,7 +48,7 @@ func waits(m wire.Message) bool {
 	return false
 }
 
-// releaseEarly tells what waits. The lock is held.
+// releaseEarly sends what is waiting. The lock is held.
 func (s *server) releaseEarly() {
 	s.early.over = true
 	for _, m := range s.early.held {

@@ -10,8 +10,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// callbackRan tells of a hook of the program itself, if it failed or has something
-// to say.
+// callbackRan reports a hook of the program itself, if it failed or has something to say.
 func (s *server) callbackRan(r hook.Run) {
 	switch {
 	case r.Err != nil && s.hasEnded(): // it cannot be reached any more
@@ -22,7 +21,7 @@ func (s *server) callbackRan(r hook.Run) {
 	}
 }
 
-// hasEnded reports whether the program has said its last word.
+// hasEnded reports whether the program has closed its input.
 func (s *server) hasEnded() bool {
 	select {
 	case <-s.ended:
@@ -32,9 +31,8 @@ func (s *server) hasEnded() bool {
 	}
 }
 
-// hookEvents are the two messages about a run. There is no field for why a hook
-// failed: the cause is part of the output, and what stands for its error output if
-// it wrote none.
+// hookEvents are the two messages about a run. There is no field for why a hook failed: the
+// cause is part of the output, and is used as the error output if the hook wrote none.
 func (t *teller) hookEvents(r hook.Run) (*wire.HookStarted, *wire.HookResponse) {
 	id, event, name := session.NewUUID(), string(r.Event), string(r.Event)
 	if r.Tool != "" {

@@ -73,7 +73,7 @@ func capabilities() []string {
 	return []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "msg_lifecycle_v1", "sdk_mcp_tools_list_changed", "sdk_mcp_manifests", "mcp_read_resource_v1"}
 }
 
-// announced is a tool's name in the list of tools, where one keeps its older name.
+// announced is a tool's name in the list of tools, where one tool keeps its older name.
 func announced(t *tool.Tool) string {
 	if t.Name == "Agent" {
 		return "Task"
@@ -90,7 +90,7 @@ func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
 	return list
 }
 
-// agents are those that work can be given to.
+// agents are those that work can be delegated to.
 func (s *server) agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
 	var list wire.List[wire.AgentInfo]
 	for _, d := range talk.World.Project.Library.Agents.List().Definitions {

@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// listingRequests are those that ask what is set.
+// listingRequests ask what is configured.
 func (s *server) listingRequests() []row {
 	return []row{about(s, listSettings), about(s, listRules), about(s, listHooks)}
 }
@@ -22,7 +22,7 @@ var sourceNames = map[settings.Source]string{
 	settings.Local: "localSettings", settings.Project: "projectSettings", settings.User: "userSettings",
 }
 
-// listSettings lists the settings that count, of each file and of all together.
+// listSettings lists the settings in effect, of each file and of all together.
 func listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSettings) (any, error) {
 	reply := wire.GetSettingsReply{Effective: make(map[string]json.RawMessage)}
 	for _, f := range slices.Backward(talk.World.Project.Counts.Files()) {
@@ -43,8 +43,8 @@ func listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSett
 	return reply, nil
 }
 
-// joined is what two files say of one key: lists and objects join, of other values
-// the second goes before.
+// joined is what two files say about one key: lists and objects are joined; of other
+// values, the second takes precedence.
 func joined(below, above json.RawMessage) json.RawMessage {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(below, &a) == nil && json.Unmarshal(above, &b) == nil && a != nil {
@@ -81,7 +81,7 @@ func listRules(_ context.Context, talk *harness.Conversation, _ *wire.ListPermis
 	return wire.ListPermissionRulesReply{State: state}, nil
 }
 
-// listHooks lists the hooks of the settings that run, and the events there are.
+// listHooks lists the hooks in the settings that run, and all events.
 func listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksListing) (any, error) {
 	counts := make(map[string]int)
 	var reply wire.HooksListingReply
@@ -113,7 +113,7 @@ func listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksLi
 	return reply, nil
 }
 
-// matchless are the events that are about nothing that a matcher could choose.
+// matchless are the events without anything that a matcher could select.
 var matchless = map[string]bool{"UserPromptSubmit": true, "Stop": true, "PostToolBatch": true}
 
 var eventSummaries = map[string]string{

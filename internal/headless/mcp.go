@@ -17,14 +17,14 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// serversTime is how long the first turn waits for servers: a program counts on
-// the tools that it brings.
+// serversTime is how long the first turn waits for servers: a program relies on the tools
+// that it provides.
 const serversTime = 10 * time.Second
 
 // sendMCP carries a message to a server inside the program.
 func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessage) (json.RawMessage, error) {
-	// A call follows what was told of it. What opens a server does not wait: a turn that has
-	// begun waits for the server.
+	// A call comes after what was sent about it. Opening a server does not wait: a turn
+	// that has begun waits for the server.
 	ask := s.conn.Call
 	var about struct {
 		Method string `json:"method"`
@@ -39,8 +39,8 @@ func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessa
 	return reply.MCPResponse, nil
 }
 
-// elicit asks the program what a server wants to know. A server cannot tell a question
-// that failed from a fault of its own, so one that is not answered is cancelled.
+// elicit asks the program for what a server wants to know. A server cannot tell a failed
+// question from a fault of its own, so a question without an answer is cancelled.
 func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	var reply wire.ElicitationReply
 	request := &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}
@@ -78,8 +78,8 @@ func toggle(_ context.Context, talk *harness.Conversation, r *wire.MCPToggle) (a
 	return nil, withServer(talk, r.ServerName, func(h *mcp.Host) error { return h.Toggle(r.ServerName, r.Enabled) })
 }
 
-// receiveMCP takes in what a server inside the program says unasked, such as that its
-// tools have changed. A server that is gone has nothing to say.
+// receiveMCP handles what a server inside the program sends unasked, such as that its tools
+// have changed. Messages of a server that is gone are ignored.
 func receiveMCP(_ context.Context, talk *harness.Conversation, r *wire.MCPMessage) (any, error) {
 	if talk.MCP.Has(r.ServerName) != nil {
 		return wire.Empty{}, nil
@@ -99,8 +99,8 @@ func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) erro
 	return do(host)
 }
 
-// mcpStatus tells how servers are. What a server's variables and headers hold is
-// not told.
+// mcpStatus reports the status of servers, without the values of their variables and
+// headers.
 func mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
 	var reply wire.MCPStatusReply
 	for _, st := range talk.MCP.Status() {
@@ -122,7 +122,7 @@ func mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
 	return reply
 }
 
-// source says who brought a server, as the wire spells it.
+// source says where a server comes from, as the wire spells it.
 func source(st mcp.Status) string {
 	if st.Scope == "flag" {
 		return "dynamic"
@@ -130,8 +130,8 @@ func source(st mcp.Status) string {
 	return st.Scope
 }
 
-// setServers replaces the servers that the program brings. The answer waits until
-// they are there, or are not: the program may use them at once.
+// setServers replaces the servers that the program provides. The answer waits until they
+// are connected or have failed: the program may use them at once.
 func setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetServers) (any, error) {
 	change, err := talk.MCP.Set(r.Servers)
 	if err != nil {
@@ -143,8 +143,8 @@ func setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetS
 	}
 	ctx, cancel := context.WithTimeout(ctx, serversTime)
 	defer cancel()
-	_ = host.Wait(ctx) // the status tells of those that are not there yet
-	talk.TakeTools()   // the host reports its change on its own time, and the next turn may begin at once
+	_ = host.Wait(ctx) // the status reports those that are not ready yet
+	talk.TakeTools()   // the host reports its change later, and the next turn may begin at once
 	reply := wire.MCPSetServersReply{Added: change.Added, Removed: change.Removed, Errors: change.Errors}
 	if reply.Errors == nil {
 		reply.Errors = map[string]string{}
@@ -157,8 +157,8 @@ func setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetS
 	return reply, nil
 }
 
-// overrideMode has calls of a server asked about also in modes that ask nobody. It
-// can only make the session more careful.
+// overrideMode makes calls of a server ask even in modes that never ask. It can only make
+// the session more careful.
 func overrideMode(_ context.Context, talk *harness.Conversation, r *wire.SetMCPPermissionModeOverride) (any, error) {
 	if r.Mode != "" && r.Mode != "default" && r.Mode != "auto" {
 		return nil, fmt.Errorf("a mode for one server can only be default, auto or null, which make the session more careful; not %q", r.Mode)
@@ -223,8 +223,8 @@ func splitTool(name string) (server, tool string, ok bool) {
 	return strings.Cut(rest, "__")
 }
 
-// askTool returns a way to ask a tool of an MCP server what else the program is
-// asked: the older form of the permission callback.
+// askTool returns a way to ask a tool of an MCP server instead of the program: the older
+// form of the permission callback.
 func (s *server) askTool(name string) func(context.Context, wire.Request, any) error {
 	server, toolName, _ := splitTool(name)
 	return func(ctx context.Context, r wire.Request, reply any) error {

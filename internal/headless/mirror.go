@@ -12,9 +12,8 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A mirror repeats what was written to the files of a session, so that the program
-// can keep the session elsewhere as well. It belongs to the goroutine that takes
-// turns.
+// A mirror repeats what is written to the files of a session, so that the program can store
+// the session elsewhere as well. It belongs to the goroutine that runs turns.
 type mirror struct {
 	send func(wire.Message)
 	seen map[string]int64 // how far each file was repeated
@@ -30,7 +29,7 @@ func transcripts(talk *harness.Conversation) []string {
 	return append([]string{journal.Path()}, agents...)
 }
 
-// repeat tells the program what is new. A nil mirror repeats nothing.
+// repeat sends the program what is new. A nil mirror repeats nothing.
 func (m *mirror) repeat(talk *harness.Conversation) {
 	if m == nil {
 		return
@@ -47,8 +46,8 @@ func (m *mirror) repeat(talk *harness.Conversation) {
 	}
 }
 
-// described is the entry that stands for the file beside an agent's journal which
-// says what the agent is for.
+// described is the entry for the file beside an agent's journal that says what the agent is
+// for.
 func described(path string) []json.RawMessage {
 	raw, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".meta.json")
 	var members map[string]any

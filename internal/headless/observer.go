@@ -10,12 +10,12 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// An Observer shows a conversation that any front end leads in the words of the wire, and
-// takes requests about it. What is in the journal it does not tell: observers read that
-// there, so that nothing comes twice. It is safe for concurrent use, but for Event.
+// An Observer reports a conversation of any front end as messages of the wire, and accepts
+// requests about it. It does not report what is in the journal: observers read that
+// themselves, so that nothing comes twice. It is safe for concurrent use, except Event.
 type Observer struct{ s *server }
 
-// NewObserver returns an observer of a conversation that sends what it has to say.
+// NewObserver returns an observer of a conversation that sends its messages with send.
 func NewObserver(talk *harness.Conversation, version string, send func(wire.Message)) *Observer {
 	s := &server{opts: Options{Version: version}, talk: talk, news: make(chan struct{}, 1)}
 	s.tell = s.newTeller()
@@ -35,7 +35,7 @@ func NewObserver(talk *harness.Conversation, version string, send func(wire.Mess
 	return &Observer{s}
 }
 
-// Event tells what happens and is not in the journal.
+// Event reports what happens and is not in the journal.
 func (o *Observer) Event(ev agent.Event) {
 	switch ev.(type) {
 	case agent.Said, agent.Returned, agent.Added, agent.Compacted:
@@ -64,8 +64,8 @@ func (o *Observer) Question(c tool.Case, question tool.Verdict) *wire.CanUseTool
 	return new(hostAsker).request(c, question)
 }
 
-// Verdict is what an answer means, given from some place; ok is false for one that
-// decides nothing. Changes of the permissions that come with it are made.
+// Verdict is what an answer means, given from some place; ok is false for an answer that
+// decides nothing. Permission changes that come with it are applied.
 func (o *Observer) Verdict(ctx context.Context, a wire.PermissionAnswer, by string) (v tool.Verdict, ok bool) {
 	switch a.Behavior {
 	case wire.BehaviorAllow:

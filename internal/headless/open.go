@@ -21,8 +21,8 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// initialize opens the conversation and says what it has. A program that
-// initializes again is told again, and what runs beside the turn.
+// initialize opens the conversation and says what it offers. A program that initializes
+// again gets the same answer, and the list of background work.
 func (s *server) initialize(r *wire.Initialize) (any, error) {
 	again := s.opened() != nil
 	s.begin(s.context, r)
@@ -50,8 +50,8 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 	return reply, nil
 }
 
-// account says who pays, in the words that the official SDK has for it. It has none for
-// a provider that is not Anthropic's.
+// account says who pays, in the words of the official SDK. It has none for a provider other
+// than Anthropic.
 func account(provider, key string) wire.Account {
 	a := wire.Account{APIKeySource: key, TokenSource: "none"}
 	if key == "ANTHROPIC_AUTH_TOKEN" {
@@ -106,7 +106,7 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 	return talk, nil
 }
 
-// adopt adds what the program brings to what the flags say.
+// adopt adds what the program provides to what the flags say.
 func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.Initialize) {
 	h.Hooks = slices.Concat(h.Hooks, s.callbacks(init.Hooks))
 	if init.SystemPrompt != nil {
@@ -140,8 +140,8 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	}
 }
 
-// hookRan tells of a hook that ran. What a user should know of those of the
-// settings comes as a notice of the conversation.
+// hookRan reports a hook that ran. What a user should know about hooks in the settings is a
+// notice of the conversation.
 func (s *server) hookRan(r hook.Run) {
 	switch {
 	case r.InCode:
@@ -171,14 +171,14 @@ func (s *server) inProcess(o *servers.Given, init *wire.Initialize) {
 	}
 }
 
-// customPrompt joins the parts of a prompt. The mark between what all sessions share
-// and what is this one's is no part of it.
+// customPrompt joins the parts of a prompt. The mark between what all sessions share and
+// what is specific to this one is left out.
 func customPrompt(parts []string) string {
 	kept := slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return s == "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__" })
 	return strings.Join(kept, "\n\n")
 }
 
-// Definitions are the agents that a program or the command line brings.
+// Definitions are the agents that a program or the command line provides.
 func Definitions(agents map[string]wire.Agent) []agentdef.Definition {
 	var list []agentdef.Definition
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -187,7 +187,7 @@ func Definitions(agents map[string]wire.Agent) []agentdef.Definition {
 		_ = json.Unmarshal(a.Effort, &effort) // a number means nothing to a provider
 		list = append(list, agentdef.Definition{
 			Name: name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Denied: a.DisallowedTools, Model: a.Model,
-			Effort: effort, Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background,
+			Effort: effort, Mode: a.PermissionMode, MaxTurns: a.MaxTurns, Skills: a.Skills, Background: a.Background != nil && *a.Background, Hooks: a.Hooks,
 		})
 	}
 	return list
@@ -215,11 +215,11 @@ func (s *server) callbacks(events map[string][]wire.HookMatcher) []hook.Hook {
 	return hooks
 }
 
-// callbackTime is how long a callback may take that does not say.
+// callbackTime is how long a callback may take if it does not say.
 const callbackTime = time.Minute
 
-// compareNatural sorts callback hook_2 before callback hook_10: in the order in
-// which the program numbered them.
+// compareNatural sorts callback hook_2 before callback hook_10: in the order in which the
+// program numbered them.
 func compareNatural(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -250,7 +250,7 @@ func (s *server) callback(ctx context.Context, id string, limit time.Duration, i
 		return hook.ReadAnswer(answer)
 	}
 	if in.Detail.Event() == "PreToolUse" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		// Who wants to look at calls and does not answer has not let this one pass.
+		// A program that wants to see calls and does not answer has not approved this one.
 		return hook.Output{Decision: "block", Reason: "the program did not answer in time, so the call was not made"}, nil
 	}
 	return out, errors.New(plainError(err))
@@ -260,7 +260,7 @@ func (s *server) warn(text string) {
 	s.tell.send(&wire.Informational{Stamp: s.tell.stamp(""), Level: "warning", Content: text})
 }
 
-// waits tells whether the session waits for the program.
+// waits reports whether the session waits for the program.
 func (s *server) waits(waiting bool) {
 	n := int32(-1)
 	if waiting {

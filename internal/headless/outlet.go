@@ -8,9 +8,9 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// An outlet is the program's end of the stream. A program that reads slowly is
-// waited for, however long it takes. Once the session is told to end, a message that
-// is not taken in time is the last one, and whoever writes is let go.
+// An outlet is the program's end of the stream. It waits for a program that reads slowly,
+// however long that takes. Once the session has been asked to end, a message that is not
+// read in time is the last one, and the writer is released.
 type outlet struct {
 	stream wire.Stream
 	broken func(error) // told once
@@ -78,7 +78,7 @@ func (o *outlet) failed() bool {
 	return o.err != nil
 }
 
-// expire gives up from now on a message that is not taken in time.
+// expire makes messages that are not read in time the last ones, from now on.
 func (o *outlet) expire(after time.Duration) {
 	began := time.Now()
 	go func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// updatePermissions applies what the program decided beside the call itself.
+// updatePermissions applies what the program decided in addition to the call itself.
 func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
 	talk := s.opened()
 	switch u.Type {

@@ -8,16 +8,16 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// heard is a prompt as it came. One that a program has composed is taken literally:
+// heard is a prompt as it arrived. A prompt that a program has composed is taken literally:
 // nothing in it is a command.
 type heard struct {
 	agent.Prompt
 	literal bool
 }
 
-// take queues a prompt. Without a conversation the prompt opens one: a program
-// need not initialize. A command waits for the turn that runs: it may change what
-// the next one begins with, and may have to ask.
+// take queues a prompt. If there is no conversation, the prompt opens one: a program does
+// not have to initialize. A command waits for the running turn: it may change what the next
+// one begins with, and may have to ask.
 func (s *server) take(p heard) {
 	s.begin(s.context, nil, p)
 	if talk := s.opened(); talk != nil {
@@ -57,8 +57,8 @@ func prompt(u *wire.User) (agent.Prompt, error) {
 	return p, nil
 }
 
-// sender is what a program may say about who wrote a prompt: a user did. The other
-// kinds are for the command line to tell.
+// sender is what a program may say about who wrote a prompt: a user did. Only the command
+// line may use the other kinds.
 func sender(origin json.RawMessage) json.RawMessage {
 	var o struct {
 		Kind string `json:"kind"`

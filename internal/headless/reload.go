@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// reloadRequests are those that look again for what was written for the model.
+// reloadRequests look again for what was written for the model.
 func (s *server) reloadRequests() []row {
 	return []row{
 		about(s, reloadSkills),
@@ -26,8 +26,8 @@ func styles(talk *harness.Conversation) (names wire.List[string]) {
 	return names
 }
 
-// reloadSkills looks for skills again. Those found now can be called even if the model
-// did not hear of them when the session began.
+// reloadSkills looks for skills again. Those found now can be called even if the model was
+// not told about them when the session began.
 func reloadSkills(_ context.Context, talk *harness.Conversation, _ *wire.ReloadSkills) (any, error) {
 	var reply wire.ReloadSkillsReply
 	for _, sk := range talk.World.Project.Library.Skills.List().Skills {
@@ -36,8 +36,8 @@ func reloadSkills(_ context.Context, talk *harness.Conversation, _ *wire.ReloadS
 	return reply, nil
 }
 
-// reloadPlugins tells what there is; plugins that are added later count from the
-// next session on.
+// reloadPlugins returns the plugins; those that are added later take effect in the next
+// session.
 func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r *wire.ReloadPlugins) (any, error) {
 	if r.RefuseIfBusy && talk.Agent.Busy() {
 		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn runs: ask again when it has ended"}
@@ -53,8 +53,7 @@ func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r 
 	return reply, nil
 }
 
-// plugins tells what there is; those that are added later count from the next
-// session on.
+// plugins returns the plugins; those that are added later take effect in the next session.
 func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
 	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: mcpStatus(talk).MCPServers}
 }

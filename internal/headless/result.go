@@ -58,8 +58,8 @@ func (t *teller) result(ev agent.Result) {
 	}
 }
 
-// rest tells that nothing runs. A program that hears it may stop answering, and
-// an agent in the background may still have questions.
+// rest reports that nothing runs. After that a program may stop answering, although an
+// agent in the background may still have questions.
 func (t *teller) rest() {
 	for _, k := range t.tasks {
 		if k.Type == "local_agent" {
@@ -69,8 +69,8 @@ func (t *teller) rest() {
 	t.state(wire.StateIdle)
 }
 
-// subtype sorts the ends of a turn as the wire does: what the model's server did
-// wrong is a success with an error.
+// subtype classifies the end of a turn as the wire does: an error of the model's server is
+// a success with an error.
 func subtype(r agent.Reason) string {
 	switch r {
 	case agent.Completed, agent.Superseded, agent.StoppedByHook, agent.APIError, agent.PromptTooLong, agent.Refused:
@@ -85,8 +85,8 @@ func subtype(r agent.Reason) string {
 	return wire.ResultDuringExecution
 }
 
-// isError reports whether the turn is an error. A hook that ends a turn does what it
-// was made for; but who waits for one answer has none if the prompt was not sent.
+// isError reports whether the turn is an error. A hook that ends a turn does what it is
+// for; but a caller that waits for one answer has none if the prompt was not sent.
 func (t *teller) isError(ev agent.Result) bool {
 	return ev.Reason.IsError() && (ev.Reason != agent.StoppedByHook || t.oneAnswer && unsent(ev))
 }

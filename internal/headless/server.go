@@ -21,43 +21,45 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// Options are what a program wants beside the conversation itself.
+// Options are what a program wants in addition to the conversation itself.
 type Options struct {
-	// Harness and Talk say what is served.
+	// Harness and Talk say what to serve.
 	Harness harness.Options
 	Talk    harness.TalkOptions
-	// AgentTexts tells what agents say, as the program may ask for when it initializes.
+	// AgentTexts reports the texts of agents, which the program may also ask for when it
+	// initializes.
 	AgentTexts bool
 	// NoCommands takes prompts that begin with a slash as text.
 	NoCommands bool
-	// AskHost lets the program decide what the rules leave open; otherwise nobody is
-	// asked, and it is denied.
+	// AskHost lets the program decide what the rules leave open; otherwise no one is asked,
+	// and it is denied.
 	AskHost bool
-	// AskTool is a tool of an MCP server, as mcp__server__tool, that decides in its
-	// place; "" means none.
+	// AskTool is a tool of an MCP server, as mcp__server__tool, that decides instead; ""
+	// means none.
 	AskTool string
-	// Partial tells of the pieces of answers, HookEvents of every run of a hook,
-	// States of the session's state; Replay repeats prompts.
+	// Partial reports the pieces of answers, HookEvents every run of a hook, States the
+	// session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the
-	// background any more; commands that do are ended with it. So nothing runs there
-	// that the model did not send there: commands end at their timeouts, and calls of
-	// MCP servers are waited for.
+	// background any more; background commands are stopped then. So nothing is moved to the
+	// background unless the model does it: commands end at their timeouts, and calls of MCP
+	// servers are waited for.
 	OneAnswer bool
-	// Unattended says that the stream only carries events away: nobody at its other end
-	// can be asked, so MCP servers are not offered to ask.
+	// Unattended says that the stream only carries events away: no one at its other end can
+	// be asked, so MCP servers are told that they cannot ask.
 	Unattended bool
-	// Watch is shown every event besides; nil shows nobody. It must not block for long.
+	// Watch is called with every event as well; nil means no one watches. It must not block
+	// for long.
 	Watch func(agent.Event) error
-	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil
-	// means that none come.
+	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil means that
+	// there are none.
 	Interrupts <-chan struct{}
-	// StreamClosed is closed when nobody reads the program's end of the stream any more;
-	// nil means that this shows only when something is written.
+	// StreamClosed is closed when no one reads the program's end of the stream any more;
+	// nil means that this is noticed only when something is written.
 	StreamClosed <-chan struct{}
-	// Log is for what a user who looks for a fault should know; nil means nobody.
+	// Log is for what a user who looks for a fault should know; nil means none.
 	Log io.Writer
 	// Version is that of the program that serves.
 	Version string
@@ -98,10 +100,10 @@ type server struct {
 	asked atomic.Int64 // milliseconds that models took for their answers
 }
 
-// Serve serves until the program has no more to say and everything is done, and
-// returns the exit code: 0, 1 if the last turn ended with an error, or 2 if a user
-// has typed options that name what there is not. The end of ctx stops the turn that
-// runs.
+// Serve serves until the program has closed its input and everything is done, and returns
+// the exit code: 0, 1 if the last turn ended with an error, or 2 if a user has typed
+// options that name something that does not exist. When ctx ends, the running turn is
+// stopped.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{}), began: time.Now()}
 	if s.opts.Log == nil {
@@ -122,8 +124,8 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	return s.close()
 }
 
-// ordered requests are answered before the next line is read: what the program
-// sends after them counts on them.
+// ordered requests are answered before the next line is read, because what the program
+// sends after them relies on them.
 func ordered(r wire.Request) bool {
 	switch r.(type) {
 	case *wire.Initialize, *wire.SetModel, *wire.SetPermissionMode, *wire.SetMaxThinkingTokens, *wire.Interrupt, *wire.EndSession, *wire.CancelAsyncMessage:
@@ -132,7 +134,8 @@ func ordered(r wire.Request) bool {
 	return false
 }
 
-// answered ends the session once the program has heard that it will, or that there is none.
+// answered ends the session once the program has been told that it will, or that there is
+// none.
 func (s *server) answered(r wire.Request) {
 	_, ends := r.(*wire.EndSession)
 	_, opens := r.(*wire.Initialize)
@@ -164,7 +167,7 @@ func (s *server) newTeller() *teller {
 	return t
 }
 
-// heartbeat tells that a call still runs.
+// heartbeat reports that a call still runs.
 func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
 	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
 		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
@@ -177,7 +180,7 @@ func newOutlet(stream wire.Stream, broken func(error)) *outlet {
 // close ends what watches the stream.
 func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }
 
-// read takes what the program says until it says no more.
+// read reads what the program sends until its end.
 func (s *server) read(ctx context.Context) {
 	if err := s.conn.Run(ctx, s.deliver); err != nil {
 		fmt.Fprintf(s.opts.Log, "haft: read standard input: %s\n", visible.Indented(err.Error()))
@@ -188,8 +191,8 @@ func (s *server) read(ctx context.Context) {
 	close(s.ended)
 }
 
-// deliver takes in what is no control message. Types that mean nothing here are
-// passed over: the program may be newer.
+// deliver handles messages that are not control messages. Unknown types are ignored: the
+// program may be newer.
 func (s *server) deliver(m wire.Message) {
 	user, ok := m.(*wire.User)
 	if !ok {
@@ -203,7 +206,7 @@ func (s *server) deliver(m wire.Message) {
 	s.take(heard{p, user.ClientComposed})
 }
 
-// watchStream ends the session when nobody reads it any more.
+// watchStream ends the session when no one reads it any more.
 func (s *server) watchStream(ctx context.Context) {
 	select {
 	case <-s.opts.StreamClosed:
@@ -212,8 +215,8 @@ func (s *server) watchStream(ctx context.Context) {
 	}
 }
 
-// badLine ends the session: a program that does not speak the protocol cannot be
-// understood from here on.
+// badLine ends the session: a program that does not speak the protocol cannot be understood
+// from here on.
 func (s *server) badLine(err *wire.LineError) error {
 	return fmt.Errorf("a line is not a message: %w", err)
 }
@@ -238,7 +241,7 @@ func (s *server) serve(ctx context.Context) {
 	}
 }
 
-// work takes the turns that are queued, and the commands between them.
+// work runs the queued turns, and the commands between them.
 func (s *server) work(ctx context.Context) {
 	talk := s.opened()
 	if talk == nil {
@@ -251,23 +254,32 @@ func (s *server) work(ctx context.Context) {
 			return
 		}
 		s.command(ctx, talk, p)
+		s.carriedOut()
 	}
 }
 
-// nextTyped takes the first of what waits behind a command.
+// nextTyped is the first of what waits behind a command. It waits there until it is carried
+// out, so that nothing that comes meanwhile overtakes it.
 func (s *server) nextTyped() (p heard, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.typed) == 0 {
 		return p, false
 	}
-	p = s.typed[0]
-	s.typed = s.typed[1:]
-	return p, true
+	return s.typed[0], true
 }
 
-// turns takes the turns that are queued, until nothing more can come of them or
-// the program wants something else.
+// carriedOut lets what came after a command be next.
+func (s *server) carriedOut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.typed) > 0 {
+		s.typed = s.typed[1:]
+	}
+}
+
+// turns runs the queued turns, until there can be no more or the program wants something
+// else.
 func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -276,7 +288,7 @@ func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
 	go s.interruptible(ctx, talk)
 	for ev, err := range talk.RunAwaiting(ctx, s.awaits) {
 		if err != nil {
-			break // the turn that ran has told its result
+			break // the turn that ran has sent its result
 		}
 		if m, ok := ev.(harness.Mark); ok {
 			m.Reached()
@@ -308,16 +320,16 @@ func (s *server) takenOver(talk *harness.Conversation) {
 	}
 }
 
-// awaits reports whether a task in the background is worth waiting for. It is not
-// when the session is to end, or a command waits that is not part of a turn; an
-// answer to one prompt waits for the agents that work on it, and for nothing else.
+// awaits reports whether to wait for a background task. There is no need to when the
+// session is about to end, or when a command waits that is not part of a turn. A session
+// with one prompt waits for the agents that work on it, and for nothing else.
 func (s *server) awaits(k agent.Task) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.closing && len(s.typed) == 0 && (!s.opts.OneAnswer || k.Type == "local_agent")
 }
 
-// interruptible stops the turn on an interrupt, and on a line that is no message.
+// interruptible stops the turn on an interrupt, and on a line that is not a message.
 func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) {
 	for ended := s.ended; ; {
 		select {
@@ -395,13 +407,12 @@ func (s *server) close() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.garbled != nil || s.out.failed() {
-		return max(s.code, 1) // not all was said, or not all was heard
+		return max(s.code, 1) // not everything was sent or read
 	}
 	return s.code
 }
 
-// lastNotices tells what a user should know of the end, such as a hook that did
-// not work.
+// lastNotices reports what a user should know at the end, such as a hook that failed.
 func (s *server) lastNotices(talk *harness.Conversation) {
 	for _, ev := range talk.Agent.Unread() {
 		if _, ok := ev.(agent.Notice); ok {
@@ -413,15 +424,15 @@ func (s *server) lastNotices(talk *harness.Conversation) {
 	}
 }
 
-// How long a program may take to read what it is told after a signal to end, and how
-// long the end of a session may take.
+// How long a program may take to read a message after a signal to end, and how long the end
+// of a session may take.
 const (
 	answerTime = 1500 * time.Millisecond
 	closeTime  = time.Second
 )
 
-// begin opens the conversation, once, and takes prompts; init is nil if the
-// program sent none.
+// begin opens the conversation, once, and accepts prompts; init is nil if the program sent
+// none.
 func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...heard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -433,7 +444,7 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 		s.init = init
 		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
 			s.failed(s.failure)
-			s.closing = init == nil // otherwise once it has heard the answer, see answered
+			s.closing = init == nil // otherwise once it has got the answer; see answered
 			return
 		}
 		s.tell.inSession(s.talk.Agent.Session())
@@ -449,8 +460,8 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 	}
 }
 
-// newMirror returns a mirror of what is written from now on to a session that goes
-// on, and of all of a new one.
+// newMirror returns a mirror of what is written from now on to a session that continues,
+// and of all of a new one.
 func newMirror(talk *harness.Conversation, goesOn bool, send func(wire.Message)) *mirror {
 	m := &mirror{send: send, seen: make(map[string]int64)}
 	for _, path := range transcripts(talk) {
@@ -476,7 +487,7 @@ func (s *server) accept(p heard) {
 	}
 }
 
-// firstWords are what the agent that leads the conversation wants said first.
+// firstWords are what the main agent wants to send first.
 func firstWords(init *wire.Initialize, name string) []heard {
 	if init == nil || init.Agents[name].InitialPrompt == "" {
 		return nil
@@ -484,7 +495,7 @@ func firstWords(init *wire.Initialize, name string) []heard {
 	return []heard{{Prompt: agent.Typed(init.Agents[name].InitialPrompt)}}
 }
 
-// failed tells why there is no conversation.
+// failed reports why there is no conversation.
 func (s *server) failed(err error) {
 	fmt.Fprintf(s.opts.Log, "haft: %s\n", visible.Indented(err.Error()))
 	s.code = 1

@@ -28,8 +28,8 @@ func (s *server) settingsRequests() []row {
 	}
 }
 
-// flagSettings are those of a running session that a program can lay over the
-// files'. Others take effect when the next session starts with them.
+// flagSettings are the settings that a program can override in a running session. Others
+// take effect in the next session.
 type flagSettings struct {
 	Model       *string `json:"model"`
 	EffortLevel *string `json:"effortLevel"`
@@ -40,8 +40,7 @@ type flagSettings struct {
 	} `json:"permissions"`
 }
 
-// applySettings lays settings over those of the files, in place of those that were
-// laid over them before.
+// applySettings overrides the settings of the files, and replaces earlier overrides.
 func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSettings) error {
 	var set flagSettings
 	if err := json.Unmarshal(r.Settings, &set); err != nil {
@@ -95,8 +94,8 @@ func laidOver(allow, ask, deny []string) (list []permission.Rule, err error) {
 	return list, nil
 }
 
-// updateSettings writes settings into the user's own file. Only what is harmless
-// there can be written so: a file of settings also holds rules and hooks.
+// updateSettings writes settings to the user's own file. Only harmless ones can be written
+// this way: a settings file also holds rules and hooks.
 func (s *server) updateSettings(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) error {
 	if r.Source != "localSettings" && r.Source != "userSettings" {
 		return fmt.Errorf("update_settings: unsupported source %s", r.Source)

@@ -19,8 +19,8 @@ const (
 	suggestTime    = 2 * time.Second
 )
 
-// suggest completes what a user types after an @: files and folders of the
-// working directory, the likeliest first. What must not be read is not named.
+// suggest completes what a user types after an @: files and folders of the working
+// directory, the most likely first. Files that must not be read are not listed.
 func suggest(ctx context.Context, talk *harness.Conversation, r *wire.FileSuggestions) (any, error) {
 	dir := talk.Dir()
 	reply := wire.FileSuggestionsReply{Cwd: dir}

@@ -9,13 +9,13 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// taskRequests are those about what runs beside the turn.
+// taskRequests are about background work.
 func (s *server) taskRequests() []row {
 	return []row{about(s, background), about(s, taskOutput), about(s, stopTask)}
 }
 
-// background moves calls to the background. Only for a call by name it matters that
-// there is none.
+// background moves calls to the background. It is an error if there is none only if the
+// call is named.
 func background(_ context.Context, talk *harness.Conversation, r *wire.BackgroundTasks) (any, error) {
 	var reply wire.BackgroundTasksReply
 	if moved := talk.Background(r.ToolUseID); !moved && r.ToolUseID != "" {

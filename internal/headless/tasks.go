@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// task tells of work that continues beside the turn.
+// task reports background work.
 func (t *teller) task(ev agent.TaskChanged) {
 	k := ev.Task
 	switch ev.Change {
@@ -47,7 +47,7 @@ func taskUsage(k agent.Task) *wire.TaskUsage {
 	return &wire.TaskUsage{TotalTokens: int(k.Tokens), ToolUses: k.ToolUses, DurationMS: end.Sub(k.Started).Milliseconds()}
 }
 
-// background keeps the list of tasks in the background, and tells when it changes.
+// background keeps the list of background tasks, and reports when it changes.
 func (t *teller) background(k agent.Task) {
 	_, was := t.tasks[k.ID]
 	is := k.Background && k.Ended.IsZero()
@@ -70,12 +70,12 @@ func (t *teller) backgroundTasks() *wire.BackgroundTasksChanged {
 	return m
 }
 
-// parent is the call that a sub-agent speaks under; "" is the main conversation.
+// parent is the call that a sub-agent belongs to; "" is the main conversation.
 func (t *teller) parent(agentID string) wire.NullString {
 	return wire.NullString(t.agents[agentID].UseID)
 }
 
-// heartbeats tell of calls that take long, so that a host knows they live.
+// heartbeats report long calls, so that a host knows that they are alive.
 type heartbeats struct {
 	every time.Duration
 	beat  func(useID, tool string, n int, elapsed time.Duration)

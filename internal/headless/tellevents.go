@@ -15,16 +15,16 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A teller tells a program what happens, in the words of the wire. It belongs to
-// the goroutine that reads the agent's events; what others have to say goes
-// through the same writer, which takes one message at a time.
+// A teller reports to a program what happens, as messages of the wire. It belongs to the
+// goroutine that reads the agent's events; other goroutines send through the same writer,
+// which takes one message at a time.
 type teller struct {
 	send    func(wire.Message)
 	session atomic.Pointer[string] // /clear changes it while prompts are taken
 	// facts are what the first message of a turn says.
 	facts func(agent.TurnStarted) *wire.Init
-	// partial tells of the pieces of an answer, too; states of the session's state;
-	// replay repeats prompts.
+	// partial also reports the pieces of an answer; states the session's state; replay
+	// repeats prompts.
 	partial, states, replay bool
 	// oneAnswer says that the result is all that is read.
 	oneAnswer bool
@@ -37,7 +37,7 @@ type teller struct {
 	inTurn   bool
 	tasks    map[string]agent.Task // in the background
 	agents   map[string]agent.Task // sub-agents, by id
-	texts    bool                  // tells what sub-agents in the foreground say, too
+	texts    bool                  // also reports the texts of sub-agents in the foreground
 	calls    *heartbeats
 	modelFor func(name string) (window, output int64)
 	now      atomic.Pointer[string]
@@ -91,7 +91,7 @@ func (t *teller) tell(ev agent.Event) {
 	}
 }
 
-// returned tells of a call's result.
+// returned reports a call's result.
 func (t *teller) returned(ev agent.Returned) {
 	out := ev.Outcome
 	t.calls.end(out.CallID)
@@ -105,8 +105,8 @@ func (t *teller) returned(ev agent.Returned) {
 	})
 }
 
-// listed gives the result of an MCP tool or of an agent, which may be of several blocks,
-// the form of a list also where it is one text.
+// listed turns the result of an MCP tool or of an agent, which may have several blocks,
+// into a list even if it is a single text.
 func listed(out *sched.Outcome, b wire.Block) wire.Block {
 	if out.IsError() || out.Tool != "Agent" && !strings.HasPrefix(out.Tool, "mcp__") {
 		return b
@@ -133,7 +133,7 @@ func (t *teller) denied(ev agent.Denied) {
 	t.send(m)
 }
 
-// streamed tells of a piece of an answer as the provider would have sent it.
+// streamed reports a piece of an answer as the provider would have sent it.
 func (t *teller) streamed(ev agent.Streamed) {
 	if s, ok := ev.Event.(model.Start); ok {
 		t.message = s.ID
@@ -206,7 +206,7 @@ func (t *teller) retrying(ev agent.Retrying) {
 	t.send(m)
 }
 
-// state tells a host that asked for it what the session does.
+// state reports the state of the session to a host that asked for it.
 func (t *teller) state(state string) {
 	was := t.now.Swap(&state)
 	if was != nil && *was == state || was == nil && state == wire.StateIdle {
@@ -228,7 +228,7 @@ func (t *teller) follow(uuid string) {
 	t.lifecycle(uuid, "queued")
 }
 
-// followed are the names of those prompts that the program named.
+// followed are the ids of those prompts that the program named.
 func (t *teller) followed(prompts []agent.Prompt) (uuids []string) {
 	for _, p := range prompts {
 		if _, ok := t.named.Load(p.UUID); ok {

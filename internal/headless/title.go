@@ -14,7 +14,7 @@ func (s *server) titleRequests() []row {
 	return []row{about(s, s.rename), about(s, s.proposeTitle)}
 }
 
-// rename gives the session a title, if it still is the one that the program means.
+// rename gives the session a title, if it is still the one that the program means.
 func (s *server) rename(ctx context.Context, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
 	defer s.settle(ctx, talk)
 	if r.SessionID != "" && r.SessionID != talk.Agent.Session() {

@@ -45,8 +45,8 @@ const (
 	head      = 2 << 10  // bytes that are left of a longer string
 )
 
-// short is a typed output with its long strings cut, or what the model reads if that is
-// not enough. A program that wants the whole reads the file that the result names.
+// short is a typed output with its long strings cut, or what the model reads if that is not
+// enough. A program that wants all of it reads the file that the result names.
 func short(raw json.RawMessage, out *sched.Outcome) json.RawMessage {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -83,8 +83,7 @@ func cutStrings(value any, where string) any {
 	return value
 }
 
-// resultMeta says who decided about the call. A call that never came so far has
-// none.
+// resultMeta says who decided about the call. A call that did not get that far has none.
 func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 	v := out.Verdict
 	if v.Behavior != tool.Allow && v.Behavior != tool.Deny {
@@ -122,8 +121,8 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 // byHook reports whether a hook decided.
 func byHook(v tool.Verdict) bool { return !v.Unasked && strings.Contains(v.Reason, "hook") }
 
-// added tells of a message that nobody typed, and repeats those that someone did
-// if the program wants that.
+// added reports a message that the harness added, and repeats prompts if the program wants
+// that.
 func (t *teller) added(ev agent.Added) {
 	m := &wire.User{UUID: ev.UUID, SessionID: t.sessionID(), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}
 	m.Message = wire.UserMessage{Role: "user", Content: content(ev.Message.Content)}
@@ -153,7 +152,7 @@ func (t *teller) added(ev agent.Added) {
 	t.send(m)
 }
 
-// joins tells that a prompt was taken up by the turn that runs.
+// joins reports that a prompt has joined the running turn.
 func (t *teller) joins(ev agent.Added) {
 	if ev.Prompt == nil || ev.Agent != "" || slices.Contains(t.started, ev.Prompt.UUID) {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// usageRequests are those about what the session has used.
+// usageRequests are about what the session has used.
 func (s *server) usageRequests() []row {
 	return []row{
 		about(s, contextUsage),

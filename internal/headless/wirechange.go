@@ -13,7 +13,7 @@ import (
 // changeContext is how many unchanged lines surround a change on the wire.
 const changeContext = 3
 
-// ChangeOf is what a call would change, as the wire says it; nil if that is not known.
+// ChangeOf is what a call would change, in the form of the wire; nil if that is not known.
 func ChangeOf(p *tool.Preview) *wire.Change {
 	if p == nil {
 		return nil

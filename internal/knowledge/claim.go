@@ -24,7 +24,7 @@ type Claim struct {
 	// may name other files of the project.
 	Runs []string
 	// Grants say what it would be allowed and run, for people: "allows: …", "runs: …",
-	// of an agent "tools: …", "mode: …".
+	// "hook: …", of an agent "tools: …", "mode: …".
 	Grants []string
 }
 

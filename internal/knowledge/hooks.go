@@ -4,36 +4,63 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/settings"
 )
 
-// Hooks returns the hooks of a skill as the settings file that they are written like; nil
-// if it has none. An error means that nobody can know what they were to guard.
+// Hooks returns the hooks of a skill, a command or an agent as the settings file that they
+// are written like; nil if it has none. An error means that nobody can know what they were
+// to guard.
 func (p Piece) Hooks() (*settings.File, error) {
-	if p.Kind != Skill || !p.Fields.Has("hooks") {
+	if p.Kind == Style || !p.Fields.Has("hooks") {
 		return nil, nil
 	}
 	value, err := p.Fields.JSON("hooks")
-	if err != nil || !bytes.HasPrefix(value, []byte("{")) {
-		return nil, errors.New("its hooks cannot be read: write a list of hooks for each event, as in the settings")
+	if err != nil {
+		return nil, errHooks
 	}
-	return settings.Parse(p.Source, p.Path, fmt.Appendf(nil, `{"hooks": %s}`, value))
+	return ParseHooks(p.Source, p.Path, value)
 }
 
-// HookVars are the variables that the hooks of a skill have.
-func (p Piece) HookVars() map[string]string {
-	dir := filepath.Dir(p.Path)
-	vars := map[string]string{"CLAUDE_PLUGIN_ROOT": dir, "HAFT_PLUGIN_ROOT": dir} // as in Claude Code
-	for name, value := range p.Vars(nil) {
-		vars[name] = value
+// ParseHooks reads hooks as the settings file that they are written like.
+func ParseHooks(source settings.Source, path string, value []byte) (*settings.File, error) {
+	if !bytes.HasPrefix(value, []byte("{")) {
+		return nil, errHooks
 	}
+	return settings.Parse(source, path, fmt.Appendf(nil, `{"hooks": %s}`, value))
+}
+
+var errHooks = errors.New("its hooks cannot be read: write a list of hooks for each event, as in the settings")
+
+// HookVars are the variables that the hooks of the piece have.
+func (p Piece) HookVars() map[string]string {
+	vars := map[string]string{}
+	if p.Kind == Skill { // as in Claude Code
+		dir := filepath.Dir(p.Path)
+		vars["CLAUDE_PLUGIN_ROOT"], vars["HAFT_PLUGIN_ROOT"] = dir, dir
+	}
+	maps.Copy(vars, p.Vars(nil))
 	return vars
 }
 
-// hookRuns returns what the hooks of a skill run, and the same as people are told it.
+// HookProblems are what is wrong with the hooks of the piece, which run all the same.
+func (p Piece) HookProblems() (problems []Problem) {
+	file, err := p.Hooks()
+	if file == nil || err != nil {
+		return nil // then it is not listed
+	}
+	for _, problem := range settings.Of(file).Problems() {
+		if problem.Kind != settings.Unknown {
+			problems = append(problems, Problem{Path: p.Path, Text: problem.Key + " " + problem.Text})
+		}
+	}
+	return problems
+}
+
+// hookRuns returns what the hooks of the piece run, and the same as people are told it.
 func (p Piece) hookRuns() (runs, said []string, err error) {
 	file, err := p.Hooks()
 	if file == nil || err != nil {
@@ -55,7 +82,7 @@ func fillIn(text string, vars map[string]string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// HookTexts say what the hooks of a skill run and when, for people.
+// HookTexts say what the hooks of the piece run and when, for people.
 func (p Piece) HookTexts() []string {
 	_, said, _ := p.hookRuns() // one with an error is left out
 	return said

@@ -204,11 +204,11 @@ func (p Piece) grants() []string {
 	if p.Kind == Agent {
 		say("tools", p.Fields.List("tools")...)
 		say("mode", p.Fields.Text("permission-mode"))
-		return said
-	}
-	say("allows", p.Fields.List("allowed-tools")...)
-	for _, command := range prompt.Parse(p.Body).Commands() {
-		say("runs", command)
+	} else {
+		say("allows", p.Fields.List("allowed-tools")...)
+		for _, command := range prompt.Parse(p.Body).Commands() {
+			say("runs", command)
+		}
 	}
 	for _, hook := range p.HookTexts() {
 		say("hook", hook)

@@ -62,7 +62,7 @@ func openBrowser(t testing.TB) *browser {
 	}
 	var said bytes.Buffer
 	c := exec.Command(path, "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--force-color-profile=srgb", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--disable-background-networking", "--force-color-profile=srgb", "--host-resolver-rules=MAP phone.test 127.0.0.1", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "about:blank")
 	c.ExtraFiles = []*os.File{in, out}
 	c.Stderr = &said
 	if err := c.Start(); err != nil {

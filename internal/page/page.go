@@ -15,10 +15,23 @@ import (
 	"github.com/haftdev/haft/internal/timeline"
 )
 
-// Files are those of the page.
-//
 //go:embed index.html style.css icon.svg *.js
-var Files embed.FS
+var sources embed.FS
+
+// Files are those of the page: the document, the style, the icon, and app.js, which has all
+// modules in it.
+var Files fs.ReadFileFS = files{sources}
+
+type files struct{ embed.FS }
+
+// ReadFile reads a file of the page.
+func (f files) ReadFile(name string) ([]byte, error) {
+	if strings.HasSuffix(name, ".js") {
+		text, err := script(name)
+		return []byte(text), err
+	}
+	return f.FS.ReadFile(name)
+}
 
 // A Session is one as a file shows it.
 type Session struct {
@@ -34,11 +47,11 @@ type Session struct {
 
 // Export writes a session as one HTML file that needs neither a server nor the network.
 func Export(w io.Writer, s *Session) error {
-	script, err := bundle("app.js")
+	script, err := script("app.js")
 	if err != nil {
 		return err
 	}
-	style, err := fs.ReadFile(Files, "style.css")
+	style, err := Files.ReadFile("style.css")
 	if err != nil {
 		return err
 	}
@@ -119,9 +132,9 @@ func hash(text string) string {
 
 var imports = lazyregexp.New(`(?m)^import \{[^}]*\} from "\./([\w.]+)";\n`)
 
-// bundle joins a module and what it imports. The modules of the page give every name once,
-// so that they can share one scope.
-func bundle(name string) (string, error) {
+// script joins a module and what it imports, without comments and indentation. The modules
+// of the page give every name once, so that they can share one scope.
+func script(name string) (string, error) {
 	var out strings.Builder
 	done := map[string]bool{}
 	var add func(name string) error
@@ -130,7 +143,7 @@ func bundle(name string) (string, error) {
 			return nil
 		}
 		done[name] = true
-		raw, err := fs.ReadFile(Files, name)
+		raw, err := sources.ReadFile(name)
 		if err != nil {
 			return err
 		}
@@ -139,8 +152,12 @@ func bundle(name string) (string, error) {
 				return err
 			}
 		}
-		text := imports.Get().ReplaceAllString(string(raw), "")
-		out.WriteString(strings.ReplaceAll("\n"+text, "\nexport ", "\n"))
+		for line := range strings.Lines(imports.Get().ReplaceAllString(string(raw), "")) {
+			line = strings.TrimPrefix(strings.TrimLeft(line, "\t"), "export ")
+			if line != "\n" && !strings.HasPrefix(line, "//") {
+				out.WriteString(line)
+			}
+		}
 		return nil
 	}
 	err := add(name)

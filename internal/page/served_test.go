@@ -38,6 +38,7 @@ type site struct {
 	store   *session.Store
 	browser *browser
 	network *network
+	phone   string // its name and port for other machines
 }
 
 // A network is between the browser and the server, and can be cut.
@@ -116,10 +117,17 @@ func newSite(t testing.TB, parts func(dir string) []script.Part) *site {
 	t.Cleanup(func() { front.Close(); st.network.cut(true) })
 	st.network = &network{conns: map[net.Conn]bool{}}
 	go st.network.serve(front, l.Addr().String())
+	kept, err := serve.OpenHome(filepath.Join(home, "serve"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kept.Close() })
+	_, port, _ := net.SplitHostPort(front.Addr().String())
+	st.phone = "phone.test:" + port
+	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-sonnet-4-5", Watch: live.Open("test")}
+	talk.MCP.Entries = asker(t)
 	s := serve.New(&serve.Options{
-		Harness: harness.Options{Preview: "off"},
-		Talk:    harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-sonnet-4-5", Watch: live.Open("test")},
-		Token:   token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String()},
+		Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String(), st.phone}, Devices: kept.Devices(),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -172,13 +180,20 @@ func (s *site) login(width, height int) *tab {
 // create begins a session in the page, which then shows it.
 func (s *site) create(p *tab, prompt string) (id string) {
 	s.t.Helper()
+	return s.createIn(p, prompt, "default")
+}
+
+// createIn begins one in a permission mode.
+func (s *site) createIn(p *tab, prompt, mode string) (id string) {
+	s.t.Helper()
 	p.open(s.url + "/")
 	p.wait(`document.querySelector(".sessions")?.dataset.ready`)
-	p.click(".create summary")
-	p.eval(`document.querySelector('.create input[aria-label="Folder"]').focus()`, nil)
+	p.press("n")
+	p.wait(`document.activeElement.getAttribute("aria-label") === "Folder"`)
 	p.write(s.dir)
 	p.eval(`document.querySelector('.create textarea').focus()`, nil)
 	p.write(prompt)
+	p.eval(fmt.Sprintf(`document.querySelector(".create select").value = %q`, mode), nil)
 	p.click(`.create button[type="submit"]`)
 	p.wait(`location.pathname.startsWith("/s/") && document.querySelector(".session")?.dataset.ready`)
 	p.eval(`location.pathname.slice(3)`, &id)
@@ -224,6 +239,10 @@ func scenes(dir string) []script.Part {
 		{When: "talk on", Turns: []script.Turn{slow(120), says("And more.")}},
 		{When: "rewind me", Turns: []script.Turn{write("rewound.txt", "x\n"), says("There it is.")}},
 		{When: "many steps", Turns: append(reads, says("All seen."))},
+		{When: "plan it", Turns: []script.Turn{{Blocks: []script.Block{calls("ExitPlanMode", in{"plan": "## The plan\n\n1. Write **planned.txt**"})}}, write("planned.txt", "as planned\n"), says("Done as planned.")}},
+		{When: "two changes", Turns: []script.Turn{write("first.txt", "1\n"), write("second.txt", "2\n"), write("first.txt", "one\n"), says("Both written.")}},
+		{When: "in the background", Turns: []script.Turn{{Blocks: []script.Block{calls("Bash", in{"command": "sleep 600", "description": "Wait long", "run_in_background": true})}}, says("It runs.")}},
+		{When: "fill in a form", Turns: []script.Turn{{Blocks: []script.Block{calls("mcp__asker__ask", in{})}}, says("Filled in.")}},
 		{When: "ask me", Turns: []script.Turn{{Blocks: []script.Block{calls("AskUserQuestion", in{"questions": []in{{"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": []in{{"label": "Blue", "description": "calm"}, {"label": "Red", "description": "loud"}}}}})}}, says("Noted.")}},
 	}
 }
@@ -243,6 +262,10 @@ func TestServedPage(t *testing.T) {
 		"rewind":                                     rewinds,
 		"an image in a prompt":                       sendsImage,
 		"a question with choices":                    chooses,
+		"a plan":                                     plans,
+		"a form of an MCP server":                    fillsIn,
+		"all changes of a session":                   showsChanges,
+		"a task in the background":                   stopsTask,
 		"an event is in the document in time":        inTime,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +282,7 @@ const armed = `document.querySelector(".question:not(.settled) button.allow") &&
 func approves(t *testing.T, s *site, p *tab) {
 	s.create(p, "approve me")
 	p.wait(`document.querySelector(".question .diff .plus")?.textContent.includes("one")`)
-	p.wait(`document.title.startsWith("❓") && document.querySelector("header .chip").textContent === "asks"`)
+	p.wait(`document.title.startsWith("❓") && document.querySelector("header .chip").textContent === "needs you"`)
 	p.wait(armed)
 	p.press("y")
 	p.wait(`[...document.querySelectorAll(".i-text strong")].some((e) => e.textContent === "written")`)
@@ -302,7 +325,7 @@ func denies(t *testing.T, s *site, p *tab) {
 	id := s.create(p, "deny me")
 	p.wait(armed)
 	p.press("e")
-	p.wait(`document.activeElement.getAttribute("aria-label") === "Why not"`)
+	p.wait(`document.activeElement.getAttribute("aria-label").startsWith("Why not")`)
 	p.write("put it elsewhere")
 	p.press("Enter")
 	p.wait(`[...document.querySelectorAll(".i-text")].some((e) => e.textContent.includes("As you wish."))`)

@@ -315,7 +315,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		case !ok:
 			c.talk.Send(agent.Typed(text))
 		case t.Text != "":
-			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change})
+			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change, Answer: t.Answer})
 		default:
 			answer, known := answers.Text(c.talk, t.Command.Name, t.Arguments)
 			if !known {

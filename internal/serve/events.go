@@ -84,6 +84,9 @@ func (st *stream) join(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.subs[st.sub] = true
+	if w.tasks != nil && w.link != nil {
+		st.sub.tell(w.tasks)
+	}
 	return nil
 }
 

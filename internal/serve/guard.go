@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -21,15 +22,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // foreign refuses what another site's page has a browser send, whatever the method: under
 // a name that is not this server's (DNS rebinding), or from another origin.
 func (s *Server) foreign(r *http.Request) *Problem {
-	if !s.hosts[strings.ToLower(r.Host)] {
+	scheme, known := s.hosts[strings.ToLower(r.Host)]
+	if !known {
 		return &Problem{status: http.StatusMisdirectedRequest, Code: "wrong_host", Message: fmt.Sprintf("This server is not %q. Call it by the address that it printed, or allow the name with --host.", r.Host)}
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !opensPage(r) {
 		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: "Another site sent this request. Open the address that haft serve printed."}
-	}
-	scheme := "http://"
-	if s.opts.Secure || r.TLS != nil {
-		scheme = "https://"
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, scheme+r.Host) {
 		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: fmt.Sprintf("A page of %q sent this request. Open the address that haft serve printed.", origin)}
@@ -44,15 +42,22 @@ func opensPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/") && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// unknown refuses who does not know the token.
-func (s *Server) unknown(r *http.Request) *Problem {
+// known returns the request of who knows the token, or of a paired device, which is then in
+// its context. Others are refused.
+func (s *Server) known(r *http.Request) (*http.Request, *Problem) {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return s.checkToken(r, token)
+		return r, s.checkToken(r, token)
 	}
-	if c, err := r.Cookie(s.cookieName()); err == nil && same(c.Value, s.cookie) {
-		return nil
+	cookie := s.cookieOf(r)
+	if same(cookie, s.cookie) {
+		return r, nil
 	}
-	return &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send it as Authorization: Bearer."}
+	if s.opts.Devices != nil && cookie != "" {
+		if d, ok := s.opts.Devices.of(cookie); ok {
+			return r.WithContext(context.WithValue(r.Context(), deviceKey{}, &d)), nil
+		}
+	}
+	return r, &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send it as Authorization: Bearer."}
 }
 
 // checkToken refuses a token that is not the right one, and who has guessed too often.
@@ -72,6 +77,23 @@ func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byt
 
 // cookieName has the port in it: all servers of a host share its cookies.
 func (s *Server) cookieName() string { return "haft-" + s.port }
+
+// cookieOf is the value of the cookie of a request, "" if it has none.
+func (s *Server) cookieOf(r *http.Request) string {
+	c, err := r.Cookie(s.cookieName())
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// setCookie gives a browser what it is known by. Scripts cannot read it.
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(), Value: value, Path: "/", MaxAge: int(deviceTime.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.hosts[strings.ToLower(r.Host)] == "https://",
+	})
+}
 
 // A limiter slows down who guesses tokens.
 type limiter struct {

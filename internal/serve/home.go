@@ -41,7 +41,7 @@ type kept struct {
 }
 
 // OpenHome opens the home in a folder. Renew chooses another token, which shuts out
-// everyone who knows the old one.
+// everyone who knows the old one, and every paired device.
 func OpenHome(dir string, renew bool) (*Home, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the token: %w", err)
@@ -63,26 +63,36 @@ func OpenHome(dir string, renew bool) (*Home, error) {
 	if err != nil || renew || len(k.Token) < tokenLength {
 		h.Token = rand.Text()
 	}
+	if renew {
+		if err := h.Devices().revokeAll(); err != nil {
+			return nil, errors.Join(err, h.lock.Close())
+		}
+	}
 	return h, nil
 }
 
 // tokenLength is that of 130 bits in base 32.
 const tokenLength = 26
 
-// read reads the file. One that others can read is not trusted.
+// read reads the file.
 func (h *Home) read() (k kept, err error) {
-	info, err := os.Lstat(h.File)
-	if err != nil {
-		return k, err
-	}
-	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		return k, fmt.Errorf("other users can read %s", h.File)
-	}
-	raw, err := regular.Read(h.File, 4096)
+	raw, err := readPrivate(h.File, 4096)
 	if err != nil {
 		return k, err
 	}
 	return k, json.Unmarshal(raw, &k)
+}
+
+// readPrivate reads a file of secrets. One that others can read is not trusted.
+func readPrivate(path string, limit int64) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+		return nil, fmt.Errorf("other users can read %s", path)
+	}
+	return regular.Read(path, limit)
 }
 
 // Listen listens on the loopback, at the port of last time if it is free.
@@ -108,19 +118,24 @@ func (h *Home) Save(url string, port int) error {
 	if err != nil {
 		return err
 	}
-	temp := h.File + ".new"
+	return savePrivate(h.File, raw)
+}
+
+// savePrivate replaces a file of secrets, all of it or nothing.
+func savePrivate(path string, raw []byte) error {
+	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("save the token: %w", err)
+		return fmt.Errorf("save %s: %w", path, err)
 	}
 	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("save the token: %w", err)
+		return fmt.Errorf("save %s: %w", path, err)
 	}
 	_, err = file.Write(raw)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("save the token: %w", err)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("save %s: %w", path, err)
 	}
-	return os.Rename(temp, h.File)
+	return os.Rename(temp, path)
 }
 
 // Close lets another server have the home.

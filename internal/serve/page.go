@@ -1,11 +1,15 @@
 package serve
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // kinds are the types of the page's files. The system's own table is not asked: it may
@@ -14,6 +18,8 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".json": "application/json", ".webmanifest": "application/manifest+json",
 }
+
+var sessionID = lazyregexp.New(`^[\w-]+$`)
 
 // page serves the files of the page. The page itself has the addresses of sessions and
 // questions, too.
@@ -36,7 +42,26 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	if name == "index.html" {
+		// What the page will ask for first is on its way before its script runs.
+		if id, ok := strings.CutPrefix(r.URL.Path, "/s/"); ok && sessionID.Get().MatchString(id) {
+			for _, path := range []string{"", "/timeline?from=-200&limit=200"} {
+				h.Add("Link", "</v1/sessions/"+id+path+">; rel=preload; as=fetch; crossorigin")
+			}
+		}
+	} else {
+		// The browser keeps it, compiled, and asks whether it is still the same.
+		sum := sha256.Sum256(text)
+		tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "no-cache")
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	_, _ = w.Write(text) // who asked may be gone
 }

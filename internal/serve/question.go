@@ -190,6 +190,13 @@ func (w *watch) claim(r *http.Request, in *Answer) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := a.(*wire.PermissionAnswer); ok {
+		for _, u := range p.UpdatedPermissions {
+			if err := mayPermit(r, u.Destination); err != nil {
+				return nil, err
+			}
+		}
+	}
 	q.by = client(r)
 	w.settled = append(w.settled, *wasAnswered(q.by, behavior(a)))
 	w.settled[len(w.settled)-1].Code = q.ID
@@ -233,6 +240,9 @@ func (w *watch) settledProblem(id string) *Problem {
 func client(r *http.Request) string {
 	if r.Header.Get("Authorization") != "" {
 		return "a program of haft serve"
+	}
+	if d := deviceOf(r); d != nil {
+		return "the paired device " + d.Name
 	}
 	return "the web page"
 }

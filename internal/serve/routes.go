@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -28,7 +27,7 @@ type parameter struct{ name, about string }
 
 // table is every operation. What a file does is listed in that file.
 func (s *Server) table() []route {
-	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), []route{
+	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), []route{
 		{"POST", "/login", "Exchange the token for a cookie", nil, http.StatusNoContent, reflect.TypeFor[Login](), nil, s.login},
 		{"GET", "/wire", "Lead a conversation from a program, as over a pipe; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
 		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
@@ -46,10 +45,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		refuse(w, p)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: s.cookieName(), Value: s.cookie, Path: "/", MaxAge: int((30 * 24 * time.Hour).Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opts.Secure,
-	})
+	s.setCookie(w, r, s.cookie)
 	w.WriteHeader(http.StatusNoContent)
 }
 

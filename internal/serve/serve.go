@@ -13,6 +13,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -30,9 +31,12 @@ type Options struct {
 	Talk    harness.TalkOptions
 	// Token is what clients must know.
 	Token string
-	// Hosts are the names, with ports, by which clients may call this server besides those
-	// of the loopback.
+	// Hosts are the names, with or without ports, by which clients may call this server
+	// besides those of the loopback. One with https:// before it is that of a proxy which
+	// speaks TLS with them.
 	Hosts []string
+	// Devices are the paired ones; nil means that none can be paired.
+	Devices *Devices
 	// Secure says that clients speak TLS with it.
 	Secure bool
 	// Files are those of the page; nil means none.
@@ -55,7 +59,7 @@ type Server struct {
 	epoch  string // of the revisions of timelines
 	cookie string // its value
 	store  *session.Store
-	hosts  map[string]bool
+	hosts  map[string]string // the schemes of the names that it is called by
 	port   string
 	tries  limiter
 	redact *redact.Redactor
@@ -102,7 +106,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.context, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	_, s.port, _ = net.SplitHostPort(listeners[0].Addr().String()) // a listener knows its port
-	s.hosts = allowedHosts(s.port, s.opts.Hosts)
+	s.hosts = allowedHosts(s.port, s.opts.Hosts, s.opts.Secure)
 	srv := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: log.New(s.opts.Log, "haft serve: ", 0), BaseContext: func(net.Listener) context.Context { return s.context },
@@ -135,7 +139,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range s.routes {
-		mux.HandleFunc(r.method+" /v1"+r.path, r.serve)
+		mux.HandleFunc(r.method+" /v1"+r.path, s.limited(r))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &Problem{status: http.StatusNotFound, Code: "not_found", Message: "There is no " + r.Method + " " + r.URL.Path + ". See /v1/openapi.json for the list."})
@@ -154,11 +158,13 @@ func (s *Server) handler() http.Handler {
 			refuse(w, p)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/v1/login" {
-			if p := s.unknown(r); p != nil {
+		if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/v1/login" && r.URL.Path != "/v1/pair" {
+			known, p := s.known(r)
+			if p != nil {
 				refuse(w, p)
 				return
 			}
+			r = known
 		}
 		mux.ServeHTTP(w, r)
 	})
@@ -186,17 +192,22 @@ func (r redacted) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // endTime is how long answers that are on their way may take at the end.
 const endTime = time.Second
 
-// allowedHosts are the values of the Host header that are answered.
-func allowedHosts(port string, more []string) map[string]bool {
-	hosts := map[string]bool{}
-	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
-		hosts[net.JoinHostPort(name, port)] = true
-	}
-	for _, name := range more {
-		hosts[name] = true
-		if _, _, err := net.SplitHostPort(name); err != nil {
-			hosts[net.JoinHostPort(name, port)] = true
+// allowedHosts are the values of the Host header that are answered, with the scheme by which
+// clients call each.
+func allowedHosts(port string, more []string, secure bool) map[string]string {
+	hosts := map[string]string{}
+	for _, name := range append([]string{"127.0.0.1", "localhost", "::1"}, more...) {
+		u, err := url.Parse(Address(name, port, secure))
+		if err != nil {
+			continue // what is no name is not called by it
 		}
+		hosts[strings.ToLower(u.Host)] = u.Scheme + "://"
+		if !strings.Contains(name, "://") {
+			hosts[strings.ToLower(name)] = u.Scheme + "://" // behind the usual port
+		}
+	}
+	for _, name := range []string{"127.0.0.1", "localhost", "::1"} {
+		delete(hosts, name)
 	}
 	return hosts
 }

@@ -76,7 +76,15 @@ func startSite(t testing.TB, m *script.Server, address string, servers ...config
 	}
 	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-opus-5-5", Watch: live.Open("test")}
 	talk.MCP.Entries = servers
-	s := serve.New(&serve.Options{Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Patience: patience, Files: os.DirFS("testdata/page")})
+	kept, err := serve.OpenHome(filepath.Join(os.Getenv("HAFT_HOME"), "serve"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Close() // the server of a test is one of several
+	s := serve.New(&serve.Options{
+		Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Patience: patience, Files: os.DirFS("testdata/page"),
+		Hosts: []string{"https://box.example"}, Devices: kept.Devices(),
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()

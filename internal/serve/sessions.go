@@ -31,6 +31,7 @@ func (s *Server) sessionRoutes() []route {
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a task that runs in the background", s.stopTask),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
 	}
 }
@@ -357,7 +358,15 @@ func isImage(kind string, data []byte) bool {
 }
 
 // interrupt stops the turn that runs.
-func (s *Server) interrupt(r *http.Request) (nothing, error) {
+func (s *Server) interrupt(r *http.Request) (nothing, error) { return s.tell(r, &wire.Interrupt{}) }
+
+// stopTask stops a task in the background.
+func (s *Server) stopTask(r *http.Request) (nothing, error) {
+	return s.tell(r, &wire.StopTask{TaskID: r.PathValue("task")})
+}
+
+// tell tells the process that leads a session to do something.
+func (s *Server) tell(r *http.Request, request wire.Request) (nothing, error) {
 	w, err := s.watched(r)
 	if err != nil {
 		return nothing{}, err
@@ -368,5 +377,5 @@ func (s *Server) interrupt(r *http.Request) (nothing, error) {
 	if l == nil {
 		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running."}
 	}
-	return nothing{}, l.conn.Call(r.Context(), &wire.Interrupt{}, nil)
+	return nothing{}, l.conn.Call(r.Context(), request, nil)
 }

@@ -214,6 +214,48 @@ type Login struct {
 	Token string `json:"token"`
 }
 
+// NewPairing says what the device that is paired may do.
+type NewPairing struct {
+	// Full lets it do what the page on the server's machine can; else it watches and answers.
+	Full bool `json:"full,omitempty"`
+}
+
+// A Pairing is a code that pairs one device.
+type Pairing struct {
+	Code string `json:"code"`
+	// URL is what the device opens. The code is in its fragment, which is not sent or logged.
+	URL  string `json:"url"`
+	Full bool   `json:"full"`
+	// Expires is in milliseconds since 1970.
+	Expires timeline.Time `json:"expires"`
+	// SVG is the QR code of the URL.
+	SVG string `json:"svg,omitempty"`
+
+	text string // the same for a terminal
+}
+
+// PairCode exchanges a code for a cookie.
+type PairCode struct {
+	Code string `json:"code"`
+}
+
+// A Device is one that was paired.
+type Device struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Full says that it may do what the page on the server's machine can.
+	Full    bool          `json:"full"`
+	Created timeline.Time `json:"created"`
+	Expires timeline.Time `json:"expires"`
+	// Seen is when it was last used, to the hour.
+	Seen timeline.Time `json:"seen"`
+}
+
+// A DeviceList is all that are paired.
+type DeviceList struct {
+	Devices []Device `json:"devices"`
+}
+
 // A Problem is why a request was refused.
 type Problem struct {
 	status int

@@ -37,7 +37,8 @@ type watch struct {
 	questions map[string]*question
 	asked     int // counts changes of questions
 	settled   []Problem
-	prompts   []string // ids of prompts that were sent
+	prompts   []string                     // ids of prompts that were sent
+	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
 }
 
 const (
@@ -294,6 +295,9 @@ func (w *watch) deliver(m wire.Message) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if t, ok := m.(*wire.BackgroundTasksChanged); ok {
+		w.tasks = t
+	}
 	for sub := range w.subs {
 		sub.tell(m)
 	}

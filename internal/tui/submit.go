@@ -204,7 +204,7 @@ func (a *app) command(text string) {
 				a.say(text)
 			case t.Text != "":
 				p := said(t.Text)
-				p.UUID, p.Change = session.NewUUID(), t.Change
+				p.UUID, p.Change, p.Answer = session.NewUUID(), t.Change, t.Answer
 				a.typedAs[p.UUID] = text
 				talk.Turns.Send(p)
 			default:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	library "github.com/haftdev/haft/internal/knowledge/skill"
@@ -80,10 +81,10 @@ type World struct {
 	MaySkill, MayCommand func(name string) bool
 	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
 	SkillLoaded func(agent, name, text string)
-	// SkillHooks lets the hooks of a skill run that is being loaded, as digest says it is; nil
-	// means that they do not.
-	SkillHooks func(name, digest string) error
-	Calls      prompt.Calls
+	// TextHooks lets the hooks of a skill or command run that is being loaded, as digest says
+	// it is; nil means that they do not.
+	TextHooks func(kind knowledge.Kind, name, digest string) error
+	Calls     prompt.Calls
 	// Notify tells the user something and returns the ways in which it has; nil means
 	// that there is no way.
 	Notify func(ctx context.Context, text string) []string
@@ -137,10 +138,10 @@ func (w World) Tools() []tool.Tool {
 		tools = append(tools, webfetch.New(w.Web, &webfetch.Options{Answer: w.Answer}))
 	}
 	if w.Skills != nil {
-		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded, Hooks: w.SkillHooks}))
+		tools = append(tools, skill.New(&skill.Options{Skills: w.Skills, Calls: w.Calls, Allowed: w.MaySkill, Loaded: w.SkillLoaded, Hooks: w.hooksOf(knowledge.Skill), Crew: w.Crew}))
 	}
 	if w.Commands != nil {
-		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand}))
+		tools = append(tools, slashcommand.New(&slashcommand.Options{Commands: w.Commands, Calls: w.Calls, Dir: w.Dir, Allowed: w.MayCommand, Hooks: w.hooksOf(knowledge.Command), Crew: w.Crew}))
 	}
 	if w.Servers != nil {
 		tools = append(tools, mcpresource.New(w.Servers)...)
@@ -155,6 +156,14 @@ func (w World) Tools() []tool.Tool {
 		tools = append(tools, subagent.New(w.Crew)...)
 	}
 	return tools
+}
+
+// hooksOf lets the hooks of a text of a kind run.
+func (w World) hooksOf(kind knowledge.Kind) func(name, digest string) error {
+	if w.TextHooks == nil {
+		return nil
+	}
+	return func(name, digest string) error { return w.TextHooks(kind, name, digest) }
 }
 
 // Unattached returns the tools that act on files, commands and pages without a world

@@ -1,20 +1,18 @@
 // Package skill is the Skill tool: it loads the text of a skill into the
-// conversation.
+// conversation, or lets an agent of its own do what the text says.
 //
 // Trust: it reads skills through package knowledge/skill, where those of a project
 // count only as a user trusted them. It runs nothing by itself: commands in a
-// skill's text become calls of Bash that take the way of any other call. A skill
-// that grants tools or runs commands is asked about, with what it grants and runs,
+// skill's text become calls of Bash that take the way of any other call, and so do
+// the calls of the agent that does a skill. A skill that grants tools or runs commands is asked about, with what it grants and runs,
 // and is loaded only as it was then.
 package skill
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -22,6 +20,7 @@ import (
 	library "github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/loading"
+	"github.com/haftdev/haft/tool/subagent"
 )
 
 //go:embed skill.md
@@ -42,9 +41,7 @@ type Output struct {
 	Path  string   `json:"path"`
 	Allow []string `json:"allowedTools,omitempty"`
 	Model string   `json:"model,omitempty"`
-	// Agent is the type of sub-agent that the skill wants to be done by; "" means
-	// that it is done here.
-	Agent string `json:"agent,omitempty"`
+	loading.Forked
 
 	text string
 }
@@ -65,6 +62,9 @@ type Options struct {
 	// Hooks lets the hooks of a skill run that is being loaded, as digest says it is; an
 	// error keeps it from being loaded. Nil means that they do not run.
 	Hooks func(name, digest string) error
+	// Crew runs the agents of skills that ask for one; nil means that they are loaded like
+	// any other.
+	Crew subagent.Crew
 	// Budget is how many characters the listing may have; 0 means
 	// [knowledge.DefaultBudget].
 	Budget int
@@ -86,16 +86,23 @@ func New(opts *Options) tool.Tool {
 		Name:       "Skill",
 		SearchHint: "load a skill instructions know-how workflow",
 		Describe:   func(*tool.Session) string { return strings.TrimSpace(description) + "\n\n" + menu() },
-		Marks:      func(Input) tool.Marks { return tool.Marks{ReadOnly: true} },
+		Marks:      s.marks,
 		Validate:   s.validate,
 		Permission: s.permission,
 		Run:        s.run,
 		Render: func(out Output) tool.Result {
-			return loading.Text{Kind: "skill", Name: out.Name, Allow: out.Allow, Model: out.Model}.Result(out.text, out.Path)
+			t := loading.Text{Kind: "skill", Name: out.Name, Allow: out.Allow, Model: out.Model}
+			if r, forked := out.Forked.Result(t); forked {
+				return r
+			}
+			return t.Result(out.text, out.Path)
 		},
 		Summarize: func(in Input) string { return in.Skill + " " + in.Args },
 
 		SummarizeResult: func(out Output) string {
+			if out.Status != "" {
+				return "done by the agent " + out.AgentID
+			}
 			if len(out.Allow) > 0 {
 				return "loaded, with " + strings.Join(out.Allow, ", ")
 			}
@@ -126,7 +133,7 @@ const (
 	forPeople
 )
 
-func (s *skills) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+func (s *skills) validate(_ context.Context, call *tool.Call, in Input) *tool.Problem {
 	sk, err := s.Skills.Read(in.Skill)
 	if err != nil {
 		return &tool.Problem{Message: err.Error(), Code: missing}
@@ -134,10 +141,24 @@ func (s *skills) validate(_ context.Context, _ *tool.Call, in Input) *tool.Probl
 	if !sk.ForModel {
 		return &tool.Problem{Message: "Only the user can call the skill " + sk.Name + ", by typing /" + sk.Name + ". Say so if it is needed.", Code: forPeople}
 	}
-	return nil
+	return loading.CheckFork(s.Crew, call, fork(sk, ""))
 }
 
-func (s *skills) permission(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
+// fork is the agent that a skill asks for, with what it is to do; nil if it asks for none.
+func fork(sk library.Skill, text string) *subagent.Fork {
+	if !sk.Fork {
+		return nil
+	}
+	return &subagent.Fork{Text: subagent.Text{Kind: "skill", Name: sk.Name, Digest: sk.Digest}, Agent: sk.Agent, Model: sk.Model, Prompt: text}
+}
+
+// marks lets other calls run while an agent does a skill.
+func (s *skills) marks(in Input) tool.Marks {
+	sk, err := s.Skills.Read(in.Skill)
+	return tool.Marks{ReadOnly: true, ConcurrencySafe: err == nil && sk.Fork}
+}
+
+func (s *skills) permission(_ context.Context, call *tool.Call, in Input) tool.Verdict {
 	sk, err := s.Skills.Read(in.Skill)
 	if err != nil {
 		return tool.Verdict{} // validation says what is wrong
@@ -147,7 +168,8 @@ func (s *skills) permission(_ context.Context, _ *tool.Call, in Input) tool.Verd
 	if err != nil {
 		return tool.Verdict{}
 	}
-	return loading.Text{Kind: "skill", Name: sk.Name, Rule: "Skill(" + sk.Name + ")", Allow: sk.Allow, Commands: sk.Commands(), Hooks: sk.HookTexts()}.Verdict(input)
+	t := loading.Text{Kind: "skill", Name: sk.Name, Rule: "Skill(" + sk.Name + ")", Allow: sk.Allow, Commands: sk.Commands(), Hooks: sk.HookTexts()}
+	return t.ForAgent(s.Crew, call, fork(sk, "")).Verdict(input)
 }
 
 func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
@@ -168,20 +190,16 @@ func (s *skills) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 	if err != nil {
 		return Output{}, tool.Errorf("The skill %s was not loaded: %w. Do the work without it, or ask the user to allow what it needs.", sk.Name, err)
 	}
+	if f := fork(sk, text); loading.MayFork(s.Crew, c) && f != nil {
+		return Output{Name: sk.Name, Path: sk.Path, Forked: loading.Fork(ctx, s.Crew, c, f)}, nil
+	}
 	if s.Hooks != nil {
 		if err := s.Hooks(sk.Name, sk.Digest); err != nil {
 			return Output{}, tool.Errorf("The skill %s was not loaded, because its hooks cannot run: %w. Tell the user.", sk.Name, err)
 		}
 	}
-	out := Output{Name: sk.Name, Path: sk.Path, Allow: sk.Allow, Model: sk.Model, text: text}
-	if sk.Fork && c.Tools != nil && c.Tools.Lookup("Agent") != nil {
-		out.Agent = cmp.Or(sk.Agent, "general-purpose")
-		out.text = fmt.Sprintf(handOver, out.Agent) + text
-	} else if s.Loaded != nil {
+	if s.Loaded != nil {
 		s.Loaded(c.Agent, sk.Name, text)
 	}
-	return out, nil
+	return Output{Name: sk.Name, Path: sk.Path, Allow: sk.Allow, Model: sk.Model, text: text}, nil
 }
-
-// handOver goes before the text of a skill that wants a conversation of its own.
-const handOver = "Do not do this yourself: give it to a sub-agent of the type %s by the Agent tool, with all of the text below as its prompt, and report what comes back.\n\n"

@@ -2,6 +2,7 @@ package skill_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/skill"
+	"github.com/haftdev/haft/tool/subagent"
 	"github.com/haftdev/haft/tool/tooltest"
 )
 
@@ -104,23 +106,74 @@ func TestTheTextJoinsTheConversation(t *testing.T) {
 	}
 }
 
-func TestASkillThatWantsAConversationOfItsOwnIsHandedOver(t *testing.T) {
+// A crew says what it was given, and ends as it is told to.
+type crew struct {
+	subagent.Crew
+	status subagent.Status
+	job    subagent.Job
+}
+
+func (c *crew) Agents() []subagent.Kind {
+	return []subagent.Kind{{Name: "general-purpose"}, {Name: "Explore"}, {Name: "Copy", Worktree: true}, {Name: "Forbidden", Denied: true}}
+}
+
+func (c *crew) Run(_ context.Context, j subagent.Job, _ func(tool.AgentProgress)) subagent.Report {
+	c.job = j
+	return subagent.Report{ID: "a1", Kind: j.Kind, Status: c.status, Text: "It is there.", Why: "it was stopped"}
+}
+
+// TestASkillThatWantsAnAgentOfItsOwn is given to one, and its report is the result; where there are no agents it is
+// loaded.
+func TestASkillThatWantsAnAgentOfItsOwn(t *testing.T) {
 	s := newShop(t)
-	s.write("fork", "---\ncontext: fork\nagent: Explore\n---\nFind it.")
-	sk := s.tool(skill.Options{})
+	s.write("fork", "---\ncontext: fork\nagent: Explore\nmodel: haiku\nallowed-tools: Read\n---\nFind it.")
+	workers := &crew{status: subagent.Completed}
+	sk := s.tool(skill.Options{Crew: workers, Hooks: func(string, string) error { return errors.New("they are the agent's") }})
 	agent := tool.New(tool.Def[struct{}, string]{Name: "Agent", Description: "x", Run: func(context.Context, *tool.Call, struct{}) (string, error) { return "", nil }})
-	run := func(tools ...tool.Tool) string {
-		r, err := sk.Run(t.Context(), &tool.Call{Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, tools, nil, nil)})
-		if err != nil {
-			t.Fatal(err)
+	with := func(tools ...tool.Tool) *tool.Call {
+		return &tool.Call{UseID: "use", Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, tools, nil, nil)}
+	}
+	r, err := sk.Run(t.Context(), with(agent))
+	if err != nil || !strings.HasPrefix(r.Text(), "An agent of its own did the skill fork. Its report:\n\nIt is there.") || r.Messages != nil || r.Change != nil || r.Failed {
+		t.Errorf("%+v, %v", r, err)
+	}
+	got := workers.job
+	if got.UseID != "use" || got.Kind != "Explore" || got.Model != "haiku" || !strings.HasSuffix(got.Prompt, "Find it.") || got.Text.Kind != "skill" || got.Text.Name != "fork" || got.Text.Digest == "" {
+		t.Errorf("the job was %+v", got)
+	}
+	out, err := json.Marshal(r.Output)
+	if want := `"status":"forked","agentId":"a1","result":"It is there."`; err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("programs get %s, %v, want %s", out, err, want)
+	}
+	workers.status = subagent.Stalled
+	if r, err := sk.Run(t.Context(), with(agent)); err != nil || !r.Failed || !strings.Contains(r.Text(), "did not finish (stalled)") {
+		t.Errorf("an agent that did not finish: %+v, %v", r, err)
+	}
+	if _, err := sk.Run(t.Context(), with()); err == nil || !strings.Contains(err.Error(), "they are the agent's") {
+		t.Errorf("without agents it is loaded, with its hooks: %v", err)
+	}
+	if r, err := s.tool(skill.Options{}).Run(t.Context(), with()); err != nil || !strings.HasSuffix(r.Messages[0].Content[0].Text, "Find it.") {
+		t.Errorf("without agents: %+v, %v", r, err)
+	}
+}
+
+// TestWhatAnAgentOfItsOwnMayDoIsAskedAbout, and one that must not be started keeps the skill from being used.
+func TestWhatAnAgentOfItsOwnMayDoIsAskedAbout(t *testing.T) {
+	s := newShop(t)
+	agent := tool.New(tool.Def[struct{}, string]{Name: "Agent", Description: "x", Run: func(context.Context, *tool.Call, struct{}) (string, error) { return "", nil }})
+	for kind, want := range map[string]string{
+		"Copy": "the skill fork gets a worktree of its own", "Forbidden": "is for the agent Forbidden, which a rule denies", "Nobody": `There is no agent "Nobody"`, "Explore": "",
+	} {
+		s.write("fork", "---\ncontext: fork\nagent: "+kind+"\n---\nFind it.")
+		sk := s.tool(skill.Options{Crew: &crew{}})
+		c := &tool.Call{Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, []tool.Tool{agent}, nil, nil)}
+		said := sk.Permission(t.Context(), c).Message
+		if p := sk.Validate(t.Context(), c); p != nil {
+			said += p.Message
 		}
-		return r.Messages[0].Content[0].Text
-	}
-	if got := run(agent); !strings.HasPrefix(got, "Do not do this yourself: give it to a sub-agent of the type Explore by the Agent tool") || !strings.HasSuffix(got, "Find it.") {
-		t.Errorf("with sub-agents: %s", got)
-	}
-	if got := run(); strings.Contains(got, "sub-agent") {
-		t.Errorf("without: %s", got)
+		if !strings.Contains(said, want) || want == "" && said != "" {
+			t.Errorf("%s: %q, want %q", kind, said, want)
+		}
 	}
 }
 

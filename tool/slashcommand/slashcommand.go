@@ -1,5 +1,6 @@
 // Package slashcommand is the SlashCommand tool: it loads the text of a command
-// that someone wrote for typing after a slash.
+// that someone wrote for typing after a slash, or lets an agent of its own do what
+// the text says.
 //
 // Trust: it reads commands through package knowledge/command, where those of a
 // project count only as a user trusted them. It runs nothing by itself: commands
@@ -21,6 +22,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/loading"
+	"github.com/haftdev/haft/tool/subagent"
 )
 
 //go:embed slashcommand.md
@@ -40,6 +42,7 @@ type Output struct {
 	Path  string   `json:"path,omitempty"`
 	Allow []string `json:"allowedTools,omitempty"`
 	Model string   `json:"model,omitempty"`
+	loading.Forked
 
 	text string
 }
@@ -58,6 +61,12 @@ type Options struct {
 	// nil means every one. It shapes the listing: the verdict on a call is the
 	// pipeline's.
 	Allowed func(line string) bool
+	// Hooks lets the hooks of a command run that is being loaded, as digest says it is; an
+	// error keeps it from being loaded. Nil means that they do not run.
+	Hooks func(name, digest string) error
+	// Crew runs the agents of commands that ask for one; nil means that they are loaded like
+	// any other.
+	Crew subagent.Crew
 	// Budget is how many characters the listing may have; 0 means the usual.
 	Budget int
 }
@@ -76,16 +85,23 @@ func New(opts *Options) tool.Tool {
 		Name:       "SlashCommand",
 		SearchHint: "run a custom slash command prompt",
 		Describe:   func(*tool.Session) string { return strings.TrimSpace(description) + "\n\n" + menu() },
-		Marks:      func(Input) tool.Marks { return tool.Marks{ReadOnly: true} },
+		Marks:      s.marks,
 		Validate:   s.validate,
 		Permission: s.permission,
 		Run:        s.run,
 		Render: func(out Output) tool.Result {
-			return loading.Text{Kind: "command", Name: "/" + out.Name, Allow: out.Allow, Model: out.Model}.Result(out.text, out.Path)
+			t := loading.Text{Kind: "command", Name: "/" + out.Name, Allow: out.Allow, Model: out.Model}
+			if r, forked := out.Forked.Result(t); forked {
+				return r
+			}
+			return t.Result(out.text, out.Path)
 		},
 		Summarize: func(in Input) string { return in.Command },
 
 		SummarizeResult: func(out Output) string {
+			if out.Status != "" {
+				return "done by the agent " + out.AgentID
+			}
 			if len(out.Allow) > 0 {
 				return "loaded, with " + strings.Join(out.Allow, ", ")
 			}
@@ -118,12 +134,29 @@ const (
 	forPeople
 )
 
-func (s *commands) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
+func (s *commands) validate(_ context.Context, call *tool.Call, in Input) *tool.Problem {
 	c, _, problem := s.find(in)
-	if problem == nil && !c.ForModel {
+	switch {
+	case problem != nil:
+		return problem
+	case !c.ForModel:
 		return &tool.Problem{Message: "Only the user can call /" + c.Name + ". Say so if it is needed.", Code: forPeople}
 	}
-	return problem
+	return loading.CheckFork(s.Crew, call, fork(c, ""))
+}
+
+// fork is the agent that a command asks for, with what it is to do; nil if it asks for none.
+func fork(c command.Command, text string) *subagent.Fork {
+	if !c.Fork {
+		return nil
+	}
+	return &subagent.Fork{Text: subagent.Text{Kind: "command", Name: c.Name, Digest: c.Digest}, Agent: c.Agent, Model: c.Model, Prompt: text}
+}
+
+// marks lets other calls run while an agent does a command.
+func (s *commands) marks(in Input) tool.Marks {
+	c, _, problem := s.find(in)
+	return tool.Marks{ReadOnly: true, ConcurrencySafe: problem == nil && c.Fork}
 }
 
 // find returns the command and its arguments.
@@ -140,7 +173,7 @@ func (s *commands) find(in Input) (c command.Command, args string, problem *tool
 	return c, args, nil
 }
 
-func (s *commands) permission(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
+func (s *commands) permission(_ context.Context, call *tool.Call, in Input) tool.Verdict {
 	c, _, problem := s.find(in)
 	if problem != nil {
 		return tool.Verdict{} // validation says what is wrong
@@ -150,7 +183,8 @@ func (s *commands) permission(_ context.Context, _ *tool.Call, in Input) tool.Ve
 	if err != nil {
 		return tool.Verdict{}
 	}
-	return loading.Text{Kind: "command", Name: "/" + c.Name, Rule: "SlashCommand(/" + c.Name + ":*)", Allow: c.Allow, Commands: c.Commands}.Verdict(input)
+	t := loading.Text{Kind: "command", Name: "/" + c.Name, Rule: "SlashCommand(/" + c.Name + ":*)", Allow: c.Allow, Commands: c.Commands, Hooks: c.Hooks}
+	return t.ForAgent(s.Crew, call, fork(c, "")).Verdict(input)
 }
 
 func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, error) {
@@ -174,6 +208,14 @@ func (s *commands) run(ctx context.Context, call *tool.Call, in Input) (Output, 
 	}
 	if err != nil {
 		return Output{}, tool.Errorf("The command /%s was not loaded: %w. Do the work without it, or ask the user to allow what it needs.", c.Name, err)
+	}
+	if f := fork(c, text); loading.MayFork(s.Crew, call) && f != nil {
+		return Output{Name: c.Name, Path: c.Path, Forked: loading.Fork(ctx, s.Crew, call, f)}, nil
+	}
+	if s.Hooks != nil {
+		if err := s.Hooks(c.Name, c.Digest); err != nil {
+			return Output{}, tool.Errorf("The command /%s was not loaded, because its hooks cannot run: %w. Tell the user.", c.Name, err)
+		}
 	}
 	return Output{Name: c.Name, Path: c.Path, Allow: c.Allow, Model: c.Model, text: text}, nil
 }

@@ -52,6 +52,8 @@ type Kind struct {
 	Worktree bool
 	// Background is set for one that always works in parallel to its caller.
 	Background bool
+	// Denied is set if a rule denies that it is started.
+	Denied bool
 }
 
 // A Job is work for an agent.
@@ -75,6 +77,8 @@ type Job struct {
 	Worktree bool
 	// Dir is the folder that it works in; "" means the project's.
 	Dir string
+	// Text is the skill or command that the work is; the zero value means none.
+	Text Text
 }
 
 // Status is how an agent's work ended.
@@ -158,7 +162,7 @@ type Output struct {
 	Prompt      string         `json:"prompt"`
 	AgentID     string         `json:"agentId,omitempty"`
 	AgentType   string         `json:"agentType,omitempty"`
-	Content     []Text         `json:"content,omitempty"`
+	Content     []Content      `json:"content,omitempty"`
 	ToolUses    *int           `json:"totalToolUseCount,omitempty"`
 	DurationMS  *int64         `json:"totalDurationMs,omitempty"`
 	Tokens      *int64         `json:"totalTokens,omitempty"`
@@ -173,8 +177,8 @@ type Output struct {
 	CanRead     bool           `json:"canReadOutputFile,omitempty"`
 }
 
-// Text is a block of text.
-type Text struct {
+// Content is a block of text.
+type Content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
@@ -282,18 +286,22 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in Input) (Output, error)
 		}
 		return worksOn(in, s), nil
 	}
-	r := crew.Run(ctx, job, func(p tool.AgentProgress) { c.Report(p) })
+	return crew.Run(ctx, job, func(p tool.AgentProgress) { c.Report(p) }).output(in), nil
+}
+
+// output is the report as programs get it.
+func (r Report) output(in Input) Output {
 	if r.Status == Moved {
-		return worksOn(in, Started{ID: r.ID, Kind: r.Kind, Output: r.Output}), nil
+		return worksOn(in, Started{ID: r.ID, Kind: r.Kind, Output: r.Output})
 	}
 	out := Output{
 		Status: string(r.Status), Prompt: in.Prompt, AgentID: r.ID, AgentType: r.Kind, Model: r.Model, Why: r.Why,
 		ToolUses: &r.ToolUses, Tools: r.Tools, Tokens: &r.Tokens, DurationMS: new(r.Took.Milliseconds()), Worktree: r.Worktree, Branch: r.Branch,
 	}
 	if r.Text != "" {
-		out.Content = []Text{{"text", r.Text}}
+		out.Content = []Content{{"text", r.Text}}
 	}
-	return out, nil
+	return out
 }
 
 // worksOn is what a call gives back of an agent that works beside its caller.

@@ -23,6 +23,8 @@ type Known struct {
 	Model       string `json:"model,omitempty"`
 	Worktree    bool   `json:"worktree,omitempty"`
 	Dir         string `json:"cwd,omitempty"`
+	// Text is the skill or command that it does, whose rules and hooks hold for it.
+	Text subagent.Text `json:"text,omitzero"`
 	// Running is set while it works: one that is found so later was lost.
 	Running bool            `json:"running"`
 	Status  subagent.Status `json:"status,omitempty"`
@@ -72,7 +74,7 @@ func (m *member) known() Known {
 	status, running := m.state.last()
 	return Known{
 		ID: m.id, Kind: m.made.Kind, Name: m.job.Name, Team: m.job.Team, Description: m.job.Description, UseID: m.job.UseID, Depth: m.depth,
-		Model: m.job.Model, Worktree: m.job.Worktree, Dir: m.job.Dir, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
+		Model: m.job.Model, Worktree: m.job.Worktree, Dir: m.job.Dir, Text: m.job.Text, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
 	}
 }
 

@@ -130,7 +130,7 @@ func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {
 
 // revive makes an agent again that worked before this process.
 func (c *Crew) revive(ctx context.Context, k Known) (*member, error) {
-	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree, Dir: k.Dir}
+	j := subagent.Job{UseID: k.UseID, Description: k.Description, Kind: k.Kind, Model: k.Model, Name: k.Name, Team: k.Team, Worktree: k.Worktree, Dir: k.Dir, Text: k.Text}
 	made, err := c.makeAgent(ctx, Spec{Job: j, ID: k.ID, Depth: max(1, k.Depth), Again: true})
 	if err != nil {
 		return nil, tool.Errorf("The agent %s cannot continue: %w.", k.ID, err)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 )
@@ -74,32 +73,43 @@ func (h *Hooks) runnable(counting []settings.Hook) []hook.Hook {
 	return list
 }
 
-// OfSkill returns the hooks that a skill brings, as far as the settings let hooks run. Each
-// runs while the skill, and what the hook runs, is as it is now.
-func (h *Hooks) OfSkill(s skill.Skill, read func(name string) (skill.Skill, error)) ([]hook.Hook, error) {
-	file, err := s.Hooks()
-	if file == nil || err != nil {
-		return nil, err
+// A Text is a skill, a command or an agent that brings hooks.
+type Text struct {
+	// Name is what people know it by, such as the skill review; Path is its file.
+	Name, Path string
+	// Hooks are written as in a settings file, for commands with Vars.
+	Hooks *settings.File
+	Vars  map[string]string
+	// Digest stands for what it says, and Now returns that of what it says by now.
+	Digest string
+	Now    func() (string, error)
+}
+
+// Of returns the hooks that a text brings, as far as the settings let hooks run. Each runs
+// while the text, and what the hook runs, is as it is now.
+func (h *Hooks) Of(t Text) []hook.Hook {
+	if t.Hooks == nil {
+		return nil
 	}
-	counting := slices.DeleteFunc(settings.Of(append(slices.Clone(h.counts.Files()), file)...).Hooks(), func(set settings.Hook) bool { return set.File != s.Path })
+	counting := slices.DeleteFunc(settings.Of(append(slices.Clone(h.counts.Files()), t.Hooks)...).Hooks(), func(set settings.Hook) bool { return set.File != t.Path })
 	var list []hook.Hook
 	for _, set := range counting {
 		for _, one := range h.runnable([]settings.Hook{set}) {
 			var said struct{ Once bool }
 			_ = json.Unmarshal(set.JSON, &said) // anything but true is no
-			one.Once, one.Vars = said.Once, s.HookVars()
-			one.Check = h.unchanged(s, set, read)
+			one.Once, one.Vars = said.Once, t.Vars
+			one.Check = h.unchanged(t, set)
 			list = append(list, one)
 		}
 	}
-	return list, nil
+	return list
 }
 
-// unchanged returns what tells whether a hook of a skill may still run: a tool may have
-// changed the skill or a script since it was loaded.
-func (h *Hooks) unchanged(s skill.Skill, set settings.Hook, read func(name string) (skill.Skill, error)) func() error {
+// unchanged returns what tells whether a hook of a text may still run: a tool may have
+// changed the text or a script since it was loaded.
+func (h *Hooks) unchanged(t Text, set settings.Hook) func() error {
 	set.Command = os.Expand(set.Command, func(name string) string {
-		if value, ok := s.HookVars()[name]; ok {
+		if value, ok := t.Vars[name]; ok {
 			return value
 		}
 		return "${" + name + "}"
@@ -112,12 +122,12 @@ func (h *Hooks) unchanged(s skill.Skill, set settings.Hook, read func(name strin
 	}
 	was := files()
 	return func() error {
-		now, err := read(s.Name)
+		now, err := t.Now()
 		if err != nil {
-			return fmt.Errorf("the skill %s has changed since it was trusted, or is gone; look at it and trust it again with: haft trust", s.Name)
+			return fmt.Errorf("%s has changed since it was trusted, or is gone; look at it and trust it again with: haft trust", t.Name)
 		}
-		if now.Digest != s.Digest || files() != was {
-			return fmt.Errorf("the skill %s, or what its hooks run, has changed since it was loaded; look at it and load it again", s.Name)
+		if now != t.Digest || files() != was {
+			return fmt.Errorf("%s, or what its hooks run, has changed since it was loaded; look at it and load it again", t.Name)
 		}
 		return nil
 	}

@@ -28,8 +28,11 @@ type Input struct {
 	Dir func() string
 	// Calls takes what a text runs through the pipeline.
 	Calls prompt.Calls
-	// SkillHooks lets the hooks of a skill run that a user typed, as digest says it is.
-	SkillHooks func(name, digest string) error
+	// Hooks lets the hooks of a skill or command run that a user typed, as digest says it is.
+	Hooks func(kind knowledge.Kind, name, digest string) error
+	// Fork returns what lets an agent of its own do a command, whose text it is given; nil
+	// if the conversation is to do it.
+	Fork func(c commands.Command, text string) func(context.Context) (string, error)
 }
 
 // A Command is a slash command that a user typed.
@@ -41,6 +44,9 @@ type Command struct {
 	Text string
 	// Change is what the command changes for what follows; nil: nothing.
 	Change *tool.Change
+	// Answer does what the command says, in place of the model that reads Text; nil means
+	// that the model does. See [agent.Prompt].
+	Answer func(context.Context) (string, error)
 }
 
 // Read reads what a user typed. It reports false for text that is not a command that
@@ -64,14 +70,23 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 	if errors.As(err, &none) {
 		return t, true, nil
 	}
-	if err == nil && c.Origin == commands.Skill && in.SkillHooks != nil {
-		err = in.SkillHooks(c.Name, c.Digest)
+	if err == nil && c.Fork && in.Fork != nil {
+		if t.Answer = in.Fork(c, t.Text); t.Answer != nil {
+			t.Text = strings.TrimSpace(text)
+			return t, true, nil
+		}
+	}
+	if kind, ok := kinds[c.Origin]; err == nil && ok && in.Hooks != nil {
+		err = in.Hooks(kind, c.Name, c.Digest)
 	}
 	if err == nil && (len(c.Allow) > 0 || c.Model != "") {
 		t.Change = &tool.Change{Allow: c.Allow, Model: c.Model}
 	}
 	return t, true, err
 }
+
+// kinds are those of commands that have a file.
+var kinds = map[commands.Origin]knowledge.Kind{commands.Skill: knowledge.Skill, commands.File: knowledge.Command}
 
 // IsCommand reports whether a text is a command that exists.
 func (in *Input) IsCommand(text string) bool {

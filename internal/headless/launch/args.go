@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -54,13 +55,18 @@ func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
 			kept = append(kept, a)
 		case follows:
 			kept = append(kept, a, args[i+1])
-			i++
+			for i++; slices.Contains(Lists, f.Name) && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"); i++ {
+				kept = append(kept, "--"+f.Name+"="+args[i+1])
+			}
 		default:
 			kept = append(kept, a)
 		}
 	}
 	return kept
 }
+
+// Lists are the flags that take all the words that follow them.
+var Lists = []string{"allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "tools", "add-dir", "mcp-config", "betas", "file"}
 
 // SplitRules splits a list of rules at commas and spaces, except inside a rule's
 // parentheses.

@@ -52,38 +52,15 @@ func TestAProgramMayBeNewer(t *testing.T) {
 	}
 }
 
-// TestFlagsOfTheReference holds that every flag of Claude Code is known, with or without a
-// value as there: it does what it does there, or has no effect and says so.
-func TestFlagsOfTheReference(t *testing.T) {
-	raw, err := os.ReadFile("testdata/reference-flags.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var f launch.Flags
-	fs := pflag.NewFlagSet("haft", pflag.ContinueOnError)
-	f.Define(fs)
-	// These are the command line's own; see package cli.
-	for _, name := range []string{"help", "print", "verbose", "version"} {
-		fs.Bool(name, false, "")
-	}
-	fs.String("worktree", "", "")
-	fs.Lookup("worktree").NoOptDefVal = "."
-	for line := range strings.Lines(string(raw)) {
-		name, kind, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !strings.HasPrefix(name, "--") {
-			continue
-		}
-		flag := fs.Lookup(name[2:])
-		if !ok || flag == nil {
-			t.Errorf("%s is not known", name)
-			continue
-		}
-		if flag.Name == "resume" || flag.Name == "debug" {
-			continue // the command line lets them stand alone
-		}
-		if alone := flag.NoOptDefVal != ""; alone != (kind == "none" || kind == "optional") {
-			t.Errorf("%s takes a value that is %s there; here it can stand alone: %v", name, kind, alone)
-		}
+// TestListsOfAProgram: a program's prompts are not among its arguments, so that all words belong to the list before them.
+func TestListsOfAProgram(t *testing.T) {
+	flags := pflag.NewFlagSet("haft", pflag.ContinueOnError)
+	new(launch.Flags).Define(flags)
+	var warnings strings.Builder
+	got := launch.Known([]string{"--mcp-config", "a.json", "b.json", "--betas", "x", "y", "--file", "a:1", "b:2", "--tools", "", "Read", "--model", "m", "word"}, flags, &warnings)
+	want := []string{"--mcp-config", "a.json", "--mcp-config=b.json", "--betas", "x", "--betas=y", "--file", "a:1", "--file=b:2", "--tools", "", "--tools=Read", "--model", "m"}
+	if diff := cmp.Diff(want, got); diff != "" || warnings.String() != "haft: the argument \"word\" is ignored: prompts come on standard input\n" {
+		t.Errorf("%s\n%s", diff, &warnings)
 	}
 }
 
@@ -106,14 +83,14 @@ func TestFilesAndAgentsOfFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := launch.Parse([]string{"--system-prompt-file", file, "--append-system-prompt-file", file, "--name", "mine", "--permission-mode", "manual",
-		"--agents", `{"reviewer":{"description":"Reviews","prompt":"Review."}}`, "--restricted", "--disable-slash-commands", "--forward-subagent-text"}, "v0", io.Discard)
+		"--agents", `{"reviewer":{"description":"Reviews","prompt":"Review.","hooks":{"Stop":[]}}}`, "--restricted", "--disable-slash-commands", "--forward-subagent-text"}, "v0", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Talk.System[0] != "Be brief." || o.Talk.AppendSystem != "Be brief." || o.Talk.Title != "mine" || o.Harness.Mode != "default" || !o.AgentTexts || !o.NoCommands {
 		t.Errorf("%+v", o.Talk)
 	}
-	if len(o.Harness.Agents) != 1 || o.Harness.Agents[0].Name != "reviewer" || !slices.Contains(o.Harness.Disallowed, "Bash") || o.Harness.Sources == nil {
+	if len(o.Harness.Agents) != 1 || o.Harness.Agents[0].Name != "reviewer" || string(o.Harness.Agents[0].Hooks) != `{"Stop":[]}` || !slices.Contains(o.Harness.Disallowed, "Bash") || o.Harness.Sources == nil {
 		t.Errorf("%+v", o.Harness)
 	}
 	for _, bad := range [][]string{

@@ -23,7 +23,7 @@ var foreign = []struct {
 	{"desktop", "", none, "haft has no desktop app"},
 	{"environment", "", required, "haft has no cloud: the session runs here"},
 	{"exclude-dynamic-system-prompt-sections", "", none, "haft's system prompt has none: they are in the first message"},
-	{"file", "", required, "haft downloads nothing at the start; put the file into the folder"},
+	{"file", "", list, "haft downloads nothing at the start; put the file into the folder"},
 	{"from-pr", "", optional, "haft links no sessions to pull requests; use --resume"},
 	{"ide", "", none, "an editor starts 'haft acp'"},
 	{"no-chrome", "", none, "haft drives no browser"},
@@ -44,14 +44,18 @@ const (
 	none value = iota
 	optional
 	required
+	list
 )
 
 // defineForeign takes the flags that mean nothing here.
 func (f *Flags) defineForeign(fs *pflag.FlagSet) {
 	for _, x := range foreign {
-		if x.value == none {
+		switch x.value {
+		case none:
 			fs.BoolP(x.name, x.short, false, "accepted for compatibility; has no effect")
-		} else {
+		case list:
+			fs.StringArrayP(x.name, x.short, nil, "accepted for compatibility; has no effect")
+		default:
 			fs.StringP(x.name, x.short, "", "accepted for compatibility; has no effect")
 		}
 		if x.value == optional {

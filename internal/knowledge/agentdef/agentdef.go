@@ -17,6 +17,7 @@
 package agentdef
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -51,12 +52,15 @@ type Definition struct {
 	// Isolation is "worktree" for an agent that works in a copy of its own; "" means
 	// none.
 	Isolation string `json:"isolation,omitempty"`
+	// Hooks run for its calls and at its end, written as in the settings; nil means none.
+	Hooks json.RawMessage `json:"hooks,omitempty"`
 
-	// Source is whose it is, Plugin what brings it, Path its file; Builtin are
-	// haft's own.
+	// Source is whose it is, Plugin what brings it, Path its file, Digest stands for all
+	// that the file says; Builtin are haft's own.
 	Source  settings.Source `json:"-"`
 	Plugin  string          `json:"-"`
 	Path    string          `json:"-"`
+	Digest  string          `json:"-"`
 	Builtin bool            `json:"-"`
 }
 
@@ -129,7 +133,10 @@ func fromPiece(p knowledge.Piece) Definition {
 		Name: p.Name, Description: f.Text("description"), Prompt: strings.TrimSpace(p.Body),
 		Denied: f.List("disallowed-tools"), Model: f.Text("model"), Effort: f.Text("effort"), Mode: f.Text("permission-mode"),
 		Skills: f.List("skills"), MaxTurns: f.Number("max-turns"), Background: f.Flag("background", false), Isolation: f.Text("isolation"),
-		Source: p.Source, Plugin: p.Plugin, Path: p.Path,
+		Source: p.Source, Plugin: p.Plugin, Path: p.Path, Digest: p.Digest,
+	}
+	if f.Has("hooks") {
+		d.Hooks, _ = f.JSON("hooks") // a piece whose hooks cannot be read is left out
 	}
 	if f.Has("tools") {
 		if d.Tools = f.List("tools"); d.Tools == nil {

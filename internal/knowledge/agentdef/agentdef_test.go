@@ -79,6 +79,35 @@ func TestTheGeneralAgentTakesCare(t *testing.T) {
 	t.Error("there is no such agent")
 }
 
+// TestHooks are those of a file, unless a plugin brings it; a file whose hooks cannot be read is left out.
+func TestHooks(t *testing.T) {
+	home, plugin := t.TempDir(), t.TempDir()
+	const hooks = "hooks:\n  Stop:\n    - hooks:\n        - {type: command, command: make check}\n"
+	write(t, home, ".claude/agents/mine.md", "---\ndescription: d\n"+hooks+"---\nYou do.\n")
+	write(t, home, ".claude/agents/broken.md", "---\ndescription: d\nhooks: make check\n---\nYou do.\n")
+	write(t, plugin, "agents/theirs.md", "---\ndescription: d\n"+hooks+"---\nYou do.\n")
+	user, _ := knowledge.Places(home, filepath.Join(home, ".claude"), "", "")
+	set := agentdef.New(agentdef.Options{Places: append(user, knowledge.Place{Dir: plugin, Source: settings.User, Plugin: "acme"})})
+	mine, err := set.Find("mine")
+	if want := `{"Stop":[{"hooks":[{"command":"make check","type":"command"}]}]}`; err != nil || string(mine.Hooks) != want {
+		t.Errorf("hooks %s, %v, want %s", mine.Hooks, err, want)
+	}
+	if theirs, err := set.Find("acme:theirs"); err != nil || theirs.Hooks != nil {
+		t.Errorf("hooks of a plugin: %s, %v", theirs.Hooks, err)
+	}
+	var said []string
+	for _, p := range set.List().Problems {
+		said = append(said, p.Text)
+	}
+	want := []string{
+		"it is left out: its hooks cannot be read: write a list of hooks for each event, as in the settings",
+		"hooks of a plugin's agent do not run: put them into hooks/hooks.json of the plugin",
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
 func TestFilesOfThePublicFormat(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".claude/agents/code-reviewer.md", `---
@@ -109,7 +138,7 @@ Look closely.
 		Tools: []string{"Read", "Grep", "Bash(git diff:*)", "mcp__github"}, Denied: []string{"Write", "Bash(rm:*)"},
 		Model: "sonnet", Mode: "acceptEdits", Skills: []string{"pdf", "review"}, MaxTurns: 12, Source: settings.User,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agentdef.Definition{}, "Path")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agentdef.Definition{}, "Path", "Digest")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"Bash(rm:*)"}, got.Rules()); diff != "" {

@@ -62,6 +62,11 @@ func (s *Set) List() Listing {
 			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: fmt.Sprintf("a project cannot choose the mode %q: the session's is used", d.Mode)})
 			d.Mode = ""
 		}
+		list.Problems = append(list.Problems, p.HookProblems()...)
+		if p.Plugin != "" && d.Hooks != nil { // nobody is asked about them, as about those of its settings
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "hooks of a plugin's agent do not run: put them into hooks/hooks.json of the plugin"})
+			d.Hooks = nil
+		}
 		byName[d.Name] = d
 	}
 	for _, d := range s.given {

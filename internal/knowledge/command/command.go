@@ -51,6 +51,11 @@ type Command struct {
 	// no other).
 	Allow []string
 	Model string
+	// Fork asks for a sub-agent of its own, of the type Agent; "" means the usual.
+	Fork  bool
+	Agent string
+	// Hooks say what its hooks run and when, for people.
+	Hooks []string
 	// ForModel says whether a model may call it too.
 	ForModel bool
 	// Commands are those of a shell that using it runs.
@@ -100,7 +105,7 @@ func fromPiece(p knowledge.Piece) Command {
 	c := Command{
 		Name: p.Name, Description: f.Text("description"), Hint: f.Hint(),
 		Origin: File, Source: p.Source, Plugin: p.Plugin, Path: p.Path,
-		Allow: f.List("allowed-tools"), Model: f.Text("model"),
+		Allow: f.List("allowed-tools"), Model: f.Text("model"), Fork: f.Text("context") == "fork", Agent: f.Text("agent"), Hooks: p.HookTexts(),
 		ForModel: !f.Flag("disable-model-invocation", false),
 		Commands: template.Commands(), Text: p.Body, Digest: p.Digest,
 	}
@@ -123,6 +128,6 @@ func fromSkill(s skill.Skill) Command {
 	return Command{
 		Name: s.Name, Description: s.Description, Hint: s.Hint,
 		Origin: Skill, Source: s.Source, Plugin: s.Plugin, Path: s.Path,
-		Allow: s.Allow, Model: s.Model, Commands: s.Commands(), Text: s.Body, Digest: s.Digest, expand: s.Prompt,
+		Allow: s.Allow, Model: s.Model, Fork: s.Fork, Agent: s.Agent, Hooks: s.HookTexts(), Commands: s.Commands(), Text: s.Body, Digest: s.Digest, expand: s.Prompt,
 	}
 }

@@ -66,6 +66,7 @@ func (s *Set) List() Listing {
 	}
 	for _, p := range found.Pieces {
 		byName[p.Name] = fromPiece(p)
+		list.Problems = append(list.Problems, p.HookProblems()...)
 	}
 	if s.opts.Skills != nil {
 		for _, sk := range s.opts.Skills.List().Skills {
@@ -114,6 +115,9 @@ func (s *Set) Find(name string) (Command, error) {
 	}
 	return c, err
 }
+
+// File returns the file of a command as it is now. An error is a [*knowledge.Missing].
+func (s *Set) File(name string) (knowledge.Piece, error) { return s.files.Read(name) }
 
 // ForModel returns a command that has a text and is not a skill: what a model may
 // call by this name, if the command lets it.

@@ -27,7 +27,6 @@ import (
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/settings"
 )
 
 // A Skill is what a SKILL.md says.
@@ -77,7 +76,7 @@ func (l *Library) List() Listing {
 	for _, p := range found.Pieces {
 		s := read(p)
 		list.Skills = append(list.Skills, s)
-		list.Problems = append(list.Problems, hookProblems(s)...)
+		list.Problems = append(list.Problems, s.HookProblems()...)
 		for _, pattern := range s.Paths {
 			if !doublestar.ValidatePattern(pattern) {
 				list.Problems = append(list.Problems, knowledge.Problem{Path: s.Path, Text: fmt.Sprintf("has a pattern under paths that cannot be used: %q", pattern)})
@@ -85,20 +84,6 @@ func (l *Library) List() Listing {
 		}
 	}
 	return list
-}
-
-// hookProblems are what is wrong with the hooks of a skill.
-func hookProblems(s Skill) (problems []knowledge.Problem) {
-	file, err := s.Hooks()
-	if file == nil || err != nil {
-		return nil // then it is not listed
-	}
-	for _, p := range settings.Of(file).Problems() {
-		if p.Kind != settings.Unknown {
-			problems = append(problems, knowledge.Problem{Path: s.Path, Text: p.Key + " " + p.Text})
-		}
-	}
-	return problems
 }
 
 // Read returns a skill as it is now. An error is a [*knowledge.Missing].

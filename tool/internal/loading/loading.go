@@ -23,13 +23,16 @@ type Text struct {
 	Hooks []string
 	// Model is what to continue with; "" means no other.
 	Model string
+	// Fork says that an agent of its own does the text, Isolated that it does so in a copy of
+	// the repository.
+	Fork, Isolated bool
 }
 
 // Verdict is the view of a tool that loads the text: text alone is harmless, and
 // what grants or runs something is for a user to decide. Input is what is to run
 // if they agree; nil changes nothing.
 func (t Text) Verdict(input json.RawMessage) tool.Verdict {
-	if len(t.Allow) == 0 && len(t.Commands) == 0 && len(t.Hooks) == 0 {
+	if len(t.Allow) == 0 && len(t.Commands) == 0 && len(t.Hooks) == 0 && !t.Isolated {
 		return tool.Verdict{Behavior: tool.Allow, Input: input, Reason: fmt.Sprintf("the %s grants nothing and runs nothing", t.Kind)}
 	}
 	var asks []string
@@ -40,7 +43,14 @@ func (t Text) Verdict(input json.RawMessage) tool.Verdict {
 		asks = append(asks, "runs "+strings.Join(t.Commands, "; "))
 	}
 	if len(t.Hooks) > 0 {
-		asks = append(asks, "has hooks for the rest of the session ("+strings.Join(t.Hooks, "; ")+")")
+		long := "for the rest of the session"
+		if t.Fork {
+			long = "while its agent works"
+		}
+		asks = append(asks, "has hooks "+long+" ("+strings.Join(t.Hooks, "; ")+")")
+	}
+	if t.Isolated {
+		asks = append(asks, "gets a worktree of its own")
 	}
 	return tool.Verdict{
 		Behavior: tool.Ask, Input: input, Message: fmt.Sprintf("the %s %s %s", t.Kind, t.Name, strings.Join(asks, " and ")),

@@ -1,0 +1,231 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/qr"
+)
+
+// pairRoutes are those about devices.
+func (s *Server) pairRoutes() []route {
+	return []route{
+		takes(http.StatusCreated, "POST", "/pairings", "Make a code that pairs one device; it can be used for a minute", s.makePairing),
+		{"POST", "/pair", "Exchange a code for a cookie with a token of the device's own", nil, http.StatusNoContent, reflect.TypeFor[PairCode](), nil, s.pair},
+		answers(http.StatusOK, "GET", "/devices", "The devices that are paired", s.getDevices),
+		answers(http.StatusNoContent, "DELETE", "/devices/{id}", "Shut a device out", s.revokeDevice),
+	}
+}
+
+var errNoDevices = &Problem{status: http.StatusNotFound, Code: "no_pairing", Message: "This server pairs no devices."}
+
+// makePairing makes a code, with the drawing that a phone's camera reads.
+func (s *Server) makePairing(r *http.Request, in *NewPairing) (Pairing, error) {
+	if s.opts.Devices == nil {
+		return Pairing{}, errNoDevices
+	}
+	base := s.reachable(r)
+	if base == "" {
+		return Pairing{}, &Problem{status: http.StatusConflict, Code: "unreachable", Message: Unreachable}
+	}
+	return s.opts.Devices.NewPairing(base, in.Full)
+}
+
+// Unreachable says what to do about a server that a phone cannot call.
+const Unreachable = "A phone cannot reach this server: it listens on this machine only. Start it with --host https://NAME, where NAME is the name of a tunnel to it such as 'tailscale serve', or with --listen and a certificate. See docs/serve.md."
+
+// NewPairing makes a code for the server at an address that ends in a slash.
+func (d *Devices) NewPairing(base string, full bool) (Pairing, error) {
+	code, expires, err := d.newCode(full)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p := Pairing{Code: code, URL: base + "#pair=" + code, Full: full, Expires: milliseconds(expires)}
+	drawn, err := qr.Encode(p.URL)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p.SVG, p.text = drawn.SVG(), drawn.Text()
+	return p, nil
+}
+
+// Text is the drawing for a terminal.
+func (p Pairing) Text() string { return p.text }
+
+// reachable is the address by which other machines call this server, "" if there is none.
+func (s *Server) reachable(r *http.Request) string {
+	for _, host := range append([]string{s.hosts[strings.ToLower(r.Host)] + r.Host}, s.opts.Hosts...) {
+		if base := Address(host, s.port, s.opts.Secure); Reachable(base) {
+			return base
+		}
+	}
+	return ""
+}
+
+// Reachable reports whether an address can be called from another machine.
+func Reachable(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback() && !ip.IsUnspecified())
+}
+
+// Address is that of the page on a host. One that is written with http:// or https:// is
+// where a proxy in front of the server is called; others get the server's scheme and,
+// unless they have one, its port.
+func Address(host, port string, secure bool) string {
+	if strings.Contains(host, "://") {
+		return strings.TrimSuffix(host, "/") + "/"
+	}
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+	}
+	return scheme + host + "/"
+}
+
+// pair makes a device known that has the code.
+func (s *Server) pair(w http.ResponseWriter, r *http.Request) {
+	var in PairCode
+	if p := read(w, r, &in, maxBody); p != nil {
+		refuse(w, p)
+		return
+	}
+	if s.opts.Devices == nil {
+		refuse(w, errNoDevices)
+		return
+	}
+	from, _, _ := net.SplitHostPort(r.RemoteAddr) // without one, all share a limit
+	if !s.tries.allowed(from, time.Now()) {
+		refuse(w, &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong codes. Wait a minute and try again."})
+		return
+	}
+	token, err := s.opts.Devices.exchange(in.Code, deviceName(r.UserAgent()))
+	if errors.Is(err, errWrongCode) {
+		s.tries.failed(from, time.Now())
+		refuse(w, &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: "The code is wrong, was used, or is older than a minute. Make another one."})
+		return
+	}
+	if err != nil {
+		refuse(w, problem(err))
+		return
+	}
+	s.setCookie(w, r, token)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// deviceName is how a list calls a browser.
+func deviceName(agent string) string {
+	for _, n := range [][2]string{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Macintosh", "Mac"}, {"Linux", "Linux"}} {
+		if strings.Contains(agent, n[0]) {
+			return n[1]
+		}
+	}
+	return "Another device"
+}
+
+func (s *Server) getDevices(*http.Request) (DeviceList, error) {
+	if s.opts.Devices == nil {
+		return DeviceList{Devices: []Device{}}, nil
+	}
+	list, err := s.opts.Devices.List()
+	return DeviceList{list}, err
+}
+
+func (s *Server) revokeDevice(r *http.Request) (nothing, error) {
+	err := error(ErrNoDevice)
+	if s.opts.Devices != nil {
+		err = s.opts.Devices.Revoke(r.PathValue("id"))
+	}
+	if errors.Is(err, ErrNoDevice) {
+		err = &Problem{status: http.StatusNotFound, Code: "no_device", Message: "No device has the id " + r.PathValue("id") + "."}
+	}
+	return nothing{}, err
+}
+
+// deviceKey is that of the device in the context of a request.
+type deviceKey struct{}
+
+// deviceOf is the device that sends a request, nil for the user at this machine.
+func deviceOf(r *http.Request) *Device {
+	d, _ := r.Context().Value(deviceKey{}).(*Device)
+	return d
+}
+
+// For the user at this machine only: other ways in, and the conversation of a program.
+var userOnly = []string{"/pairings", "/devices", "/devices/{id}", "/wire"}
+
+// Besides reading, what a device may do that is not fully trusted.
+var answerOnly = []string{"/sessions/{id}/answers", "/sessions/{id}/interrupt", "/sessions/{id}/tasks/{task}/stop"}
+
+// limited refuses what the device that asks may not do. A stream ends when its device is
+// revoked.
+func (s *Server) limited(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d := deviceOf(r)
+		if d == nil {
+			rt.serve(w, r)
+			return
+		}
+		if slices.Contains(userOnly, rt.path) {
+			refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "A paired device may not do this. Use the page on the machine of the server."})
+			return
+		}
+		if !d.Full {
+			w.Header().Set("Haft-Access", "answer") // the page hides the rest
+			if rt.method != http.MethodGet && !slices.Contains(answerOnly, rt.path) {
+				refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "This device may watch and answer. To do more from it, pair it with haft serve --pair=full."})
+				return
+			}
+		}
+		if strings.HasSuffix(rt.path, "/events") {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			go s.endIfRevoked(ctx, cancel, r)
+			r = r.WithContext(ctx)
+		}
+		rt.serve(w, r)
+	}
+}
+
+// revokeTime is how long what a revoked device has open may stay so.
+const revokeTime = time.Second
+
+// endIfRevoked ends a request when its device is not known any more.
+func (s *Server) endIfRevoked(ctx context.Context, cancel context.CancelFunc, r *http.Request) {
+	look := time.NewTicker(revokeTime)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if _, known := s.opts.Devices.of(s.cookieOf(r)); !known {
+				cancel()
+				return
+			}
+		}
+	}
+}
+
+// mayPermit refuses rules of a device that is not fully trusted, unless they end with the
+// session.
+func mayPermit(r *http.Request, destination string) error {
+	if d := deviceOf(r); d != nil && !d.Full && destination != "session" {
+		return &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: fmt.Sprintf("This device may not change %s. Allow it once or for the session.", destination)}
+	}
+	return nil
+}
