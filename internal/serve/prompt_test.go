@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/serve/servetest"
 )
 
 // picture is a small PNG.
@@ -25,8 +26,8 @@ func picture(t *testing.T) []byte {
 
 // A prompt brings images and files to the model, and the session shows the image again.
 func TestPromptsWithImagesAndFiles(t *testing.T) {
-	home(t)
-	m := scripted(t, says("Ready."), says("Seen."))
+	servetest.Home(t)
+	m := servetest.Scripted(t, servetest.Says("Ready."), servetest.Says("Seen."))
 	s := startSite(t, m, "127.0.0.1:0")
 	row := s.create("begin")
 	path := "/v1/sessions/" + row.ID
@@ -36,7 +37,7 @@ func TestPromptsWithImagesAndFiles(t *testing.T) {
 	s.must("POST", path+"/prompts", serve.Prompt{
 		Text: "look at both", Images: []serve.PromptImage{{MediaType: "image/png", Data: dot}}, Files: []serve.PromptFile{{Name: "notes.txt", Text: "remember the milk"}},
 	}, nil)
-	f.message("result", "Seen.")
+	f.Message("result", "Seen.")
 	all := m.Requests()
 	var body struct {
 		Messages []struct {
@@ -106,8 +107,8 @@ func itoa(n int) string { raw, _ := json.Marshal(n); return string(raw) }
 // The model of a session is changed while it runs and when nobody leads it; the next
 // request goes to the new one.
 func TestTheModelIsChanged(t *testing.T) {
-	home(t)
-	m := scripted(t, says("One."), says("Two."), says("Three."))
+	servetest.Home(t)
+	m := servetest.Scripted(t, servetest.Says("One."), servetest.Says("Two."), servetest.Says("Three."))
 	s := startSite(t, m, "127.0.0.1:0")
 	path := "/v1/sessions/" + s.create("one").ID
 	s.settle(path)
@@ -116,7 +117,7 @@ func TestTheModelIsChanged(t *testing.T) {
 	var row serve.Session
 	s.must("PATCH", path, serve.SessionChange{Model: "claude-sonnet-4-5"}, &row)
 	s.must("POST", path+"/prompts", serve.Prompt{Text: "two"}, nil)
-	f.message("result", "Two.")
+	f.Message("result", "Two.")
 	if used() != "claude-sonnet-4-5" {
 		t.Errorf("after the change the model is %s", used())
 	}
@@ -126,7 +127,7 @@ func TestTheModelIsChanged(t *testing.T) {
 		t.Error("a session that nobody leads was not resumed to change its model")
 	}
 	s.must("POST", path+"/prompts", serve.Prompt{Text: "three"}, nil)
-	f.message("result", "Three.")
+	f.Message("result", "Three.")
 	if used() != "claude-haiku-4-5" {
 		t.Errorf("after the second change the model is %s", used())
 	}
