@@ -274,6 +274,10 @@ func (l *line) answersCall() bool {
 	return err == nil && len(resultsOf(m.Content)) > 0
 }
 
+// isMadeOfName reports whether a UUID was derived like those of [ResultUUID], and is not
+// random.
+func isMadeOfName(uuid string) bool { return len(uuid) == 36 && uuid[14] == '5' }
+
 // before returns the message before the i-th line.
 func (t *tree) before(i int) (int, bool) {
 	for i--; i >= 0; i-- {
