@@ -93,7 +93,7 @@ func (t *tally) answered(a stop) {
 	t.answer = a
 }
 
-// leftBehind counts an answer that is no part of the conversation since it went back: it
+// leftBehind counts an answer that is not part of the conversation since it went back: it
 // has cost what it has cost.
 func (t *tally) leftBehind(l *line) {
 	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {

@@ -107,7 +107,7 @@ func New(web *webpage.Fetcher, opts *Options) tool.Tool {
 	})
 }
 
-// validate refuses what cannot be fetched, before anybody is asked about it: no rule would
+// validate refuses what cannot be fetched, before the user is asked about it: no rule would
 // change that.
 func (f *fetcher) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
 	err := f.web.Check(in.URL)
