@@ -77,8 +77,11 @@ func (f *Follower) Next(ctx context.Context) ([]Followed, error) {
 	}
 }
 
-// fill reads on in files of which all was returned.
+// fill reads on in files of which all was returned. A session that is in logs has none.
 func (f *Follower) fill(ctx context.Context) error {
+	if f.path == "" {
+		return nil
+	}
 	files := map[string]string{"": f.path}
 	agents, _ := filepath.Glob(filepath.Join(globEscape(dirOf(f.path)), "subagents", "agent-*.jsonl")) // the pattern is ours
 	for _, path := range agents {

@@ -121,11 +121,72 @@ func Encode(m Message) ([]byte, error) {
 	if tag.Type == "system" { // elsewhere it is a field of the message
 		subtype = tag.Subtype
 	}
-	line, err := tagged(m, m.base().Extra, "type", tag.Type, "subtype", subtype)
+	outer, filling := hollow(m)
+	line, err := tagged(outer, m.base().Extra, "type", tag.Type, "subtype", subtype)
 	if err != nil {
 		return nil, fmt.Errorf("encode %v: %w", tag, err)
 	}
-	return line, nil
+	return fill(line, filling), nil
+}
+
+// hollow takes out of a message what is JSON already, and most of it, for [fill] to put back, the last first: the encoder
+// would read it once for each struct around it, and results may be large.
+func hollow(m Message) (outer Message, filling [][2][]byte) {
+	switch m := m.(type) {
+	case *Assistant:
+		if raw, ok := joined(m.Message.Content); ok {
+			c := *m
+			c.Message.Content = hole
+			return &c, [][2][]byte{{[]byte(`"content":[0]`), raw}}
+		}
+	case *User:
+		raw, ok := joined(m.Message.Content.Blocks)
+		if !ok {
+			break
+		}
+		c := *m
+		c.Message.Content.Blocks = hole
+		if raw := m.ToolUseResult; len(raw) > 0 && bytes.IndexByte(raw, '\n') < 0 && plainjson.Valid(raw) {
+			c.ToolUseResult = json.RawMessage("0")
+			filling = append(filling, [2][]byte{[]byte(`"tool_use_result":0`), raw})
+		}
+		return &c, append(filling, [2][]byte{[]byte(`"content":[0]`), raw})
+	}
+	return m, nil
+}
+
+// hole is a list of one block that no message has.
+var hole = []Block{{Raw: json.RawMessage("0")}}
+
+// joined is the JSON of blocks that know theirs.
+func joined(blocks []Block) (raw []byte, ok bool) {
+	if len(blocks) == 0 {
+		return nil, false
+	}
+	raw = []byte{'['}
+	for i := range blocks {
+		if blocks[i].Raw == nil {
+			return nil, false
+		}
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		var err error
+		if raw, err = plainjson.AppendCompact(raw, blocks[i].Raw); err != nil {
+			return nil, false // the encoder says what is wrong
+		}
+	}
+	return append(raw, ']'), true
+}
+
+// fill puts back what was taken out. Only strings, in which no quote is bare, precede it until it is done.
+func fill(line []byte, filling [][2][]byte) []byte {
+	for _, f := range filling {
+		at := bytes.Index(line, f[0])
+		name := bytes.IndexByte(f[0], ':') + 1
+		line = slices.Concat(line[:at+name], f[1], line[at+len(f[0]):])
+	}
+	return line
 }
 
 func compact(raw json.RawMessage) ([]byte, error) {

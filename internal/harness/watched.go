@@ -33,7 +33,7 @@ type Channel interface {
 type watched struct{ channel atomic.Pointer[Channel] }
 
 func (w *watched) open(c *Conversation, make func(*Conversation) Channel) {
-	if make == nil || c.Journal().Path() == "" {
+	if make == nil || c.Journal().Dir() == "" { // nothing is written down that others could watch
 		return
 	}
 	if channel := make(c); channel != nil {

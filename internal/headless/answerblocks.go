@@ -6,6 +6,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -40,17 +41,32 @@ func block(b model.Block) wire.Block {
 	if b.Type == model.ToolUse && len(b.Input) == 0 { // it begins: its input is to come
 		b.Input = json.RawMessage("{}")
 	}
-	if b.Type == model.ToolUse && !json.Valid(b.Input) {
+	if b.Type == model.ToolUse && !plainjson.Valid(b.Input) {
 		b.Input = unparsed(b.Input)
 	}
-	raw, err := plainjson.Marshal(b)
+	raw, err := b.AppendJSON(nil)
 	if err != nil {
 		return wire.Text("[" + err.Error() + "]")
 	}
 	// A program that embeds haft gets the message itself, so its fields are set as well.
-	var w wire.Block
-	if err := json.Unmarshal(raw, &w); err != nil {
-		return wire.Text("[" + err.Error() + "]")
+	w := wire.Block{Type: string(b.Type), Raw: raw}
+	plain := len(b.Content) == 1 && b.Content[0].Type == tool.TextBlock
+	switch {
+	case b.Raw == nil && b.Type == model.Text:
+		w.Text = b.Text
+	case b.Raw == nil && b.Type == model.Thinking:
+		w.Thinking = b.Text
+	case b.Raw == nil && b.Type == model.ToolUse:
+		w.ID, w.Name, w.Input = b.ID, b.Name, b.Input
+	case b.Raw == nil && b.Type == model.ToolResult && plain:
+		w.ToolUseID, w.Content = b.UseID, &wire.Content{Text: b.Content[0].Text}
+		if b.IsError {
+			w.IsError = &b.IsError
+		}
+	default: // what is rare is read again
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return wire.Text("[" + err.Error() + "]")
+		}
 	}
 	return w
 }

@@ -22,10 +22,10 @@ import (
 
 // A channel is the one by which others watch a conversation of this process.
 type channel struct {
-	talk    *harness.Conversation
-	version string
-	told    *headless.Observer
-	delay   *time.Timer
+	talk  *harness.Conversation
+	opts  Options
+	told  *headless.Observer
+	delay *time.Timer
 
 	mu        sync.Mutex
 	listening bool
@@ -53,17 +53,38 @@ type answer struct {
 // delay is how long a session lasts before it can be watched, unless it asks something.
 const delay = 50 * time.Millisecond
 
+// Options say how a conversation is watched.
+type Options struct {
+	// Version is that of the program.
+	Version string
+	// Listen returns where those who watch a session connect, and decides who may; nil means
+	// a socket of this user.
+	Listen func(session string) (net.Listener, error)
+	// Put puts a question to users in place of those who watch, and returns the answer as
+	// JSON and who gave it; nil means that those who watch are asked.
+	Put func(ctx context.Context, session string, r wire.Request) (answer json.RawMessage, by string, err error)
+}
+
 // Open returns a function that opens the channel of a conversation, for
 // [harness.TalkOptions]. Version is that of the program.
 func Open(version string) func(*harness.Conversation) harness.Channel {
+	return OpenWith(&Options{Version: version})
+}
+
+// OpenWith is [Open] for a channel that is reached in another way.
+func OpenWith(o *Options) func(*harness.Conversation) harness.Channel {
 	return func(talk *harness.Conversation) harness.Channel {
-		if !supported {
+		if !supported && o.Listen == nil {
 			return nil
 		}
-		c := &channel{talk: talk, version: version, observers: map[*observer]bool{}, questions: map[*question]bool{}}
+		c := &channel{talk: talk, opts: *o, observers: map[*observer]bool{}, questions: map[*question]bool{}}
 		c.mu.Lock() // listen may run before AfterFunc has returned
 		defer c.mu.Unlock()
-		c.delay = time.AfterFunc(delay, c.listen)
+		wait := delay
+		if o.Listen != nil {
+			wait /= 10 // no file is made, and the session may be over soon
+		}
+		c.delay = time.AfterFunc(wait, c.listen)
 		return c
 	}
 }
@@ -74,6 +95,14 @@ func (c *channel) listen() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.listening || c.closed {
+		return
+	}
+	if c.opts.Listen != nil {
+		c.listening = true
+		listener, err := c.opts.Listen(c.talk.Agent.Session())
+		if c.begin(listener); err == nil {
+			c.joined.Go(func() { c.accept(listener) })
+		}
 		return
 	}
 	dir := c.talk.Journal().Dir()
@@ -95,9 +124,15 @@ func (c *channel) listen() {
 		listener.Close()
 		return
 	}
-	c.listener, c.notice = listener, notice
-	c.told = headless.NewObserver(c.talk, c.version, c.broadcast)
+	c.notice = notice
+	c.begin(listener)
 	c.joined.Go(func() { c.accept(listener) })
+}
+
+// begin makes what shows the conversation to others. The channel is locked.
+func (c *channel) begin(l net.Listener) {
+	c.listener = l
+	c.told = headless.NewObserver(c.talk, c.opts.Version, c.broadcast)
 }
 
 // accept takes observers until the channel is closed.
@@ -107,7 +142,7 @@ func (c *channel) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
-		if err := allowed(conn); err != nil {
+		if c.opts.Listen == nil && allowed(conn) != nil {
 			conn.Close()
 			continue
 		}
@@ -199,9 +234,14 @@ func (c *channel) observed() *headless.Observer {
 func (c *channel) ask(ctx context.Context, request func() wire.Request, decides func(answer) bool) (by string, err error) {
 	c.listen()
 	c.mu.Lock()
-	if c.listener == nil {
+	if c.told == nil || c.listener == nil && c.opts.Put == nil {
 		c.mu.Unlock()
 		return "", errors.New("the session cannot be watched")
+	}
+	if c.opts.Put != nil {
+		r := request()
+		c.mu.Unlock()
+		return c.put(ctx, r, decides)
 	}
 	q := &question{ctx: ctx, request: request(), answers: make(chan answer)}
 	c.questions[q] = true
@@ -226,6 +266,19 @@ func (c *channel) ask(ctx context.Context, request func() wire.Request, decides 
 	}
 }
 
+// put asks users elsewhere until one has given an answer that decides.
+func (c *channel) put(ctx context.Context, r wire.Request, decides func(answer) bool) (by string, err error) {
+	for {
+		raw, by, err := c.opts.Put(ctx, c.talk.Agent.Session(), r)
+		if err != nil {
+			return "", err
+		}
+		if decides(answer{raw, by}) {
+			return by, nil
+		}
+	}
+}
+
 // Close ends the channel; those who watch are told the end of the journal first.
 func (c *channel) Close() error {
 	c.delay.Stop()
@@ -244,7 +297,9 @@ func (c *channel) shut() {
 	if c.listener == nil {
 		return
 	}
-	os.Remove(c.notice)
+	if c.notice != "" {
+		os.Remove(c.notice)
+	}
 	c.listener.Close()
 	for o := range c.observers {
 		o.finish()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/serve/attach"
+	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -107,10 +108,10 @@ func isResult(text string) func(wire.Message) bool {
 // first answer counts, the other terminal's question is taken back, and both hear who
 // answered. A prompt of one is heard by the other.
 func TestTwoTerminalsAttached(t *testing.T) {
-	home(t)
+	servetest.Home(t)
 	dir := t.TempDir()
 	target := filepath.Join(dir, "a.txt")
-	s := startSite(t, scripted(t, writes(target, "hello\n"), says("Written."), says("More.")), "127.0.0.1:0")
+	s := startSite(t, servetest.Scripted(t, servetest.Writes(target, "hello\n"), servetest.Says("Written."), servetest.Says("More.")), "127.0.0.1:0")
 	s.dir = dir
 	row := s.create("write it")
 	one, two := s.attach(row.ID[:8], ""), s.attach(row.ID, "")
@@ -158,9 +159,9 @@ func TestTwoTerminalsAttached(t *testing.T) {
 
 // An interrupt of the terminal stops the turn, which withdraws the question.
 func TestTerminalInterrupts(t *testing.T) {
-	home(t)
+	servetest.Home(t)
 	dir := t.TempDir()
-	s := startSite(t, scripted(t, writes(filepath.Join(dir, "a.txt"), "x"), says("Never.")), "127.0.0.1:0")
+	s := startSite(t, servetest.Scripted(t, servetest.Writes(filepath.Join(dir, "a.txt"), "x"), servetest.Says("Never.")), "127.0.0.1:0")
 	s.dir = dir
 	row := s.create("write it")
 	a := s.attach(row.ID, "")
@@ -179,8 +180,8 @@ func TestTerminalInterrupts(t *testing.T) {
 // A terminal outlives its server: it resumes at the last event, so that nothing is heard
 // twice, and a prompt continues the session at the new server.
 func TestTerminalOverARestart(t *testing.T) {
-	home(t)
-	m := scripted(t, says("One."), says("Two."))
+	servetest.Home(t)
+	m := servetest.Scripted(t, servetest.Says("One."), servetest.Says("Two."))
 	s := startSite(t, m, "127.0.0.1:0")
 	row := s.create("go")
 	a := s.attach(row.ID, "")
@@ -223,9 +224,9 @@ func TestTerminalOverARestart(t *testing.T) {
 
 // An answer that the server refuses is not lost: the user hears why and is asked again.
 func TestTerminalIsAskedAgain(t *testing.T) {
-	home(t)
+	servetest.Home(t)
 	dir := t.TempDir()
-	s := startSite(t, scripted(t, writes(filepath.Join(dir, "a.txt"), "x"), says("Done.")), "127.0.0.1:0")
+	s := startSite(t, servetest.Scripted(t, servetest.Writes(filepath.Join(dir, "a.txt"), "x"), servetest.Says("Done.")), "127.0.0.1:0")
 	s.dir = dir
 	a := s.attach(s.create("write it").ID, "")
 	a.question().answers <- wire.PermissionAnswer{Behavior: "perhaps"}
@@ -267,7 +268,7 @@ func TestAddresses(t *testing.T) {
 
 // Which session an address means.
 func TestFindASession(t *testing.T) {
-	s := newSite(t, says("One."), says("Two."), says("Three."))
+	s := newSite(t, servetest.Says("One."), servetest.Says("Two."), servetest.Says("Three."))
 	server := &attach.Server{URL: s.url, Token: token}
 	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no session runs") {
 		t.Errorf("without a session: %v", err)

@@ -9,8 +9,6 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/timeline"
@@ -38,51 +36,7 @@ func (s *Server) rewind(r *http.Request, in *Rewind) (Rewound, error) {
 		return Rewound{}, err
 	}
 	defer w.release()
-	w.mu.Lock()
-	path := w.path
-	w.mu.Unlock()
-	plan, err := checkpoint.NewPlan(r.Context(), path, in.To, session.BlobsOf(path))
-	if errors.Is(err, checkpoint.ErrNoTarget) {
-		return Rewound{}, &Problem{status: http.StatusNotFound, Code: "no_target", Message: err.Error() + "."}
-	}
-	if err != nil {
-		return Rewound{}, err
-	}
-	out := Rewound{Target: plan.Target, Files: []RewoundFile{}, Insertions: plan.Insertions, Deletions: plan.Deletions, Uncovered: plan.Uncovered}
-	var foreign []string
-	for _, step := range plan.Steps {
-		out.Files = append(out.Files, RewoundFile{step.Path, step.Action(), step.Insertions, step.Deletions, step.Foreign})
-		if step.Foreign {
-			foreign = append(foreign, step.Path)
-		}
-	}
-	if in.DryRun {
-		return out, nil
-	}
-	if len(foreign) > 0 && !in.Force {
-		return Rewound{}, &Problem{status: http.StatusConflict, Code: "conflict", Message: "Another program has changed files since. Nothing was done; force discards those changes.", Paths: foreign}
-	}
-	w.connect()
-	if l := w.linked(); l != nil {
-		err = l.conn.Call(r.Context(), &wire.RewindFiles{UserMessageID: in.To}, nil)
-	} else {
-		out.Undo, err = s.rewindHere(context.WithoutCancel(r.Context()), w.id, plan, in.Force)
-	}
-	out.Done = err == nil
-	return out, err
-}
-
-// rewindHere applies a plan to a session that nobody leads.
-func (s *Server) rewindHere(ctx context.Context, id string, plan *checkpoint.Plan, force bool) (undo string, err error) {
-	ses, err := s.store.Resume(ctx, id, nil)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, ses.Close()) }()
-	if undo, err = plan.Apply(ctx, ses, &checkpoint.ApplyOptions{Force: force}); err != nil {
-		return "", err
-	}
-	return undo, harness.NoteRewind(ctx, ses, plan, ses.Restored().Cwd)
+	return s.back.Rewind(r.Context(), w.id, w.file(), in)
 }
 
 // getCheckpoints lists the prompts, and the calls that changed files.
@@ -116,9 +70,7 @@ func (s *Server) getDiff(r *http.Request) (*wire.Change, error) {
 		return nil, err
 	}
 	defer w.release()
-	w.mu.Lock()
-	path := w.path
-	w.mu.Unlock()
+	path := w.file()
 	use, call := r.URL.Query().Get("call"), ""
 	first, last := map[string]*session.Checkpoint{}, map[string]*session.Checkpoint{}
 	var order []string
@@ -188,13 +140,8 @@ func (s *Server) getFile(r *http.Request) (FileText, error) {
 		return FileText{}, err
 	}
 	defer w.release()
-	w.connect()
-	l := w.linked()
-	if l == nil {
-		return FileText{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running, so nothing says which files may be read. Send a prompt to continue it."}
-	}
 	var reply wire.ReadFileReply
-	if err := l.conn.Call(r.Context(), &wire.ReadFile{Path: r.URL.Query().Get("path")}, &reply); err != nil {
+	if err := s.back.Call(r.Context(), w.id, &wire.ReadFile{Path: r.URL.Query().Get("path")}, &reply); err != nil {
 		return FileText{}, err
 	}
 	return FileText{reply.AbsPath, reply.Contents, reply.Truncated, reply.Lossy != nil && *reply.Lossy}, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/serve/servetest"
 )
 
 // raw sends bytes as they are and returns the answer.
@@ -215,12 +216,12 @@ func TestIdleConnections(t *testing.T) {
 // What tools, files and models say leaves as JSON, with every < escaped, whatever it is.
 func TestHostileTextStaysText(t *testing.T) {
 	evil := "</script><img src=x onerror=alert(1)>\u2028\x1b]0;owned\x07"
-	s := newSite(t, says(evil))
+	s := newSite(t, servetest.Says(evil))
 	row := s.create("<b>" + evil)
 	f := s.feed("/v1/sessions/"+row.ID+"/events?timeline=", "")
-	e := f.message("assistant", "onerror")
-	if strings.ContainsAny(e.data, "\n\r\x1b") {
-		t.Errorf("the event breaks its line: %q", e.data)
+	e := f.Message("assistant", "onerror")
+	if strings.ContainsAny(e.Data, "\n\r\x1b") {
+		t.Errorf("the event breaks its line: %q", e.Data)
 	}
 	for _, path := range []string{"", "/timeline", "/items/0", "/checkpoints", "/diff"} {
 		status, raw := s.do("GET", "/v1/sessions/"+row.ID+path, nil)

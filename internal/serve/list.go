@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/session"
 )
@@ -39,7 +38,7 @@ const (
 
 // rows are the sessions of a folder, "" for all, those that were written to last first.
 func (l *list) rows(ctx context.Context, cwd string, limit int) ([]Session, error) {
-	infos, err := l.srv.store.List(&session.ListOptions{Cwd: cwd, Limit: limit, Known: l.unchanged})
+	infos, err := l.srv.back.List(ctx, &session.ListOptions{Cwd: cwd, Limit: limit, Known: l.unchanged})
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +164,12 @@ func (l *list) row(k known) Session {
 	row := rowOf(&k.Info, &k.summary)
 	row.Partial = k.read < 0
 	if w != nil {
-		w.status(&row)
+		row.judge(w.status(&row), &k.summary)
 	} else {
-		row.PID, row.Running = live.Running(k.Path)
+		status := l.srv.back.Status(k.ID, k.Path)
+		status.fill(&row)
+		row.judge(status, &k.summary)
 	}
-	row.judge(k.summary.Working, k.summary.Failed)
 	return row
 }
 
@@ -191,15 +191,18 @@ func milliseconds(t time.Time) timeline.Time {
 }
 
 // judge says what the session does.
-func (r *Session) judge(working, failed bool) {
+func (r *Session) judge(s Status, sum *timeline.Summary) {
+	working := s.Working || sum.Working && !s.Led
 	switch {
+	case s.Failed != "":
+		r.State, r.Last = Failed, s.Failed
 	case r.Running && r.Asking > 0:
 		r.State = Asks
 	case r.Running && working:
 		r.State = Working
 	case working:
 		r.State = Stopped
-	case failed:
+	case sum.Failed:
 		r.State = Failed
 	case r.Items == 0 && !r.Partial:
 		r.State = Idle
@@ -211,16 +214,23 @@ func (r *Session) judge(working, failed bool) {
 	}
 }
 
-// status fills in what the link says of a session.
-func (w *watch) status(row *Session) {
+func (s Status) fill(row *Session) { row.Running, row.PID, row.Led = s.Running, s.PID, s.Led }
+
+// status fills in who leads a session, and returns it.
+func (w *watch) status(row *Session) Status {
+	s := w.srv.back.Status(w.id, w.file())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.link != nil {
-		row.Running, row.PID, row.Led = true, w.link.pid, w.link.run != nil
-	} else if w.path != "" {
-		row.PID, row.Running = live.Running(w.path)
-	}
+	s.fill(row)
 	row.Asking = max(row.Asking, len(w.openQuestions().Questions))
+	return s
+}
+
+// file is the journal of the session, "" if there is none yet.
+func (w *watch) file() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.path
 }
 
 // row is the session as it is now.
@@ -233,12 +243,7 @@ func (w *watch) row() Session {
 		info = w.srv.list.info(w.id, path, info)
 	}
 	row := rowOf(&info, &summary)
-	w.status(&row)
-	working := summary.Working
-	if l := w.linked(); l != nil && l.run != nil {
-		working = l.run.working()
-	}
-	row.judge(working, summary.Failed)
+	row.judge(w.status(&row), &summary)
 	return row
 }
 
@@ -249,7 +254,7 @@ func (l *list) info(id, path string, usual session.Info) session.Info {
 			return info
 		}
 	}
-	if info, err := l.srv.store.Info(id); err == nil {
+	if info, err := l.srv.back.Info(l.srv.context, id); err == nil {
 		return info
 	}
 	return usual

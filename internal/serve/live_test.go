@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
@@ -113,10 +114,10 @@ func terminal(t *testing.T, m *script.Server, dir string, answers <-chan tool.Ve
 // A session of a terminal is watched, prompted, answered and interrupted through the
 // server, which never writes to it.
 func TestSessionsOfTerminals(t *testing.T) {
-	home(t)
+	servetest.Home(t)
 	dir := t.TempDir()
 	target := filepath.Join(dir, "a.txt")
-	m := scripted(t, writes(target, "one"), says("Written."), writes(target+"2", "two"), says("Not written."), says("Prompted."))
+	m := servetest.Scripted(t, servetest.Writes(target, "one"), servetest.Says("Written."), servetest.Writes(target+"2", "two"), servetest.Says("Not written."), servetest.Says("Prompted."))
 	answers := make(chan tool.Verdict)
 	talk := terminal(t, m, dir, answers, nil)
 	say := func(text string) { talk.Send(promptOf(text)) }
@@ -126,7 +127,7 @@ func TestSessionsOfTerminals(t *testing.T) {
 	path := "/v1/sessions/" + id
 	until(t, "the journal", func() bool { status, _ := s.do("GET", path, nil); return status == http.StatusOK })
 	f := s.feed(path+"/events", "")
-	q := f.questions(1)[0]
+	q := f.Questions(1)[0]
 	var row serve.Session
 	if s.must("GET", path, nil, &row); row.Led || !row.Running || row.State != serve.Asks || row.PID != os.Getpid() {
 		t.Errorf("the session of the terminal is %+v", row)
@@ -135,19 +136,19 @@ func TestSessionsOfTerminals(t *testing.T) {
 	if s.must("GET", "/v1/sessions", nil, &list); len(list.Sessions) != 1 || list.Sessions[0].State != serve.Asks {
 		t.Errorf("the list has %+v", list)
 	}
-	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, nil)
-	f.message("result", "Written.")
+	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
+	f.Message("result", "Written.")
 	say("write again")
-	q = f.otherQuestion(q)
+	q = f.OtherQuestion(q)
 	answers <- tool.Verdict{Behavior: tool.Deny, Reason: "the test denies it"}
-	p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, http.StatusConflict)
+	p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusConflict)
 	if p.Code != "answered" || p.By != "the terminal" || p.Behavior != "deny" {
 		t.Errorf("an answer after the terminal's: %+v", p)
 	}
-	f.message("result", "Not written.")
+	f.Message("result", "Not written.")
 	s.must("POST", path+"/prompts", serve.Prompt{Text: "a prompt from elsewhere"}, nil)
-	f.message("user", "a prompt from elsewhere")
-	f.message("result", "Prompted.")
+	f.Message("user", "a prompt from elsewhere")
+	f.Message("result", "Prompted.")
 	for _, c := range []struct{ method, path string }{{"DELETE", path}, {"POST", path + "/close"}} {
 		if p := s.refused(c.method, c.path, nil, http.StatusConflict); p.Code != "in_use" || p.PID != os.Getpid() {
 			t.Errorf("%s: %+v", c.path, p)
@@ -161,21 +162,21 @@ func TestSessionsOfTerminals(t *testing.T) {
 // A server that is started while a question is open shows it, and it can be answered
 // once; the digest is the same.
 func TestAQuestionSurvivesARestart(t *testing.T) {
-	home(t)
+	servetest.Home(t)
 	dir := t.TempDir()
-	m := scripted(t, writes(filepath.Join(dir, "a.txt"), "one"), says("Written."))
+	m := servetest.Scripted(t, servetest.Writes(filepath.Join(dir, "a.txt"), "one"), servetest.Says("Written."))
 	talk := terminal(t, m, dir, nil, nil)
 	talk.Send(promptOf("write"))
 	path := "/v1/sessions/" + talk.Agent.Session()
 	s := startSite(t, m, "127.0.0.1:0")
 	until(t, "the journal", func() bool { status, _ := s.do("GET", path, nil); return status == http.StatusOK })
-	q := s.feed(path+"/events", "").questions(1)[0]
+	q := s.feed(path+"/events", "").Questions(1)[0]
 	s.end()
 	s = startSite(t, m, "127.0.0.1:0")
 	// The card of before is answered, before the new server was asked for anything.
-	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, nil)
-	s.feed(path+"/events", "").message("assistant", "Written.")
-	if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, http.StatusConflict); p.Code != "answered" {
+	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
+	s.feed(path+"/events", "").Message("assistant", "Written.")
+	if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusConflict); p.Code != "answered" {
 		t.Errorf("the second answer: %+v", p)
 	}
 }
@@ -185,9 +186,9 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 func TestQuestionsOfServers(t *testing.T) {
 	for _, led := range []bool{true, false} {
 		t.Run(fmt.Sprintf("led %v", led), func(t *testing.T) {
-			home(t)
+			servetest.Home(t)
 			dir := t.TempDir()
-			m := scripted(t, script.Turn{Blocks: []script.Block{{Tool: "mcp__asker__ask", Input: json.RawMessage(`{}`)}}}, says("Asked."))
+			m := servetest.Scripted(t, script.Turn{Blocks: []script.Block{{Tool: "mcp__asker__ask", Input: json.RawMessage(`{}`)}}}, servetest.Says("Asked."))
 			s := startSite(t, m, "127.0.0.1:0", asker(t)...)
 			var row serve.Session
 			if led {
@@ -200,15 +201,15 @@ func TestQuestionsOfServers(t *testing.T) {
 			}
 			path := "/v1/sessions/" + row.ID
 			f := s.feed(path+"/events", "")
-			q := f.questions(1)[0]
-			s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, nil)
-			if q = f.otherQuestion(q); q.Kind != "elicitation" || !strings.Contains(string(q.Request), "Which colour?") {
+			q := f.Questions(1)[0]
+			s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
+			if q = f.OtherQuestion(q); q.Kind != "elicitation" || !strings.Contains(string(q.Request), "Which colour?") {
 				t.Fatalf("asked %+v", q)
 			}
-			s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}, http.StatusBadRequest)
+			s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusBadRequest)
 			s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: json.RawMessage(`{"action":"accept","content":{"colour":"blue"}}`)}, nil)
-			f.message("user", "accept blue")
-			f.message("result", "Asked.")
+			f.Message("user", "accept blue")
+			f.Message("result", "Asked.")
 			if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: json.RawMessage(`{"action":"decline"}`)}, http.StatusConflict); p.Code != "answered" {
 				t.Errorf("the second answer: %+v", p)
 			}
@@ -219,19 +220,19 @@ func TestQuestionsOfServers(t *testing.T) {
 // A conversation that is cleared continues in another session, of which those who watch
 // are told, and which the same process leads.
 func TestAClearedConversationIsFollowed(t *testing.T) {
-	s := newSite(t, says("One."))
+	s := newSite(t, servetest.Says("One."))
 	row := s.create("go")
 	f := s.feed("/v1/sessions/"+row.ID+"/events", "")
-	f.message("assistant", "One.")
+	f.Message("assistant", "One.")
 	s.must("POST", "/v1/sessions/"+row.ID+"/prompts", serve.Prompt{Text: "/clear"}, nil)
 	var reset struct {
 		ID string `json:"new_conversation_id"`
 	}
-	if err := json.Unmarshal([]byte(f.message("conversation_reset", "").data), &reset); err != nil {
+	if err := json.Unmarshal([]byte(f.Message("conversation_reset", "").Data), &reset); err != nil {
 		t.Fatal(err)
 	}
 	s.must("POST", "/v1/sessions/"+reset.ID+"/prompts", serve.Prompt{Text: "again"}, nil)
-	s.feed("/v1/sessions/"+reset.ID+"/events", "").message("assistant", "One.") // the script begins again with the conversation
+	s.feed("/v1/sessions/"+reset.ID+"/events", "").Message("assistant", "One.") // the script begins again with the conversation
 	var now serve.Session
 	if s.must("GET", "/v1/sessions/"+reset.ID, nil, &now); !now.Led || now.Turns != 1 {
 		t.Errorf("the new session is %+v", now)
@@ -276,5 +277,5 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	if prompts > 40 {
 		t.Fatal("the client was not slow enough to show anything")
 	}
-	s.feed(path+"/events", last).message("user", "The last word.")
+	s.feed(path+"/events", last).Message("user", "The last word.")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
@@ -66,19 +67,19 @@ func (s *site) served(dir string) time.Duration {
 	var row serve.Session
 	s.must("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Prompt: "go"}, &row)
 	f := s.feed("/v1/sessions/"+row.ID+"/events", "")
-	f.until("a piece of the answer", func(e event) bool {
-		return strings.Contains(e.data, `"type":"stream_event"`) || strings.Contains(e.data, `"type":"assistant"`)
+	f.Until("a piece of the answer", func(e servetest.Event) bool {
+		return strings.Contains(e.Data, `"type":"stream_event"`) || strings.Contains(e.Data, `"type":"assistant"`)
 	})
 	took := time.Since(began)
-	f.close()
+	f.Close()
 	s.must("POST", "/v1/sessions/"+row.ID+"/close", nil, nil)
 	return took
 }
 
 // The first event comes through the server within twice the time of the pipe.
 func TestTimeToFirstEvent(t *testing.T) {
-	home(t)
-	m := scripted(t, says("One."))
+	servetest.Home(t)
+	m := servetest.Scripted(t, servetest.Says("One."))
 	s := startSite(t, m, "127.0.0.1:0")
 	dir := t.TempDir()
 	piped(t, m, dir) // what is made once is made before

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/serve/servetest"
 )
 
 // A phone is a browser on another machine, which comes through the tunnel box.example.
@@ -69,9 +70,9 @@ func register() string { return filepath.Join(os.Getenv("HAFT_HOME"), "serve", "
 
 // A phone that scans the code may watch and answer, and nothing else, until it is revoked.
 func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
-	home(t)
+	servetest.Home(t)
 	dir := t.TempDir()
-	s := startSite(t, scripted(t, writes(filepath.Join(dir, "a.txt"), "yes"), says("Over.")), "127.0.0.1:0")
+	s := startSite(t, servetest.Scripted(t, servetest.Writes(filepath.Join(dir, "a.txt"), "yes"), servetest.Says("Over.")), "127.0.0.1:0")
 	code := s.code(false)
 	if code.URL != "https://box.example/#pair="+code.Code || !strings.HasPrefix(code.SVG, "<svg ") || time.Until(time.UnixMilli(int64(code.Expires))) > time.Minute {
 		t.Fatalf("the code is %+v", code)
@@ -97,7 +98,7 @@ func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
 	var row serve.Session
 	s.must("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Prompt: "write"}, &row)
 	at := "/v1/sessions/" + row.ID
-	s.feed(at+"/events", "").questions(1)
+	s.feed(at+"/events", "").Questions(1)
 	if resp := p.send("GET", "/v1/sessions", nil); resp.StatusCode != http.StatusOK || resp.Header.Get("Haft-Access") != "answer" {
 		t.Errorf("the list: %s %v", resp.Status, resp.Header)
 	}
@@ -119,7 +120,7 @@ func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
 		t.Errorf("a rule that stays: %s", resp.Status)
 	}
 	events := p.send("GET", at+"/events", nil)
-	if resp := p.send("POST", at+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: allow()}); resp.StatusCode != http.StatusNoContent {
+	if resp := p.send("POST", at+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("the answer: %s", resp.Status)
 	}
 	until(t, "file", func() bool { _, err := os.Stat(filepath.Join(dir, "a.txt")); return err == nil })

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,7 +22,8 @@ import (
 type question struct {
 	Question
 	answers chan any
-	by      string // who has answered; "" if nobody has
+	by      string   // who has answered; "" if nobody has
+	lost    *Problem // why the answer does not count, of one that was settled elsewhere
 }
 
 // questionRoutes are those about questions.
@@ -33,7 +35,13 @@ func (s *Server) questionRoutes() []route {
 }
 
 // handle answers requests of the process that leads the session: it asks the clients.
-func (w *watch) handle(ctx context.Context, r wire.Request) (any, error) {
+func (w *watch) handle(ctx context.Context, r wire.Request) (a any, err error) {
+	err = w.question(ctx, r, func(answer any) error { a = answer; return nil })
+	return a, err
+}
+
+// question asks the clients, and settles the question with the first answer.
+func (w *watch) question(ctx context.Context, r wire.Request, settle func(any) error) error {
 	switch r := r.(type) {
 	case *wire.CanUseTool:
 		kind := "permission"
@@ -43,11 +51,11 @@ func (w *watch) handle(ctx context.Context, r wire.Request) (any, error) {
 		case "ExitPlanMode":
 			kind = "plan"
 		}
-		return w.ask(ctx, Question{ID: w.questionOf(ctx, r.ToolUseID), Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r)
+		return w.ask(ctx, Question{ID: w.questionOf(ctx, r.ToolUseID), Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r, settle)
 	case *wire.Elicitation:
-		return w.ask(ctx, Question{ID: cmp.Or(r.ElicitationID, session.NewUUID()), Kind: "elicitation"}, r)
+		return w.ask(ctx, Question{ID: cmp.Or(r.ElicitationID, session.NewUUID()), Kind: "elicitation"}, r, settle)
 	}
-	return nil, wire.Unsupported(r)
+	return wire.Unsupported(r)
 }
 
 // questionOf is the id that the journal has for the question about a call. It is written
@@ -74,10 +82,10 @@ func (w *watch) questionOf(ctx context.Context, useID string) (id string) {
 const journalTime = 5 * time.Second
 
 // ask waits for the answer of a client.
-func (w *watch) ask(ctx context.Context, about Question, r wire.Request) (any, error) {
+func (w *watch) ask(ctx context.Context, about Question, r wire.Request, settle func(any) error) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	sum := sha256.Sum256(raw)
 	about.Request, about.Digest = raw, hex.EncodeToString(sum[:16])
@@ -98,9 +106,13 @@ func (w *watch) ask(ctx context.Context, about Question, r wire.Request) (any, e
 	}()
 	select {
 	case a := <-q.answers:
-		return a, nil
+		err := settle(a)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		errors.As(err, &q.lost)
+		return err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
@@ -153,6 +165,9 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if q.lost != nil {
+		return nothing{}, q.lost
+	}
 	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && i.Call.By != s.name {
 		return nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
 	}

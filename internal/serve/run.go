@@ -185,52 +185,6 @@ func (r *run) move(id string) {
 	r.mu.Unlock()
 }
 
-// idle reports whether the run has had nothing to do for a while.
-func (r *run) idle() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.busy && time.Since(r.since) > idleTime
-}
-
-// working reports whether a turn runs.
-func (r *run) working() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.busy
-}
-
-// reach returns the link to the process that leads a session. A session that nobody
-// leads is resumed here.
-func (s *Server) reach(ctx context.Context, w *watch) (*link, error) {
-	w.mu.Lock()
-	l, path := w.link, w.path
-	w.mu.Unlock()
-	if l != nil {
-		return l, nil
-	}
-	if w.connect(); w.linked() != nil {
-		return w.linked(), nil
-	}
-	if path == "" {
-		return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session ended before anything was said."}
-	}
-	info, err := s.store.Info(w.id)
-	if err != nil {
-		return nil, err
-	}
-	if stat, err := os.Stat(info.Cwd); err != nil || !stat.IsDir() {
-		return nil, &Problem{status: http.StatusConflict, Code: "no_folder", Message: "The folder of the session, " + info.Cwd + ", is not there any more."}
-	}
-	err = s.lead(ctx, w, start{id: w.id, cwd: info.Cwd, resume: true})
-	if l := w.linked(); l != nil && (err == nil || errors.Is(err, errLed)) {
-		return l, nil
-	}
-	if err == nil {
-		err = &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session has ended."}
-	}
-	return nil, err
-}
-
 // linked returns the link of the watch, nil if there is none.
 func (w *watch) linked() *link {
 	w.mu.Lock()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -29,6 +30,11 @@ type Options struct {
 	// Harness and Talk are what the sessions that this server leads begin with.
 	Harness harness.Options
 	Talk    harness.TalkOptions
+	// Backend has the sessions; nil means those of this machine, which Harness and Talk are
+	// for.
+	Backend Backend
+	// Name is that of this server in journals, where it says who answered; "" chooses one.
+	Name string
 	// Token is what clients must know.
 	Token string
 	// Hosts are the names, with or without ports, by which clients may call this server
@@ -56,9 +62,9 @@ type Options struct {
 type Server struct {
 	opts   Options
 	name   string // of this server, for those who watch a session elsewhere
-	epoch  string // of the revisions of timelines
-	cookie string // its value
-	store  *session.Store
+	back   Backend
+	epoch  string            // of the revisions of timelines
+	cookie string            // its value
 	hosts  map[string]string // the schemes of the names that it is called by
 	port   string
 	tries  limiter
@@ -81,15 +87,19 @@ const maxStreams = 1024
 
 // New returns a server. Serve has to be called once.
 func New(o *Options) *Server {
-	s := &Server{opts: *o, name: fmt.Sprintf("haft serve (process %d)", os.Getpid()), epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams)}
+	s := &Server{opts: *o, name: cmp.Or(o.Name, fmt.Sprintf("haft serve (process %d)", os.Getpid())), back: o.Backend, epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams)}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}
 	if s.opts.Patience == 0 {
 		s.opts.Patience = 10 * time.Second
 	}
-	if s.store = o.Talk.Sessions; s.store == nil {
-		s.store = session.Open("")
+	if s.back == nil {
+		store := o.Talk.Sessions
+		if store == nil {
+			store = session.Open("")
+		}
+		s.back = &local{s, store}
 	}
 	mac := hmac.New(sha256.New, []byte(o.Token))
 	mac.Write([]byte("cookie"))

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,7 +14,6 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
-	"github.com/haftdev/haft/workspace"
 )
 
 // sessionRoutes are those about sessions as a whole, and prompts.
@@ -35,8 +32,6 @@ func (s *Server) sessionRoutes() []route {
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
 	}
 }
-
-func isJournal(path, id string) bool { return filepath.Base(path) == id+".jsonl" }
 
 // number reads a number of a request; "" is the usual one.
 func number(text string, usual int) (int, error) {
@@ -64,8 +59,8 @@ func (s *Server) listSessions(r *http.Request) (Sessions, error) {
 
 // createSession begins a session, with its first prompt if there is one.
 func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error) {
-	if info, err := os.Stat(in.Cwd); !filepath.IsAbs(in.Cwd) || err != nil || !info.IsDir() {
-		return Session{}, invalid("%q is not a folder. Name one by its whole path.", in.Cwd)
+	if !filepath.IsAbs(in.Cwd) {
+		return Session{}, notFolder(in.Cwd)
 	}
 	if err := checkMode(in.Mode); err != nil {
 		return Session{}, err
@@ -84,6 +79,10 @@ func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error)
 	return w.row(), nil
 }
 
+func notFolder(path string) error {
+	return invalid("%q is not a folder. Name one by its whole path.", path)
+}
+
 // create begins a new session.
 func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 	id := session.NewUUID()
@@ -100,7 +99,7 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title}); err != nil {
+	if err := s.back.Create(ctx, id, in); err != nil {
 		s.mu.Lock()
 		delete(s.watches, id)
 		s.mu.Unlock()
@@ -130,8 +129,7 @@ func (s *Server) getSession(r *http.Request) (Session, error) {
 	return w.row(), nil
 }
 
-// changeSession renames a session and changes its mode and model. A session that nobody
-// leads is resumed for a mode or a model.
+// changeSession renames a session and changes its mode and model.
 func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, error) {
 	if err := checkMode(in.Mode); err != nil {
 		return Session{}, err
@@ -141,45 +139,19 @@ func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, err
 		return Session{}, err
 	}
 	defer w.release()
-	if in.Title != "" {
-		if err := s.rename(r.Context(), w, in.Title); err != nil {
-			return Session{}, err
-		}
-	}
 	for _, c := range []struct {
 		value   string
 		request wire.Request
-	}{{in.Mode, &wire.SetPermissionMode{Mode: in.Mode}}, {in.Model, &wire.SetModel{Model: in.Model}}} {
+	}{{in.Title, &wire.RenameSession{Title: in.Title}}, {in.Mode, &wire.SetPermissionMode{Mode: in.Mode}}, {in.Model, &wire.SetModel{Model: in.Model}}} {
 		if c.value == "" {
 			continue
 		}
-		l, err := s.reach(context.WithoutCancel(r.Context()), w)
-		if err != nil {
-			return Session{}, err
-		}
-		if err := l.conn.Call(r.Context(), c.request, nil); err != nil {
+		if err := s.back.Call(r.Context(), w.id, c.request, nil); err != nil {
 			return Session{}, err
 		}
 	}
 	_, err = w.read()
 	return w.row(), err
-}
-
-// rename gives a session a title.
-func (s *Server) rename(ctx context.Context, w *watch, title string) error {
-	w.connect()
-	if l := w.linked(); l != nil {
-		return l.conn.Call(ctx, &wire.RenameSession{Title: title}, nil)
-	}
-	raw, err := json.Marshal(strings.TrimSpace(title))
-	if err != nil {
-		return err
-	}
-	ses, err := s.store.Resume(ctx, w.id, nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(ses.Append(ctx, session.Entry{State: &session.State{Name: "title", Value: raw}}), ses.Close())
 }
 
 // deleteSession deletes a session for good. One that runs elsewhere stays.
@@ -189,38 +161,14 @@ func (s *Server) deleteSession(r *http.Request) (nothing, error) {
 		return nothing{}, err
 	}
 	defer w.release()
-	if l := w.linked(); l != nil && l.run == nil {
-		return nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session. End it first.", l.pid), PID: l.pid}
-	}
-	if err := w.end(r.Context()); err != nil {
+	if err := s.back.Delete(r.Context(), w.id); err != nil {
 		return nothing{}, err
-	}
-	if _, err := s.store.Find(w.id); err == nil { // one in which nothing was said has no file
-		if _, err := s.store.Prune(context.WithoutCancel(r.Context()), &session.PruneOptions{IDs: []string{w.id}, State: workspace.StateDir()}); err != nil {
-			return nothing{}, err
-		}
 	}
 	s.mu.Lock()
 	delete(s.watches, w.id)
 	s.mu.Unlock()
 	w.stop()
 	return nothing{}, nil
-}
-
-// end ends the process of a session that this server leads, and waits for it.
-func (w *watch) end(ctx context.Context) error {
-	l := w.linked()
-	if l == nil || l.run == nil {
-		return nil
-	}
-	_ = l.conn.Call(ctx, &wire.Interrupt{CancelQueued: true}, nil) // it ends anyway
-	l.end()
-	select {
-	case <-l.run.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // closeSession ends the process of a session that this server leads.
@@ -230,19 +178,17 @@ func (s *Server) closeSession(r *http.Request) (nothing, error) {
 		return nothing{}, err
 	}
 	defer w.release()
-	if l := w.linked(); l != nil && l.run == nil {
-		return nothing{}, &Problem{status: http.StatusConflict, Code: "in_use", Message: fmt.Sprintf("Process %d runs the session, and only its user can end it.", l.pid), PID: l.pid}
-	}
-	return nothing{}, w.end(r.Context())
+	return nothing{}, s.back.Close(r.Context(), w.id)
 }
 
 // forkSession copies a session.
 func (s *Server) forkSession(r *http.Request, in *Fork) (Session, error) {
-	path, err := s.find(r.PathValue("id"))
+	w, err := s.watched(r)
 	if err != nil {
 		return Session{}, err
 	}
-	id, err := s.store.Fork(r.Context(), strings.TrimSuffix(filepath.Base(path), ".jsonl"), in.At)
+	defer w.release()
+	id, err := s.back.Fork(r.Context(), w.id, in.At)
 	if err != nil {
 		return Session{}, err
 	}
@@ -275,15 +221,12 @@ func (s *Server) send(ctx context.Context, w *watch, in *Prompt) (Prompted, erro
 	if !w.remember(in.UUID) {
 		return Prompted{UUID: in.UUID, Duplicate: true}, nil
 	}
-	l, err := s.reach(context.WithoutCancel(ctx), w)
-	if err == nil {
-		err = l.conn.Send(&wire.User{UUID: in.UUID, SessionID: w.id, Message: wire.UserMessage{Role: "user", Content: content}})
-	}
+	duplicate, err := s.back.Prompt(ctx, w.id, &wire.User{UUID: in.UUID, SessionID: w.id, Message: wire.UserMessage{Role: "user", Content: content}})
 	if err != nil {
 		w.forget(in.UUID)
 		return Prompted{}, err
 	}
-	return Prompted{UUID: in.UUID}, nil
+	return Prompted{UUID: in.UUID, Duplicate: duplicate}, nil
 }
 
 // remember notes the id of a prompt, and reports whether it is new.
@@ -372,10 +315,5 @@ func (s *Server) tell(r *http.Request, request wire.Request) (nothing, error) {
 		return nothing{}, err
 	}
 	defer w.release()
-	w.connect()
-	l := w.linked()
-	if l == nil {
-		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running."}
-	}
-	return nothing{}, l.conn.Call(r.Context(), request, nil)
+	return nothing{}, s.back.Call(r.Context(), w.id, request, nil)
 }

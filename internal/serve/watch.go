@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -48,18 +47,32 @@ const (
 
 // watch returns the watch of a session, which must be released.
 func (s *Server) watch(id string) (*watch, error) {
+	if w, err := s.join(id, nil); w != nil || err != nil {
+		return w, err
+	}
+	info, err := s.back.Info(s.context, id) // which may take its time
+	if errors.Is(err, session.ErrNotFound) {
+		err = &Problem{status: http.StatusNotFound, Code: "no_session", Message: "There is no session " + strconv.Quote(id) + "."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.join(id, &info)
+}
+
+// join returns the watch of a session with one more user. If there is none, it begins one
+// with what is known of the session, and returns nil if that is nothing.
+func (s *Server) join(id string, known *session.Info) (w *watch, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
 		return nil, errEnded
 	}
-	w := s.watches[id]
-	if w == nil {
-		path, err := s.find(id)
-		if err != nil {
-			return nil, err
+	if w = s.watches[id]; w == nil {
+		if known == nil {
+			return nil, nil
 		}
-		if w, err = s.newWatch(id, path); err != nil {
+		if w, err = s.newWatch(id, known.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -72,19 +85,6 @@ func (s *Server) watch(id string) (*watch, error) {
 // errEnded is that of requests at the end.
 var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Message: "The server is ending."}
 
-// find returns the journal of a session. The beginning of an id is not enough: programs
-// know it whole.
-func (s *Server) find(id string) (string, error) {
-	path, err := s.store.Find(id)
-	if err == nil && !isJournal(path, id) {
-		err = session.ErrNotFound
-	}
-	if errors.Is(err, session.ErrNotFound) {
-		return "", &Problem{status: http.StatusNotFound, Code: "no_session", Message: "There is no session " + strconv.Quote(id) + "."}
-	}
-	return path, err
-}
-
 // newWatch begins a watch; path is "" if there is no journal yet. The server is locked.
 func (s *Server) newWatch(id, path string) (*watch, error) {
 	w := &watch{
@@ -95,8 +95,14 @@ func (s *Server) newWatch(id, path string) (*watch, error) {
 		return nil, err
 	}
 	s.watches[id] = w
+	s.back.Watch(w.ctx, id, Watcher{Poke: w.poke, Tell: w.deliver, Ask: w.put})
 	go w.follow()
 	return w, nil
+}
+
+// put is [Watcher.Ask].
+func (w *watch) put(ctx context.Context, r wire.Request, settle func(any) error) {
+	_ = w.question(ctx, r, settle) // what cannot be asked is left to others
 }
 
 // open begins to fold the journal.
@@ -157,14 +163,17 @@ func (w *watch) follow() {
 
 // read takes in some of what was appended.
 func (w *watch) read() (bool, error) {
+	if err := w.srv.back.Refresh(w.ctx, w.id); err != nil && w.ctx.Err() != nil {
+		return false, err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.path == "" {
-		path, err := w.srv.store.Find(w.id)
-		if err != nil || !isJournal(path, w.id) {
+		info, err := w.srv.back.Info(w.ctx, w.id)
+		if err != nil || info.Path == "" {
 			return false, nil
 		}
-		if err := w.open(path); err != nil {
+		if err := w.open(info.Path); err != nil {
 			return false, err
 		}
 	}
@@ -195,6 +204,13 @@ func (w *watch) retire() bool {
 	return true
 }
 
+// idle reports whether the run has had nothing to do for a while.
+func (r *run) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.busy && time.Since(r.since) > idleTime
+}
+
 // connect links the watch to the process that leads the session elsewhere, if there is
 // one.
 func (w *watch) connect() {
@@ -207,14 +223,11 @@ func (w *watch) connect() {
 	if linked || path == "" {
 		return
 	}
-	if _, ok := live.Running(path); !ok {
-		return
-	}
-	conn, err := live.Dial(w.ctx, path)
+	conn, err := w.srv.back.Dial(w.ctx, w.id, path)
 	if err != nil {
 		return
 	}
-	l := &link{conn: wire.NewConn(conn, &wire.ConnOptions{Handle: w.handle}), pid: conn.PID, end: func() { conn.Close() }}
+	l := &link{conn: wire.NewConn(conn, &wire.ConnOptions{Handle: w.handle}), pid: conn.PID, led: conn.Led, end: func() { conn.Close() }}
 	stop := context.AfterFunc(w.ctx, l.end)
 	go func() {
 		defer stop()
@@ -225,7 +238,7 @@ func (w *watch) connect() {
 	var reply wire.ObserveReply
 	ctx, cancel := context.WithTimeout(w.ctx, observeTime)
 	defer cancel()
-	if l.conn.Call(ctx, &wire.Observe{From: at, Name: w.srv.name, Answers: true}, &reply) != nil {
+	if l.conn.Call(ctx, &wire.Observe{From: at, Name: w.srv.name, Answers: conn.Asks}, &reply) != nil {
 		conn.Close()
 		return
 	}
@@ -245,6 +258,7 @@ type link struct {
 	conn *wire.Conn
 	pid  int
 	run  *run // that this server leads it by; nil elsewhere
+	led  bool // as in [Conn]
 	end  func()
 	gone bool // under the watch's lock
 }

@@ -5,27 +5,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/headless/launch"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/wire"
 )
-
-// A launching is the first line of a program that leads a conversation here: what it
-// would give to a child process.
-type launching struct {
-	Args []string `json:"args"`
-	Dir  string   `json:"dir"`
-}
 
 // speak leads a conversation with a program over the connection of its request, which
 // becomes one of lines both ways: the messages of package wire, as over a pipe. Browsers
@@ -54,41 +45,65 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: haft-wire\r\n\r\n"); err != nil {
 		return
 	}
-	p := &program{Stream: wire.Lines(wire.NewReader(bufio.NewReader(buffered)), wire.NewWriter(conn))}
 	ctx, cancel := context.WithCancel(s.context)
 	defer cancel()
 	defer context.AfterFunc(s.context, func() { _ = conn.SetReadDeadline(time.Now()) })()
-	code := 2
-	if opts, err := s.launch(p); err != nil {
-		p.Write(logLine(err.Error()))
+	both := struct {
+		io.Reader
+		io.Writer
+	}{buffered.Reader, conn}
+	l, err := readLaunching(buffered.Reader)
+	if err != nil {
+		Lead(ctx, both, func(io.Writer) (*headless.Options, error) { return nil, err })
+		return
+	}
+	s.back.Speak(ctx, l, both)
+}
+
+// maxLaunch is how long the first line of a program may be.
+const maxLaunch = 16 << 20
+
+// readLaunching reads what the program wants.
+func readLaunching(in *bufio.Reader) (*Launching, error) {
+	var line []byte
+	for {
+		part, more, err := in.ReadLine()
+		line = append(line, part...)
+		if err != nil || len(line) > maxLaunch {
+			return nil, errNoLaunch
+		}
+		if !more {
+			break
+		}
+	}
+	var l struct {
+		Type string `json:"type"`
+		Launching
+	}
+	if json.Unmarshal(line, &l) != nil || l.Type != "haft_launch" {
+		return nil, errNoLaunch
+	}
+	if !filepath.IsAbs(l.Dir) {
+		return nil, fmt.Errorf("%q is not a folder of the server", l.Dir)
+	}
+	return &l.Launching, nil
+}
+
+var errNoLaunch = errors.New("the first line must be a haft_launch")
+
+// Lead leads a conversation with a program at the other end of a connection, which has
+// sent what it wants: prepare says what that is. Log becomes the diagnostics of the
+// program.
+func Lead(ctx context.Context, conn io.ReadWriter, prepare func(log io.Writer) (*headless.Options, error)) {
+	p := &program{Stream: wire.Lines(wire.NewReader(conn), wire.NewWriter(conn))}
+	code, log := 2, &stderr{program: p}
+	if opts, err := prepare(log); err != nil {
+		_ = p.Write(logLine(err.Error())) // it may be gone
 	} else {
+		opts.Log = log
 		code = headless.Serve(ctx, p, opts)
 	}
 	_ = p.Write(&wire.Unknown{Type: "haft_exit", Line: json.RawMessage(fmt.Sprintf(`{"type":"haft_exit","code":%d}`, code))}) // it may be gone
-}
-
-// launch reads what the program wants.
-func (s *Server) launch(p *program) (*headless.Options, error) {
-	m, err := p.Stream.Read()
-	u, ok := m.(*wire.Unknown)
-	var l launching
-	if err != nil || !ok || u.Type != "haft_launch" || json.Unmarshal(u.Line, &l) != nil {
-		return nil, fmt.Errorf("the first line must be a haft_launch")
-	}
-	if info, err := os.Stat(l.Dir); !filepath.IsAbs(l.Dir) || err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%q is not a folder of the server", l.Dir)
-	}
-	log := &stderr{program: p}
-	opts, err := launch.Parse(l.Args, s.opts.Version, log)
-	if err != nil {
-		return nil, err
-	}
-	if opts.Harness.Mode == string(permission.Bypass) || opts.Harness.MayBypass {
-		return nil, fmt.Errorf("permissions can only be turned off in a terminal")
-	}
-	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.States = log, l.Dir, s.opts.Harness.Reexec, true
-	opts.Talk.Watch, opts.Talk.Client, opts.Talk.Sessions = s.opts.Talk.Watch, s.opts.Talk.Client, s.opts.Talk.Sessions
-	return opts, nil
 }
 
 // A program is the one at the other end.

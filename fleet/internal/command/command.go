@@ -51,7 +51,7 @@ func newRoot(out io.Writer, reexec shellrun.Reexec) *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newServe(out), newWorker(reexec), newSubmit(out), newRuns(out), newQuestions(out), newSchedules(out), newKeys(out))
+	root.AddCommand(newServe(out), newAPI(out), newWorker(reexec), newSubmit(out), newRuns(out), newQuestions(out), newSchedules(out), newKeys(out))
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -23,6 +24,7 @@ type serveFlags struct {
 	monitors, tenants                                   []string
 	limits                                              engine.Limits
 	replicas                                            int
+	api                                                 apiFlags
 }
 
 func newServe(out io.Writer) *cobra.Command {
@@ -42,6 +44,8 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.StringVar(&f.certKey, "tls-key", "", "its key")
 	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: certificate of the authority that signed the cluster's")
 	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address of /healthz and /metrics; \"\" means none")
+	flags.StringVar(&f.api.listen, "http", "", "address of the page and the HTTP API of 'haft serve', such as 127.0.0.1:4281; \"\" means none. See also 'haft-fleet api'")
+	f.api.addHost(cmd)
 	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "whose runs are kept; may be repeated. Each tenant has keys of its own, in \"tenants\" of the store")
 	flags.IntVar(&f.limits.Queued, "max-queued", 0, "how many runs of a tenant may have something to do; 0 means any number")
 	flags.IntVar(&f.limits.Running, "max-running", 0, "how many of them are led at once, for each label and priority; 0 means any number")
@@ -54,6 +58,9 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	if f.nats != "" && len(f.tenants) != 1 {
 		return errors.New("with --nats, tenants are accounts of the cluster: start a serve for each, with one --tenant and its --key")
+	}
+	if f.api.listen != "" && len(f.tenants) != 1 {
+		return errors.New("--http serves one tenant: start 'haft-fleet api' for each, with its --key")
 	}
 	conns, stop, err := f.connect(ctx, out)
 	defer stop()
@@ -77,9 +84,15 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintln(out, "ready")
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	log := logger()
 	var keeping sync.WaitGroup
+	if f.api.listen != "" {
+		f.api.dir, f.api.cert, f.api.certKey = filepath.Join(f.store, "api"), f.cert, f.certKey
+		keeping.Go(func() { end(f.api.run(ctx, out, conns[0].conn, conns[0].runs.Tenant())) })
+	}
+	fmt.Fprintln(out, "ready")
 	for _, c := range conns {
 		keeping.Go(func() { sweep(ctx, c.runs, log) })
 		keeping.Go(func() {
@@ -88,6 +101,9 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	keeping.Go(func() { giveBack(ctx) })
 	keeping.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
 	return nil
 }
 

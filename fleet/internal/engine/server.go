@@ -233,7 +233,7 @@ func workerPermissions() *server.Permissions {
 			Deny: []string{"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.STREAM.DELETE.>", "$JS.API.STREAM.PURGE.>",
 				"$JS.API.STREAM.MSG.DELETE.>", "$JS.API.STREAM.SNAPSHOT.>", "$JS.API.STREAM.RESTORE.>", "$JS.API.CONSUMER.DELETE.TASKS.>"},
 		},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "ctl.>", "task.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "ctl.>", "live.>", "task.>"}},
 	}
 }
 

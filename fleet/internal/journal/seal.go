@@ -114,6 +114,11 @@ func (l *Logs) Purge(ctx context.Context, id string, from archive.Store, name, d
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
 		return fmt.Errorf("keep the journal of session %s: %s is not what was sealed", id, name)
 	}
+	return l.Delete(ctx, id)
+}
+
+// Delete deletes the journal of a session for good.
+func (l *Logs) Delete(ctx context.Context, id string) error {
 	for name, subject := range map[string]string{engine.Sessions(engine.ShardOf(id)): l.subject("w", id, "*"), engine.Journals(engine.ShardOf(id)): l.subject("j", id, "*")} {
 		s, err := l.conn.Stream(ctx, name)
 		if err == nil {

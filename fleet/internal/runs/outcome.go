@@ -19,6 +19,8 @@ type Outcome struct {
 	Text    string  `json:"text"`             // the answer, or what was wrong
 	CostUSD float64 `json:"cost_usd"`
 	Worker  string  `json:"worker"`
+	// Result is the result of the turn as the wire has it; nil for a turn that had none.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // Settle gives a prompt its outcome, unless it has one. It waits for a server whose disk is full.

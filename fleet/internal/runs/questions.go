@@ -21,7 +21,10 @@ type Question struct {
 	Tool  string          `json:"tool"`
 	Title string          `json:"title,omitempty"`
 	Input json.RawMessage `json:"input"`
-	Asked time.Time       `json:"asked"`
+	// Request is the request of the wire, as its Kind says: can_use_tool or elicitation.
+	Kind    string          `json:"kind,omitempty"`
+	Request json.RawMessage `json:"request,omitempty"`
+	Asked   time.Time       `json:"asked"`
 	// Answer is the first that was given; nil means none yet.
 	Answer *Answer `json:"answer,omitempty"`
 
@@ -34,7 +37,27 @@ type Answer struct {
 	Message string    `json:"message,omitempty"` // for the model, why not
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
+	// Reply is the answer as the wire has it; nil means what Allow and Message say.
+	Reply json.RawMessage `json:"reply,omitempty"`
 }
+
+// JSON is the answer to a question of some kind as the wire has it.
+func (a *Answer) JSON(kind string) (json.RawMessage, error) {
+	switch {
+	case a.Reply != nil:
+		return a.Reply, nil
+	case kind == Elicits && a.Allow:
+		return json.RawMessage(`{"action":"accept","content":{}}`), nil
+	case kind == Elicits:
+		return json.RawMessage(`{"action":"decline"}`), nil
+	case a.Allow:
+		return json.RawMessage(`{"behavior":"allow"}`), nil
+	}
+	return json.Marshal(map[string]string{"behavior": "deny", "message": a.Message})
+}
+
+// Elicits is the kind of a question that an MCP server asks.
+const Elicits = "elicitation"
 
 // An AnsweredError says that another user was first.
 type AnsweredError struct{ Answer Answer }

@@ -36,10 +36,17 @@ type Run struct {
 	State State  `json:"state"`
 	Class string `json:"class"` // which workers may take it
 	// Priority is one of [Priorities]; "" means [Normal].
-	Priority string            `json:"priority,omitempty"`
-	Dir      string            `json:"dir"`            // where it works
-	Args     []string          `json:"args,omitempty"` // flags, as for haft
-	Tags     map[string]string `json:"tags,omitempty"` // for those who look for it
+	Priority string   `json:"priority,omitempty"`
+	Dir      string   `json:"dir"`            // where it works
+	Args     []string `json:"args,omitempty"` // flags, as for haft
+	// Mode and Model are those that it has now, where they are not what Args say.
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Title and First are what a list shows before the journal was read: its name, and the
+	// beginning of the first prompt.
+	Title string            `json:"title,omitempty"`
+	First string            `json:"first,omitempty"`
+	Tags  map[string]string `json:"tags,omitempty"` // for those who look for it
 	// Ask says that users are asked about what the rules leave open; else that is denied.
 	Ask   bool   `json:"ask,omitempty"`
 	Owner string `json:"owner,omitempty"`
@@ -107,6 +114,9 @@ func (r *Run) Open() bool {
 	return r.State != Cancelled && r.State != Quarantined && r.State != Archived
 }
 
+// After reports whether this is a later state of the run than another.
+func (r *Run) After(other *Run) bool { return r.revision > other.revision }
+
 // Runs are the sessions of a tenant.
 type Runs struct {
 	conn   *engine.Conn
@@ -117,6 +127,9 @@ type Runs struct {
 
 // New returns the runs of a tenant.
 func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn: conn, tenant: tenant} }
+
+// Tenant is whose they are.
+func (r *Runs) Tenant() string { return r.tenant }
 
 // ErrNotFound is the error for a run that does not exist.
 var ErrNotFound = errors.New("no such run")

@@ -51,6 +51,14 @@ type Prompt struct {
 	UUID string    `json:"uuid"`
 	Text string    `json:"text"`
 	Sent time.Time `json:"sent"`
+	// Content is the prompt as the wire has it, if it is more than text; Blob is the digest
+	// of one that is too large to be sent.
+	Content json.RawMessage `json:"content,omitempty"`
+	Blob    string          `json:"blob,omitempty"`
+	// Connect is where a program waits that leads the conversation itself; "" for a prompt.
+	// Args are its flags.
+	Connect string   `json:"connect,omitempty"`
+	Args    []string `json:"args,omitempty"`
 
 	// Kept is when the engine had it.
 	Kept time.Time `json:"-"`
@@ -66,6 +74,8 @@ type Submission struct {
 	Class, Priority, Dir string
 	Args                 []string
 	Tags                 map[string]string
+	// Mode, Model and Title are those of a new run, besides what Args say.
+	Mode, Model, Title string
 	// Ask lets a new run ask users.
 	Ask bool
 	// Prompt is what it shall do; its UUID may be "".
@@ -91,7 +101,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		if err := r.checkRoom(ctx); err != nil {
 			return "", "", fmt.Errorf("submit: %w", err)
 		}
-		run, err = r.create(ctx, &Run{ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Dir, Args: s.Args, Tags: s.Tags, Ask: s.Ask, Created: p.Sent})
+		run, err = r.create(ctx, s.run(id, p.Text))
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("submit: %w", err)
@@ -107,6 +117,23 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		return "", "", fmt.Errorf("submit: %w", err)
 	}
 	return id, p.UUID, r.Wake(ctx, run)
+}
+
+// run is a new run of a submission.
+func (s *Submission) run(id, text string) *Run {
+	return &Run{
+		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Dir, Args: s.Args, Mode: s.Mode, Model: s.Model,
+		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(),
+	}
+}
+
+// firstLine is the beginning of a prompt, for lists.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(line); len(runes) > 120 {
+		return string(runes[:119]) + "…"
+	}
+	return line
 }
 
 // ErrFull is the error for a run that is one too many.

@@ -1,11 +1,14 @@
 package worker
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync/atomic"
 
@@ -14,8 +17,10 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/fleet/internal/tunnel"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
@@ -48,23 +53,36 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 		pending, l.resumed = pending[1:], false
 	}
 	var last *runs.Outcome
-	if len(pending) > 0 {
+	mode := l.run.Mode
+	for len(pending) > 0 {
+		if pending[0].Connect != "" {
+			if pending, err = l.connect(pending); err != nil || w.hard.Err() != nil {
+				return w.hard.Err() != nil, err
+			}
+			continue
+		}
 		c, err := l.open()
 		if err != nil {
 			// Flags that nobody understands are not worth another worker.
 			return false, l.reject(pending, err)
 		}
-		last, left, err = l.converse(ctx, c, pending)
+		last, pending, left, err = l.converse(ctx, c, pending)
 		c.close()
 		if err != nil || left {
 			return left, err
+		}
+		if now := c.mode.Load(); now != nil {
+			mode = *now
+		}
+		if l.cancelled.Load() {
+			break
 		}
 	}
 	_, err = w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
 		if !r.Open() || r.Owner != w.Name {
 			return runs.ErrUnchanged // it was taken over, and what is true of it others know
 		}
-		r.State, r.Owner, r.Attempts, r.Taken = runs.Idle, "", 0, 0
+		r.State, r.Owner, r.Attempts, r.Taken, r.Mode = runs.Idle, "", 0, 0, mode
 		if last != nil && last.IsError {
 			r.State, r.Reason = runs.Failed, last.Text
 		}
@@ -91,48 +109,78 @@ func (l *leader) reject(pending []runs.Prompt, why error) error {
 	return err
 }
 
-// converse sends one prompt after the other, those that come meanwhile included.
-func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.Prompt) (last *runs.Outcome, left bool, err error) {
+// converse sends one prompt after the other, those that come meanwhile included, until a
+// program wants to lead. It returns what is left to do.
+func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.Prompt) (last *runs.Outcome, rest []runs.Prompt, left bool, err error) {
 	w := l.worker
-	for len(pending) > 0 {
+	for len(pending) > 0 && pending[0].Connect == "" {
 		if ctx.Err() != nil {
-			return last, true, nil
+			return last, pending, true, nil
 		}
 		p := pending[0]
-		text, uuid := p.Text, p.UUID
-		if l.resumed {
-			text, uuid, l.resumed = continueText, session.NewUUID(), false
+		content, err := l.content(&p)
+		if err != nil {
+			return last, pending, false, err
 		}
-		res, err := c.turn(uuid, text)
+		res, err := c.turn(p.UUID, content)
 		switch {
 		case err != nil:
-			return last, w.hard.Err() != nil, err
+			return last, pending, w.hard.Err() != nil, err
 		case res.TerminalReason == string(agent.TakenOver):
-			return last, false, session.ErrFenced
+			return last, pending, false, session.ErrFenced
 		case l.cancelled.Load():
-			return last, false, nil
+			return last, pending, false, nil
 		case w.hard.Err() != nil:
-			return last, true, nil // its result only says that it was cut
+			return last, pending, true, nil // its result only says that it was cut
 		case res.TerminalReason == string(agent.JournalFailure):
-			return last, false, fmt.Errorf("write the journal: %s", strings.Join(res.Errors, "; "))
+			return last, pending, false, fmt.Errorf("write the journal: %s", strings.Join(res.Errors, "; "))
 		}
 		last = outcome(res, w.Name)
-		if err := w.runs.Settle(w.hard, l.run.ID, p.UUID, last); err != nil {
-			return last, false, err
+		if err := w.runs.Settle(w.hard, l.run.ID, pending[0].UUID, last); err != nil {
+			return last, pending, false, err
 		}
-		if pending = pending[1:]; len(pending) == 0 {
-			if pending, err = w.runs.Pending(w.hard, l.run.ID); err != nil {
-				return last, false, err
-			}
+		if pending, err = l.more(pending); err != nil {
+			return last, nil, false, err
 		}
 	}
-	return last, false, nil
+	return last, pending, false, nil
 }
+
+// more returns what is left to do when the first prompt is done.
+func (l *leader) more(pending []runs.Prompt) ([]runs.Prompt, error) {
+	if pending = pending[1:]; len(pending) > 0 {
+		return pending, nil
+	}
+	return l.worker.runs.Pending(l.worker.hard, l.run.ID)
+}
+
+// content is what the model is told. A turn whose worker was lost is continued under another
+// name: its prompt is in the journal.
+func (l *leader) content(p *runs.Prompt) (any, error) {
+	if l.resumed {
+		p.UUID, l.resumed = session.NewUUID(), false
+		return continueText, nil
+	}
+	if p.Blob != "" {
+		raw, err := l.logs.Blobs().Get(l.worker.hard, p.Blob)
+		return json.RawMessage(raw), err
+	}
+	if p.Content != nil {
+		return p.Content, nil
+	}
+	return p.Text, nil
+}
+
+// maxResult is how large a result is kept with the outcome.
+const maxResult = 512 << 10
 
 func outcome(r *wire.Result, worker string) *runs.Outcome {
 	out := &runs.Outcome{IsError: r.IsError, Reason: r.TerminalReason, Text: r.Result, CostUSD: r.TotalCostUSD, Worker: worker}
 	if out.Text == "" {
 		out.Text = strings.Join(r.Errors, "; ")
+	}
+	if raw, err := wire.Encode(r); err == nil && len(raw) <= maxResult {
+		out.Result = bytes.TrimSpace(raw)
 	}
 	return out
 }
@@ -142,6 +190,7 @@ type conversation struct {
 	stream  *wire.PipeEnd
 	conn    *wire.Conn
 	results chan *wire.Result
+	mode    atomic.Pointer[string] // that it has changed to
 	done    chan struct{}
 	stop    context.CancelFunc
 }
@@ -157,11 +206,10 @@ func (l *leader) open() (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client, opts.Talk.Version = l.run.Dir, w.Reexec, w.Model, w.Version
-	opts.Talk.Sessions = session.OpenLogs(l.logs, w.Dir)
-	opts.Talk.ID, opts.Talk.Resume = l.run.ID, ""
-	if !l.fresh {
-		opts.Talk.ID, opts.Talk.Resume = "", l.run.ID
+	l.equip(opts)
+	opts.Harness.Mode, opts.Talk.Model = cmp.Or(l.run.Mode, opts.Harness.Mode), cmp.Or(l.run.Model, opts.Talk.Model)
+	if l.fresh {
+		opts.Talk.Title = cmp.Or(l.run.Title, opts.Talk.Title)
 	}
 	ctx, cancel := context.WithCancel(w.hard)
 	control, err := w.Conn.NATS.Subscribe(w.runs.Control(l.run.ID), func(*nats.Msg) {
@@ -185,26 +233,60 @@ func (l *leader) open() (*conversation, error) {
 	return c, nil
 }
 
-// answer puts the questions of the harness to users.
+// equip makes options those of the run's session, which others can watch.
+func (l *leader) equip(o *headless.Options) {
+	w := l.worker
+	o.Harness.Dir, o.Harness.Reexec, o.Talk.Client, o.Talk.Version = l.run.Dir, w.Reexec, w.Model, w.Version
+	o.Talk.Sessions = session.OpenLogs(l.logs, w.Dir)
+	if o.Talk.ID = l.run.ID; !o.Talk.Fork {
+		o.Talk.Resume = ""
+		if _, end := l.logs.Main(); end != (session.Pos{}) {
+			o.Talk.ID, o.Talk.Resume = "", l.run.ID
+		}
+	}
+	o.Talk.Continue = false
+	o.Talk.Watch = live.OpenWith(&live.Options{
+		Version: w.Version,
+		Listen:  func(id string) (net.Listener, error) { return tunnel.Listen(w.Conn.NATS, w.runs.Live(id)) },
+		Put:     l.put,
+	})
+}
+
+// answer leaves the questions of the harness to users, who are asked by put.
 func (l *leader) answer(ctx context.Context, q wire.Request) (any, error) {
-	call, ok := q.(*wire.CanUseTool)
-	if !ok {
-		return nil, wire.Unsupported(q)
+	switch q.(type) {
+	case *wire.CanUseTool, *wire.Elicitation:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return nil, wire.Unsupported(q)
+}
+
+// put puts a question to users.
+func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMessage, string, error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return nil, "", err
+	}
+	q, name := &runs.Question{Run: l.run.ID, Request: raw}, ""
+	switch r := r.(type) {
+	case *wire.CanUseTool:
+		q.Tool, q.Title, q.Input, name = r.ToolName, r.Title, r.Input, r.ToolUseID
+	case *wire.Elicitation:
+		q.Kind, q.Tool, q.Title, q.Input, name = runs.Elicits, "mcp__"+r.MCPServerName, r.Message, r.RequestedSchema, r.ElicitationID
 	}
 	if err := l.state(ctx, runs.Asking); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	a, err := l.worker.runs.Ask(ctx, &runs.Question{Run: l.run.ID, Tool: call.ToolName, Title: call.Title, Input: call.Input}, call.ToolUseID)
+	a, err := l.worker.runs.Ask(ctx, q, name)
 	if err == nil {
 		err = l.state(ctx, runs.Running)
 	}
-	switch {
-	case err != nil:
-		return nil, err
-	case a.Allow:
-		return &wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
+	if err != nil {
+		return nil, "", err
 	}
-	return &wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: a.Message}, nil
+	raw, err = a.JSON(q.Kind)
+	return raw, a.By, err
 }
 
 // state notes how the run is, as long as this worker leads it.
@@ -223,16 +305,21 @@ func (l *leader) state(ctx context.Context, s runs.State) error {
 func (c *conversation) read(ctx context.Context) {
 	defer close(c.results)
 	_ = c.conn.Run(ctx, func(m wire.Message) { // it ends with the harness
-		if r, ok := m.(*wire.Result); ok {
-			c.results <- r
+		switch m := m.(type) {
+		case *wire.Result:
+			c.results <- m
+		case *wire.Status:
+			if m.PermissionMode != "" {
+				c.mode.Store(&m.PermissionMode)
+			}
 		}
 	})
 }
 
 // turn sends a prompt and waits for its result.
-func (c *conversation) turn(uuid, text string) (*wire.Result, error) {
+func (c *conversation) turn(uuid string, content any) (*wire.Result, error) {
 	raw, err := json.Marshal(map[string]any{"type": "user", "uuid": uuid, "session_id": "", "parent_tool_use_id": nil,
-		"message": map[string]any{"role": "user", "content": text}})
+		"message": map[string]any{"role": "user", "content": content}})
 	if err != nil {
 		return nil, err
 	}

@@ -41,12 +41,15 @@ func NewNested(dir, home string, opts *Options) *Nested {
 // were loaded before. A file outside the root brings none, and neither does one of a
 // dependency or of a repository's own storage: nobody has written them for this project.
 func (n *Nested) For(file string) ([]File, []knowledge.Problem) {
-	dir, err := real(filepath.Dir(file))
-	if err != nil {
-		return nil, nil
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	dir := filepath.Dir(file)
+	if !n.visited[dir] { // those are physical
+		var err error
+		if dir, err = real(dir); err != nil {
+			return nil, nil
+		}
+	}
 	known := n.visited[dir] || len(n.visited) >= maxVisited
 	if known && (n.before == nil || len(n.before.waiting) == 0) {
 		return nil, nil

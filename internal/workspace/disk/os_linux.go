@@ -30,6 +30,25 @@ func (o *opener) openDir(path string) (int, error) {
 	}
 }
 
+// Direct describes what is at an absolute and clean path, in one look instead of one for each of its parts. It is false if
+// a link is on the way, if nothing is there, or if that cannot be told like this.
+func (f *osFS) Direct(path string) (Info, bool) {
+	if f.walk.Load() {
+		return Info{}, false
+	}
+	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, how)
+	if err != nil {
+		return Info{}, false
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return Info{}, false
+	}
+	return infoOf(&st), true
+}
+
 func renameNew(fd int, from, to string) error {
 	err := unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {

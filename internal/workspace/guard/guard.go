@@ -2,7 +2,7 @@
 //
 // Look resolves a path link by link and returns Facts: the physical path, which root holds it, the links it passed, what
 // kind of file is there, and whether any of its spellings names something sensitive. Facts.Verdict turns them into the view
-// of one operation: allow, ask or deny, with a reason. The guard asks nobody and remembers nothing; rules, modes and people
+// of one operation: allow, ask or deny, with a reason. The guard asks nobody and remembers nothing of the disk; rules, modes and people
 // decide with its facts in hand. File tools, search, redirections in Bash and the permission engine share it.
 //
 //	g, err := guard.New(&guard.Options{Roots: []string{project}, Home: home})
@@ -67,6 +67,7 @@ type Guard struct {
 	hooks []string
 	kept  func(string) bool
 	plan  func() string
+	names *names // shared with guards for other directories
 }
 
 // root is a directory under both its names.
@@ -81,7 +82,7 @@ func New(opts *Options) (*Guard, error) {
 	if len(o.Roots) == 0 {
 		return nil, errors.New("guard: no root directory")
 	}
-	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept, plan: o.PlanFile}
+	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept, plan: o.PlanFile, names: &names{}}
 	if g.kept == nil {
 		g.kept = func(string) bool { return false }
 	}

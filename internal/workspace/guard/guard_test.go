@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
 // corpusCase is one line of testdata/path.jsonl: a path, how to set up what it names, and the view of the guard without rules.
@@ -261,4 +263,27 @@ func FuzzLook(f *testing.F) {
 			t.Fatalf("%q may be written, at %q", p, facts.Real)
 		}
 	})
+}
+
+// A look at the whole of a path finds what looks at each of its parts find.
+func TestALookAtOnceIsTheSame(t *testing.T) {
+	dir, home := project(t)
+	setUp(t, `mkdir -p a/b; echo x > a/f; ln -s a/b link; ln -s a/f file; ln -s nowhere gone; ln -s loop loop; mkfifo pipe; mkdir closed; echo x > closed/f; chmod 0 closed`, dir, home)
+	once := newGuard(t, dir, home)
+	parts, err := New(&Options{Roots: []string{dir}, Home: home, FS: struct{ disk.FS }{disk.OS()},
+		AgentDirs: []string{home + "/.claude", home + "/.haft", home + "/.config/haft", home + "/.config/agent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{
+		"a", "a/f", "a/b/", "a//f", "./a/f", "a/../a/f", "a/f/x", "link", "link/x", "link/../f", "file", "gone", "loop", "pipe", "closed/f", "new", "new/x", ".env", "..", "/",
+		"/proc/self/exe", "/proc/self/fd/0", "/dev/null", "~/.ssh/id_rsa", home + "/.claude/x", "a\x00b",
+	} {
+		opt := cmp.Options{cmp.AllowUnexported(Facts{}), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error()) })}
+		for range 2 { // the second time from memory
+			if d := cmp.Diff(parts.Look(p), once.Look(p), opt); d != "" {
+				t.Errorf("%s (-by parts +at once):\n%s", p, d)
+			}
+		}
+	}
 }

@@ -39,21 +39,21 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 		worst.Read, worst.Write, worst.Hard = max(worst.Read, s.Read), max(worst.Write, s.Write), worst.Hard || s.Hard
 	}
 	for _, p := range f.spellings() {
-		holds := func(dir string) bool { return pathin.ContainsFold(dir, p) }
-		if slices.ContainsFunc(g.agent, holds) {
+		n := g.names.of(g, p)
+		if n.own {
 			take(Sensitivity{whatOwn, Allow, Deny, true})
 		}
-		if slices.ContainsFunc(g.state, holds) {
+		if n.state {
 			s := Sensitivity{whatState, Ask, Deny, true}
 			if f.Kept {
 				s.Read = Allow
 			}
 			take(s)
 		}
-		if slices.ContainsFunc(g.hooks, func(file string) bool { return strings.EqualFold(file, p) }) {
+		if n.hook {
 			take(Sensitivity{whatHook, Allow, Ask, false})
 		}
-		for _, s := range g.lookUp(p) {
+		for _, s := range n.found {
 			take(s)
 		}
 	}
@@ -64,6 +64,41 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 		take(Sensitivity{whatBare, Allow, Ask, false})
 	}
 	return worst
+}
+
+// A name is what follows from the spelling of a path alone.
+type name struct {
+	own, state, hook bool
+	found            []Sensitivity
+}
+
+// names are those of the last paths: each call looks at its path several times.
+type names struct {
+	mu   sync.Mutex
+	last map[string]name
+}
+
+const mostNames = 256
+
+func (n *names) of(g *Guard, p string) name {
+	n.mu.Lock()
+	known, ok := n.last[p]
+	n.mu.Unlock()
+	if ok {
+		return known
+	}
+	holds := func(dir string) bool { return pathin.ContainsFold(dir, p) }
+	known = name{
+		own: slices.ContainsFunc(g.agent, holds), state: slices.ContainsFunc(g.state, holds),
+		hook: slices.ContainsFunc(g.hooks, func(file string) bool { return strings.EqualFold(file, p) }), found: g.lookUp(p),
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last == nil || len(n.last) >= mostNames {
+		n.last = map[string]name{}
+	}
+	n.last[p] = known
+	return known
 }
 
 // lookUp finds what one spelling names: a secret, which is not written either, and something that acts on whoever uses it.

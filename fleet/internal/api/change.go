@@ -1,0 +1,245 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// Create implements [serve.Backend]. Whether the folder is there, the worker will see.
+func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) error {
+	run, err := b.runs.Begin(ctx, &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Ask: true})
+	if err != nil {
+		return refused(err)
+	}
+	b.noteRun(id, run)
+	return nil
+}
+
+// maxContent is how large a prompt is sent by itself.
+const maxContent = 256 << 10
+
+// Prompt implements [serve.Backend].
+func (b *Backend) Prompt(ctx context.Context, id string, m *wire.User) (duplicate bool, err error) {
+	if duplicate, err = b.runs.Prompted(ctx, id, m.UUID); duplicate || err != nil {
+		return duplicate, err
+	}
+	p := runs.Prompt{UUID: m.UUID, Text: m.Message.Content.Text}
+	if m.Message.Content.Blocks != nil {
+		if p.Content, err = json.Marshal(m.Message.Content); err != nil {
+			return false, err
+		}
+	}
+	if len(p.Content) > maxContent {
+		p.Blob = blob.Digest(p.Content)
+		if err := b.logs.Blobs().Put(ctx, p.Blob, p.Content); err != nil {
+			return false, err
+		}
+		p.Content = nil
+	}
+	run, err := b.runs.Reopen(ctx, id)
+	if err != nil {
+		return false, refused(err)
+	}
+	b.noteRun(id, run)
+	_, _, err = b.runs.Submit(ctx, &runs.Submission{ID: id, Prompt: p})
+	return false, refused(err)
+}
+
+// callTime is how long a request waits for a worker that is about to begin or to end.
+const callTime = 15 * time.Second
+
+// Call implements [serve.Backend]. Of a run that nobody leads, the title, the mode and the
+// model are changed in its journal.
+func (b *Backend) Call(ctx context.Context, id string, r wire.Request, reply any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for {
+		done, err := b.call(ctx, id, r, reply)
+		if done {
+			return err
+		}
+		if engine.Pause(ctx, 50*time.Millisecond) != nil {
+			return errors.Join(err, serve.Refused(http.StatusConflict, "not_running", "No worker answers for the session."))
+		}
+	}
+}
+
+// call makes a request of the worker that leads a run, or changes one that rests. Done is false
+// if it may be otherwise in a moment.
+func (b *Backend) call(ctx context.Context, id string, r wire.Request, reply any) (done bool, err error) {
+	run, err := b.runs.Get(ctx, id)
+	if err != nil {
+		return true, refused(err)
+	}
+	b.noteRun(id, run)
+	if run.Owner != "" {
+		return b.callWorker(ctx, id, r, reply)
+	}
+	if _, ok := r.(*wire.Interrupt); ok && run.State == runs.Queued {
+		return true, b.runs.Cancel(ctx, id) // nobody has begun with it
+	}
+	name, value := changed(r)
+	if name == "" || !run.Open() && run.State != runs.Cancelled {
+		return true, serve.Refused(http.StatusConflict, "not_running", "The session is not running.")
+	}
+	if run.State == runs.Queued {
+		return false, nil // a worker begins any moment
+	}
+	if err := b.note(ctx, id, name, value); err != nil {
+		return !errors.Is(err, session.ErrFenced), err
+	}
+	return true, b.keepChange(ctx, id, r)
+}
+
+// callWorker makes a request of the worker that leads a run.
+func (b *Backend) callWorker(ctx context.Context, id string, r wire.Request, reply any) (done bool, err error) {
+	conn, err := b.Dial(ctx, id, "")
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	w := wire.NewConn(conn, nil)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = w.Run(ctx, func(wire.Message) {})
+	}()
+	calling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-ended
+		cancel()
+	}()
+	if err = w.Call(calling, &wire.Observe{Name: b.Name}, nil); err == nil {
+		err = w.Call(calling, r, reply)
+	}
+	var said *wire.ControlError
+	switch {
+	case err == nil:
+		return true, b.keepChange(ctx, id, r)
+	case errors.As(err, &said):
+		return true, err
+	}
+	return false, err
+}
+
+// changed is what a request changes in the journal; "" if that is not for who does not lead
+// the session.
+func changed(r wire.Request) (name, value string) {
+	switch r := r.(type) {
+	case *wire.RenameSession:
+		return "title", strings.TrimSpace(r.Title)
+	case *wire.SetPermissionMode:
+		return agent.StateMode, r.Mode
+	case *wire.SetModel:
+		return agent.StateModel, r.Model
+	}
+	return "", ""
+}
+
+// note writes a fact into the journal of a run that nobody leads. A worker that takes it
+// meanwhile finds out, or this does.
+func (b *Backend) note(ctx context.Context, id, name, value string) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	ses, err := b.sessions().Resume(ctx, id, nil)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil // nothing was said yet; the run has it
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(ses.Append(ctx, session.Entry{State: &session.State{Name: name, Value: raw}}), ses.Close())
+}
+
+func (b *Backend) sessions() *session.Store {
+	return session.OpenLogs(b.logs, filepath.Join(b.Dir, "sessions"))
+}
+
+// keepChange lets the next worker know what was changed.
+func (b *Backend) keepChange(ctx context.Context, id string, r wire.Request) error {
+	name, value := changed(r)
+	if name == "" {
+		return nil
+	}
+	run, err := b.runs.Update(ctx, id, func(run *runs.Run) error {
+		switch name {
+		case agent.StateMode:
+			run.Mode = value
+		case agent.StateModel:
+			run.Model = value
+		default:
+			run.Title = value
+		}
+		return nil
+	})
+	if err == nil {
+		b.noteRun(id, run)
+	}
+	return err
+}
+
+// Close implements [serve.Backend].
+func (b *Backend) Close(ctx context.Context, id string) error {
+	run, err := b.runs.Get(ctx, id)
+	if err != nil || run.State != runs.Queued && run.State != runs.Running && run.State != runs.Asking {
+		return refused(err)
+	}
+	if err := b.runs.Cancel(ctx, id); err != nil {
+		return refused(err)
+	}
+	run, err = b.runs.Get(ctx, id)
+	if err == nil {
+		b.noteRun(id, run)
+	}
+	return refused(err)
+}
+
+// Delete implements [serve.Backend].
+func (b *Backend) Delete(ctx context.Context, id string) error {
+	if err := b.runs.Delete(ctx, id); err != nil {
+		return refused(err)
+	}
+	b.noteRun(id, nil)
+	return errors.Join(b.logs.Delete(ctx, id), b.mirror.Forget(id))
+}
+
+// Fork implements [serve.Backend].
+func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {
+	run, err := b.runs.Get(ctx, id)
+	if err != nil {
+		return "", refused(err)
+	}
+	fork, err := b.sessions().Fork(ctx, id, at)
+	if err != nil {
+		return "", err
+	}
+	made, err := b.runs.Begin(ctx, &runs.Submission{
+		ID: fork, Class: run.Class, Priority: run.Priority, Dir: run.Dir, Args: run.Args, Mode: run.Mode, Model: run.Model, Title: run.Title, Tags: run.Tags, Ask: run.Ask,
+	})
+	if err != nil {
+		return "", errors.Join(refused(err), b.logs.Delete(ctx, fork))
+	}
+	b.noteRun(fork, made)
+	return fork, b.Refresh(ctx, fork)
+}
+
+// Rewind implements [serve.Backend]: the files are on the machines of workers.
+func (b *Backend) Rewind(context.Context, string, string, *serve.Rewind) (serve.Rewound, error) {
+	return serve.Rewound{}, serve.Refused(http.StatusConflict, "not_here", "The files of the session are on the machines of the fleet, where they cannot be rewound yet. Fork the session to continue from an earlier message.")
+}

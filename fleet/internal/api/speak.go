@@ -1,0 +1,105 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/fleet/internal/tunnel"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/session"
+)
+
+// Speak implements [serve.Backend]: a worker leads the conversation, and what it and the
+// program say to each other is passed on as it is.
+func (b *Backend) Speak(ctx context.Context, in *serve.Launching, conn io.ReadWriter) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	worker, err := b.find(ctx, in)
+	if err != nil {
+		serve.Lead(ctx, conn, func(io.Writer) (*headless.Options, error) { return nil, err })
+		return
+	}
+	defer worker.Close()
+	context.AfterFunc(ctx, func() { worker.Close() })
+	go func() {
+		defer worker.Close() // the program has gone, and does not end by itself
+		_, _ = io.Copy(worker, conn)
+	}()
+	last := &tail{Writer: conn}
+	_, _ = io.Copy(last, worker)
+	if !bytes.Contains(last.end, []byte(`"haft_exit"`)) {
+		fmt.Fprintf(conn, "{\"type\":\"haft_stderr\",\"line\":%q}\n{\"type\":\"haft_exit\",\"code\":1}\n", "The worker that led the conversation was lost. Resume the session to continue.")
+	}
+}
+
+// tail keeps the last bytes that were written.
+type tail struct {
+	io.Writer
+	end []byte
+}
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.end = append(t.end, p...)
+	t.end = t.end[max(0, len(t.end)-100):]
+	return t.Writer.Write(p)
+}
+
+// find submits the conversation and waits for a worker that leads it.
+func (b *Backend) find(ctx context.Context, in *serve.Launching) (net.Conn, error) {
+	opts, err := launch.Parse(in.Args, "fleet", io.Discard)
+	if err == nil {
+		err = serve.CheckLaunch(opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	id, err := b.which(ctx, in.Dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	address := b.Conn.NATS.NewInbox()
+	l, err := tunnel.Listen(b.Conn.NATS, address)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	context.AfterFunc(ctx, func() { l.Close() })
+	if _, err := b.runs.Reopen(ctx, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
+		return nil, err
+	}
+	if _, _, err := b.runs.Submit(ctx, &runs.Submission{ID: id, Dir: in.Dir, Prompt: runs.Prompt{Connect: address, Args: in.Args}}); err != nil {
+		return nil, err
+	}
+	return l.Accept()
+}
+
+// which is the run of a conversation: the one that is resumed, or a new one.
+func (b *Backend) which(ctx context.Context, dir string, o *headless.Options) (string, error) {
+	t := &o.Talk
+	if t.Continue {
+		list, err := b.List(ctx, &session.ListOptions{Cwd: dir, Limit: 1})
+		if err != nil || len(list) == 0 {
+			return "", errors.Join(err, fmt.Errorf("there is no session in %s to continue", dir))
+		}
+		if t.Fork {
+			return "", errors.New("name the session to fork with --resume")
+		}
+		return list[0].ID, nil
+	}
+	if t.Resume == "" || t.Fork {
+		return cmp.Or(t.ID, session.NewUUID()), nil
+	}
+	if _, err := b.run(ctx, t.Resume); err != nil {
+		return "", fmt.Errorf("resume session %s: %w", t.Resume, err)
+	}
+	return t.Resume, nil
+}

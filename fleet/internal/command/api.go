@@ -1,0 +1,131 @@
+package command
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/fleet/internal/api"
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/serve"
+)
+
+// apiFlags say where the API of a tenant is.
+type apiFlags struct {
+	listen, dir, cert, certKey string
+	hosts                      []string
+	renew                      bool
+}
+
+func newAPI(out io.Writer) *cobra.Command {
+	join, f := &joinFlags{}, &apiFlags{}
+	cmd := &cobra.Command{
+		Use: "api", Short: "Serve the page and the HTTP API of 'haft serve' for a fleet", Args: cobra.NoArgs,
+		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach it. Any number of them\n" +
+			"may serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the process of the server. See docs/fleet.md.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conn, err := join.connect(cmd.Context(), "operator.nk")
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			return f.run(cmd.Context(), out, conn, join.tenant)
+		},
+	}
+	join.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:4281", "address of the page and the API")
+	flags.StringVar(&f.dir, "dir", filepath.Join(defaultStore(), "api"), "folder of the token and of copies of journals")
+	flags.StringVar(&f.cert, "tls-cert", "", "certificate of the page and the API")
+	flags.StringVar(&f.certKey, "tls-key", "", "its key")
+	flags.BoolVar(&f.renew, "new-token", false, "choose another token: those who know the old one are shut out")
+	f.addHost(cmd)
+	return cmd
+}
+
+func (f *apiFlags) addHost(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "a name by which clients call the API, besides those of this machine; may be repeated")
+}
+
+// run serves the API of a tenant until ctx ends.
+func (f *apiFlags) run(ctx context.Context, out io.Writer, conn *engine.Conn, tenant string) error {
+	l, secure, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	home, err := serve.OpenHome(f.dir, f.renew)
+	if err != nil {
+		return fmt.Errorf("serve the API: %w", err)
+	}
+	defer home.Close()
+	if home.Running != "" {
+		return fmt.Errorf("cannot serve the API: process %d serves one with the folder %s already. Choose another with --dir", home.PID, f.dir)
+	}
+	host, _ := os.Hostname() // without one, the process is named
+	name := fmt.Sprintf("haft-fleet on %s (process %d)", host, os.Getpid())
+	log := logger()
+	b, err := api.Open(ctx, &api.Options{Conn: conn, Tenant: tenant, Dir: f.dir, Name: name, Log: log})
+	if err != nil {
+		return err
+	}
+	address := l.Addr().(*net.TCPAddr)
+	url := f.url(address, secure)
+	if err := home.Save(url, address.Port); err != nil {
+		return fmt.Errorf("serve the API: %w", err)
+	}
+	fmt.Fprintf(out, "API at %s#token=%s\n", url, home.Token)
+	s := serve.New(&serve.Options{
+		Backend: b, Name: name, Token: home.Token, Hosts: append(slices.Clone(f.hosts), address.IP.String()), Secure: secure, Files: page.Files, Version: "fleet", Log: os.Stderr,
+	})
+	if err := s.Serve(ctx, l); err != nil {
+		return fmt.Errorf("the API ended: %w", err)
+	}
+	return nil
+}
+
+// open listens. Others are only listened to by TLS: the token would be sent in the clear.
+func (f *apiFlags) open() (l net.Listener, secure bool, err error) {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return nil, false, fmt.Errorf("cannot serve the API at %q: give an address and a port, such as 127.0.0.1:4281", f.listen)
+	}
+	ip := net.ParseIP(host)
+	secure = f.cert != "" || f.certKey != ""
+	if !secure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, false, fmt.Errorf("cannot serve the API at %s without TLS: others could read the token on its way. Give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
+	}
+	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {
+		return nil, false, errors.New("say by which name clients call the API, with --host")
+	}
+	if l, err = net.Listen("tcp", f.listen); err != nil || !secure {
+		return l, secure, err
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)
+	if err != nil {
+		l.Close()
+		return nil, false, fmt.Errorf("read the certificate: %w", err)
+	}
+	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), true, nil
+}
+
+// url is how clients call the API.
+func (f *apiFlags) url(address *net.TCPAddr, secure bool) string {
+	scheme, name := "http://", address.IP.String()
+	if secure {
+		scheme = "https://"
+	}
+	if len(f.hosts) > 0 {
+		name = f.hosts[0]
+	}
+	return scheme + net.JoinHostPort(name, fmt.Sprint(address.Port)) + "/"
+}

@@ -1,0 +1,165 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/haftdev/haft/fleet/internal/archive"
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/session"
+)
+
+// A Mirror copies journals into files for those who read, in the layout of haft's own
+// sessions. A place in such a file is the same in every mirror and in the sealed file. The
+// files are written again by each process, and can be removed when none runs.
+//
+// A Mirror is safe for concurrent use.
+type Mirror struct {
+	logs *Logs
+	dir  string
+
+	mu     sync.Mutex
+	copies map[string]*copied
+}
+
+// copied is how far a session was copied.
+type copied struct {
+	mu   sync.Mutex
+	next uint64 // the first number in the stream that was not looked at; 0 if nothing was
+	ends map[string]session.Pos
+	rest map[string][]byte // of a line whose end has not come
+}
+
+// Mirror returns a mirror in a folder.
+func (l *Logs) Mirror(dir string) *Mirror {
+	return &Mirror{logs: l, dir: dir, copies: map[string]*copied{}}
+}
+
+// Store is the mirror as a store of sessions.
+func (m *Mirror) Store() *session.Store { return session.Open(m.dir) }
+
+// project is the one folder of the sessions: where they work does not matter here.
+const project = "fleet"
+
+// Path is the file of a session.
+func (m *Mirror) Path(id string) string { return filepath.Join(m.dir, project, id+".jsonl") }
+
+// Forget removes the copy of a session.
+func (m *Mirror) Forget(id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.copies, id)
+	return m.remove(id)
+}
+
+func (m *Mirror) remove(id string) error {
+	return errors.Join(os.RemoveAll(m.Path(id)), os.RemoveAll(filepath.Join(m.dir, project, id)))
+}
+
+// Refresh copies what was appended to the journal of a session. The error is a
+// [DamagedError] if entries are missing or changed.
+func (m *Mirror) Refresh(ctx context.Context, id string) error {
+	m.mu.Lock()
+	c := m.copies[id]
+	if c == nil {
+		c = &copied{ends: map[string]session.Pos{}, rest: map[string][]byte{}}
+		m.copies[id] = c
+	}
+	m.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next == 0 {
+		if err := m.remove(id); err != nil {
+			return fmt.Errorf("copy the journal: %w", err)
+		}
+		if _, _, err := m.logs.open(ctx, id, mainName); err != nil { // it looks whether the end is there
+			return err
+		}
+		c.next = 1
+	}
+	for {
+		e, subject, err := m.logs.after(ctx, id, c.next)
+		if err != nil || e == nil {
+			return err
+		}
+		if e.after != c.ends[subject] || e.tip() != e.pos.Tip {
+			return m.logs.report(&DamagedError{ID: id, Why: fmt.Sprintf("entry %d does not follow the one before", e.pos.Seq)})
+		}
+		if err := m.add(ctx, id, c, subject, e); err != nil {
+			return fmt.Errorf("copy the journal: %w", err)
+		}
+		c.next, c.ends[subject] = e.pos.Seq+1, e.pos
+	}
+}
+
+// after returns the first entry of any conversation of a session from a number on, nil if
+// there is none.
+func (l *Logs) after(ctx context.Context, id string, seq uint64) (e *entry, subject string, err error) {
+	shard := engine.ShardOf(id)
+	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		s, err := l.conn.Stream(ctx, engine.Journals(shard))
+		if err != nil {
+			return true, err
+		}
+		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(l.subject("j", id, "*")))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return true, err
+		}
+		subject = m.Subject
+		e, err = decode(m)
+		return false, err
+	})
+	return e, subject, err
+}
+
+// add copies the lines that an entry completes. The contents that they refer to come first:
+// who reads a line finds them.
+func (m *Mirror) add(ctx context.Context, id string, c *copied, subject string, e *entry) error {
+	text := append(c.rest[subject], e.body...)
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if end > 0 {
+		to, err := archive.Open(filepath.Join(m.dir, project), os.Getenv)
+		if err == nil {
+			err = m.logs.keepBlobs(ctx, text[:end], to)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		path := m.Path(id)
+		if agent, ok := strings.CutPrefix(subject[strings.LastIndexByte(subject, '.')+1:], agentPrefix); ok {
+			path = filepath.Join(m.dir, project, id, "subagents", "agent-"+agent+".jsonl")
+		}
+		if err := appendFile(path, text[:end]); err != nil {
+			return err
+		}
+		if err := os.Chtimes(path, e.at, e.at); err != nil {
+			return err
+		}
+	}
+	c.rest[subject] = bytes.Clone(text[end:])
+	return nil
+}
+
+func appendFile(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,62 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/fleet/internal/tunnel"
+	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/serve"
+)
+
+// connectTime is how long a program may take to answer.
+const connectTime = 10 * time.Second
+
+// connect lets the program that waits lead the conversation until it ends. It returns what is
+// left to do. A program that has gone, or lost another worker, is not waited for.
+func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
+	w, p := l.worker, pending[0]
+	ctx, cancel := context.WithCancel(w.hard)
+	defer cancel()
+	control, err := w.Conn.NATS.Subscribe(w.runs.Control(l.run.ID), func(*nats.Msg) { cancel() })
+	if err != nil {
+		return nil, err
+	}
+	defer control.Unsubscribe()
+	dial, stop := context.WithTimeout(ctx, connectTime)
+	defer stop()
+	out := &runs.Outcome{Reason: "connected", Text: "A program led the conversation.", Worker: w.Name}
+	conn, err := tunnel.Dial(dial, w.Conn.NATS, p.Connect)
+	if err != nil {
+		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to lead the conversation has gone.", Worker: w.Name}
+	} else {
+		stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })
+		serve.Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
+			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
+				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.run.Dir, w.Name)
+			}
+			opts, err := launch.Parse(p.Args, w.Version, log)
+			if err == nil {
+				l.equip(opts)
+				opts.States = true
+			}
+			return opts, err
+		})
+		stop()
+		conn.Close()
+	}
+	if w.hard.Err() != nil {
+		return pending, nil
+	}
+	if err := w.runs.Settle(w.hard, l.run.ID, p.UUID, out); err != nil {
+		return nil, err
+	}
+	return l.more(pending)
+}
