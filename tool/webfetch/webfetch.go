@@ -6,7 +6,7 @@
 // Trust: the address is chosen by the model and the page by a stranger. What
 // confines the fetch is the permission that is given per host by the pipeline, and
 // package webpage, which keeps to the public internet and sends nothing about the
-// person. What a page says goes to the model as it is, and may try to instruct it;
+// user. What a page says goes to the model as it is, and may try to instruct it;
 // an address may carry out what the model knows to a host that is allowed.
 package webfetch
 
