@@ -110,24 +110,15 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 	}
 }
 
-// behind returns how the session is kept at the end of the chain, if messages were written
-// after it; nil if it is the end of the journal.
-func (r *reading) behind() *Entry {
-	if len(r.chain) == 0 {
-		return nil
+// leftBehind counts an answer that is no part of the conversation since it went back: it
+// has cost what it has cost.
+func (t *tally) leftBehind(l *line) {
+	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {
+		return
 	}
-	end := r.chain[len(r.chain)-1].end
-	if !slices.ContainsFunc(r.beside, func(l *line) bool { return l.end > end }) {
-		return nil
-	}
-	back := &Back{}
-	for _, l := range slices.Backward(r.chain) {
-		if m, err := l.message(); err == nil && m.prompts() {
-			back.Prompt = firstText(m.Content)
-			break
-		}
-	}
-	return &Entry{Back: back}
+	known := t.model
+	t.answered(l.answer())
+	t.model = known
 }
 
 // forgetCalls drops the steps of earlier calls that had the same id as a call in this

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
@@ -203,6 +204,26 @@ func (r *reading) restore(ctx context.Context, s *Session, o *ResumeOptions) err
 		s.prefix = r.keepPrefix(s.path, messages)
 	}
 	return nil
+}
+
+// behind returns how the session is kept at the end of the chain, if messages were written
+// after it; nil if it is the end of the journal.
+func (r *reading) behind() *Entry {
+	if len(r.chain) == 0 {
+		return nil
+	}
+	end := r.chain[len(r.chain)-1].end
+	if !slices.ContainsFunc(r.beside, func(l *line) bool { return l.end > end }) {
+		return nil
+	}
+	back := &Back{}
+	for _, l := range slices.Backward(r.chain) {
+		if m, err := l.message(); err == nil && m.prompts() {
+			back.Prompt = firstText(m.Content)
+			break
+		}
+	}
+	return &Entry{Back: back}
 }
 
 // restoreBlobs puts the long strings of the conversation back.

@@ -93,17 +93,6 @@ func (t *tally) answered(a stop) {
 	t.answer = a
 }
 
-// leftBehind counts an answer that is not part of the conversation since it went back: it
-// has cost what it has cost.
-func (t *tally) leftBehind(l *line) {
-	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {
-		return
-	}
-	known := t.model
-	t.answered(l.answer())
-	t.model = known
-}
-
 // total is the usage with that of the last answer.
 func (t *tally) total() map[string]model.Usage {
 	sum := maps.Clone(t.usage)

@@ -59,10 +59,13 @@ type Origin struct {
 	Line   int    `json:"line,omitempty"` // from 1
 }
 
-// String returns the file and line, or the source if there is no file.
+// String returns the file and the line, if that is known, or the source if there is no file.
 func (o Origin) String() string {
 	if o.File == "" {
 		return o.Source.String() + " settings"
+	}
+	if o.Line == 0 {
+		return o.File
 	}
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }

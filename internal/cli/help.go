@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -23,7 +24,8 @@ func newHelp(s Streams) *cobra.Command {
 		Short: "Read a guide, or the help of a command",
 		Long: `Read one of the guides, which are part of haft, or the help of a command.
 
-Without an argument, list both.`,
+Without an argument, list both. On a terminal, a long guide is shown in your pager
+(the variable PAGER, or less); PAGER=cat prints it.`,
 		Example: "  haft help permissions\n  haft help mcp add\n  haft help preview | less",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topicNames(), cobra.ShellCompDirectiveNoFileComp
@@ -74,13 +76,53 @@ func (s Streams) listHelp(root *cobra.Command) error {
 // print writes a guide: formatted for a terminal, as Markdown otherwise.
 func (s Streams) print(topic docs.Topic) error {
 	text := topic.Text
-	if isTerminal(s.Out) {
-		page := markdown.New(pageWidth(s.Out), style.Of(style.Detect(os.Getenv)))
-		page.Write(text)
-		text = strings.Join(page.Close(), "\n") + "\n"
+	if !isTerminal(s.Out) {
+		_, err := fmt.Fprint(s.Out, text)
+		return err
+	}
+	page := markdown.New(pageWidth(s.Out), style.Of(style.Detect(os.Getenv)))
+	page.Write(text)
+	lines := page.Close()
+	text = strings.Join(lines, "\n") + "\n"
+	if s.paged(text, len(lines)) {
+		return nil
 	}
 	_, err := fmt.Fprint(s.Out, text)
 	return err
+}
+
+// paged shows a text that is longer than the terminal in the user's pager (PAGER, or less).
+// It reports false if it is to be printed as it is: it fits, the user wants no pager, or
+// there is none.
+func (s Streams) paged(text string, lines int) bool {
+	out, ok := s.Out.(*os.File)
+	in, okIn := s.In.(*os.File)
+	if !ok || !okIn || !isTerminal(in) {
+		return false
+	}
+	_, height, err := term.GetSize(int(out.Fd()))
+	if err != nil || lines < height {
+		return false
+	}
+	pager, chosen := os.LookupEnv("PAGER")
+	if !chosen {
+		pager = "less"
+	}
+	words := strings.Fields(pager)
+	if len(words) == 0 || words[0] == "cat" {
+		return false
+	}
+	c := exec.Command(words[0], words[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), out, s.Err
+	c.Env = os.Environ()
+	if _, ok := os.LookupEnv("LESS"); !ok {
+		c.Env = append(c.Env, "LESS=FRX") // it leaves a short text, shows colours, and keeps the screen
+	}
+	if c.Start() != nil {
+		return false
+	}
+	_ = c.Wait() // a pager that the user ends early has shown what they wanted
+	return true
 }
 
 // pageWidth is the width of a terminal, up to a width that reads well.

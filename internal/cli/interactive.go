@@ -104,7 +104,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 	}
 	return plain.Converse(ctx, &plain.ConverseOptions{
 		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
-		Show: &plain.Options{Lang: words, Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
+		Show: &plain.Options{Lang: words, Asks: true, Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
 		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
 			c, err := openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
 			if err != nil {

@@ -397,6 +397,29 @@ func TestTheFirstStart(t *testing.T) {
 	s.leave()
 }
 
+// TestALongGuideIsPaged shows a guide that is longer than the terminal in the user's pager.
+func TestALongGuideIsPaged(t *testing.T) {
+	for _, c := range []struct {
+		pager string
+		paged bool
+	}{{"PAGER=sed s/^/paged:/", true}, {"PAGER=cat", false}, {"PAGER=", false}, {"PAGER=no-such-pager", false}} {
+		cmd := newSeat(t).command("help", "permissions")
+		cmd.Env = append(cmd.Env, c.pager)
+		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 90})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := io.ReadAll(tty) // a terminal that is gone ends it with an error on Linux
+		tty.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", c.pager, err)
+		}
+		if got := strings.Contains(string(out), "paged:"); got != c.paged || !strings.Contains(string(out), "acceptEdits") {
+			t.Errorf("%s: paged %v, want %v:\n%s", c.pager, got, c.paged, out)
+		}
+	}
+}
+
 func TestWithoutATerminalThereIsHelp(t *testing.T) {
 	exe, err := haftBinary()
 	if err != nil {
@@ -443,7 +466,8 @@ func TestAPersonIsNeverStuck(t *testing.T) {
 	s.type_("\x1b") // not now
 	s.see("/login")
 	s.type_("/help\r")
-	s.see("/login")
+	s.see("q closes")
+	s.type_("q")
 	s.type_("say hello\r")
 	s.see("Nothing can answer yet")
 	s.type_("/login\r")

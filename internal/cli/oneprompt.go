@@ -38,7 +38,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	if f.Output == "text" && !f.verbose && f.Debug == "" {
 		opts.Log = nil // the result says what went wrong
 	}
-	show := remarks{f.Err}.show
+	show := (&onePromptRemarks{remarks: remarks{f.Err}}).show
 	if f.Output == "text" && f.verbose {
 		show = plain.New(f.Err, nil).Show
 	}
@@ -56,14 +56,24 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	return code(ctx, n)
 }
 
+// onePromptRemarks are what a user should know while one prompt is answered.
+type onePromptRemarks struct {
+	remarks
+	retried string // why the model was asked again last
+}
+
 // show writes down an event if it is one to know of.
-func (r remarks) show(ev agent.Event) error {
+func (r *onePromptRemarks) show(ev agent.Event) error {
 	switch ev := ev.(type) {
 	case agent.Notice:
 		r.notice(ev)
 	case agent.Retrying:
-		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("the model's server did not answer: %s. Trying again in %s (%d of %d)",
-			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)})
+		text := fmt.Sprintf("trying again in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
+		if why := ev.Err.Error(); ev.Attempt == 1 || why != r.retried { // the same reason is said once in a row
+			r.retried = why
+			text = fmt.Sprintf("the model's server did not answer: %s. T%s", why, text[1:])
+		}
+		r.notice(agent.Notice{Level: "warning", Text: text})
 	case agent.FellBack:
 		r.notice(agent.Notice{Level: "warning", Text: fmt.Sprintf("falling back to %s from %s", ev.To, ev.From)})
 	}

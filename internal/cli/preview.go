@@ -15,6 +15,7 @@ import (
 
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/plural"
@@ -294,6 +295,10 @@ func (f *previewFlags) apply(ctx context.Context, store *session.Store, dir stri
 		fmt.Fprintln(f.Err, "Another program has changed these files since; its changes and those of the command are merged.")
 		out.Change = headless.ChangeOf(now)
 	}
+	last, err := store.Latest(dir)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return err
+	}
 	s, err := store.Create(ctx, &session.CreateOptions{Cwd: dir})
 	if err != nil {
 		return err
@@ -304,7 +309,34 @@ func (f *previewFlags) apply(ctx context.Context, store *session.Store, dir stri
 		return fmt.Errorf("could not apply the change: %w", err)
 	}
 	out.Applied, out.Session = true, s.ID()
+	if err := harness.SetTitle(ctx, s, "preview: "+inOneLine(out.Command, 100)); err != nil {
+		fmt.Fprintf(f.Err, "The session of this preview has no title: %v\n", err)
+	}
+	if err := noteApplied(ctx, store, last, dir, out); err != nil {
+		fmt.Fprintf(f.Err, "The model of the last conversation here will not be told about the change: %v\n", err)
+	}
 	return nil
+}
+
+// noteApplied leaves a note for the model of the last conversation here, which would
+// otherwise rely on what it has read.
+func noteApplied(ctx context.Context, store *session.Store, last, dir string, out *previewed) (err error) {
+	if last == "" {
+		return nil
+	}
+	s, err := store.Resume(ctx, last, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.Restored().Messages == 0 {
+		return nil // another preview
+	}
+	var files []string
+	for _, f := range out.Change.Files {
+		files = append(files, f.Path)
+	}
+	return harness.NoteApplied(ctx, s, out.Command, files, dir)
 }
 
 func (f *previewFlags) tell(out *previewed, changed bool) error {

@@ -106,6 +106,9 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 			return err
 		}
 	}
+	if len(plan.Steps) == 0 {
+		return f.tell(&rewound{Session: id, Plan: plan}, cwd)
+	}
 	undo, err := plan.Apply(ctx, s, &checkpoint.ApplyOptions{Force: f.force})
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
@@ -181,7 +184,11 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 	if r.Done {
 		did = "changed"
 	}
-	fmt.Fprintf(f.Out, "%s %s, +%d −%d.\n", plural.Of(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
+	if len(r.Steps) == 0 {
+		fmt.Fprintln(f.Out, "There is nothing to rewind: every file is as it was then.")
+	} else {
+		fmt.Fprintf(f.Out, "%s %s, +%d −%d.\n", plural.Of(len(r.Steps), "file"), did, r.Insertions, r.Deletions)
+	}
 	if r.Undo != "" {
 		fmt.Fprintf(f.Out, "To undo: haft rewind %s --to %s\n", r.Session, r.Undo)
 	}

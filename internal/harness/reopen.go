@@ -60,6 +60,34 @@ func NoteRewind(ctx context.Context, s *session.Session, p *checkpoint.Plan, dir
 	if text == "" {
 		return nil
 	}
+	return leaveNote(ctx, s, text)
+}
+
+// NoteApplied leaves a note in a session for its model: which files a command has changed
+// that the user ran beside it.
+func NoteApplied(ctx context.Context, s *session.Session, command string, files []string, dir string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The user ran this command outside the conversation, and it changed files; read a file again before you rely on it.\n%s", command)
+	for i, path := range files {
+		if i == maxSteps {
+			fmt.Fprintf(&b, "\n- and %d more", len(files)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s", belowDir(dir, path))
+	}
+	return leaveNote(ctx, s, b.String())
+}
+
+// belowDir is a path as seen from a folder, if it is below it.
+func belowDir(dir, path string) string {
+	if rel, ok := pathin.Below(dir, path); ok {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// leaveNote adds to what the model is told when the session continues.
+func leaveNote(ctx context.Context, s *session.Session, text string) error {
 	raw, err := json.Marshal(append(state[[]string](s.Restored(), stateNotes), text))
 	if err != nil {
 		return err
@@ -91,11 +119,7 @@ func steps(p *checkpoint.Plan, dir string) string {
 			fmt.Fprintf(&b, "\n- %s", s.Path)
 			continue
 		}
-		path := s.Path
-		if rel, ok := pathin.Below(dir, path); ok {
-			path = filepath.ToSlash(rel)
-		}
-		fmt.Fprintf(&b, "\n- %s %s", done[s.Action()], path)
+		fmt.Fprintf(&b, "\n- %s %s", done[s.Action()], belowDir(dir, s.Path))
 	}
 	return b.String()
 }

@@ -37,16 +37,21 @@ func (c *Conversation) Rename(ctx context.Context, title string) error {
 	if title = strings.TrimSpace(title); title == "" {
 		return errors.New("title must be non-empty")
 	}
-	raw, err := json.Marshal(title)
-	if err == nil {
-		err = c.Journal().Append(ctx, session.Entry{State: &session.State{Name: "title", Value: raw}})
-	}
-	if err != nil {
+	if err := SetTitle(ctx, c.Journal(), title); err != nil {
 		return err
 	}
 	c.title.Store(&title)
 	c.World.link.Emit(agent.Changed{What: agent.Title, Value: title})
 	return nil
+}
+
+// SetTitle names a session that nobody talks in.
+func SetTitle(ctx context.Context, s *session.Session, title string) error {
+	raw, err := json.Marshal(title)
+	if err != nil {
+		return err
+	}
+	return s.Append(ctx, session.Entry{State: &session.State{Name: "title", Value: raw}})
 }
 
 const titleSystem = `You name conversations. Answer with a title of three to seven words for the work that is described, in the language of the description, with a capital only where a sentence has one, and with nothing else.`

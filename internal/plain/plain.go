@@ -28,6 +28,9 @@ type Options struct {
 	Lang *lang.Catalogue
 	// Color uses colours.
 	Color bool
+	// Asks says that questions are asked where the conversation is shown, by others: that a
+	// call waits for an answer is seen there.
+	Asks bool
 	// Verdicts says of each call what allowed it. Denials are always explained.
 	Verdicts bool
 	// DiffLines is how many lines of a change are shown; 0 means 40. ErrorLines is
@@ -43,7 +46,9 @@ type Printer struct {
 	calls map[string]*call // by use id, of those without a result
 	// said is set while the model's text has no line break behind it.
 	said bool
-	err  error
+	// retried is why the model was asked again last.
+	retried string
+	err     error
 }
 
 // A call is what was shown of a call.
@@ -84,10 +89,12 @@ func (p *Printer) Show(ev agent.Event) error {
 	case agent.Returned:
 		p.result(ev)
 	case agent.Waiting:
+		if p.opts.Asks {
+			break
+		}
 		p.line(dim, "  … %s", p.t("%s waits for an answer", p.call(ev.UseID, ev.Tool, nil)))
 	case agent.Retrying:
-		p.line(yellow, "! %s", p.t("the model's server did not answer: %s. Trying again in %s (%d of %d)",
-			ev.Err, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
+		p.retrying(ev)
 	case agent.FellBack:
 		p.line(yellow, "! %s", p.t("falling back to %s from %s", ev.To, ev.From))
 	case agent.Compacted:
@@ -104,6 +111,18 @@ func (p *Printer) Show(ev agent.Event) error {
 		p.end(ev)
 	}
 	return p.err
+}
+
+// retrying says why the model is asked again, and the same reason only once in a row.
+func (p *Printer) retrying(ev agent.Retrying) {
+	why := ev.Err.Error()
+	if ev.Attempt > 1 && why == p.retried {
+		p.line(yellow, "! %s", p.t("trying again in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
+		return
+	}
+	p.retried = why
+	p.line(yellow, "! %s", p.t("the model's server did not answer: %s. Trying again in %s (%d of %d)",
+		why, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
 }
 
 // changed prints the facts that a user wants to follow.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -243,9 +244,18 @@ func fullCall(out *sched.Outcome, end card.Ending) string {
 	}
 	text += "\n" + out.Result.Text()
 	for _, h := range end.Hunks {
-		text += "\n" + strings.Join(h.Lines, "\n")
+		if !tells(out.Result.Text(), h.Lines) {
+			text += "\n" + strings.Join(h.Lines, "\n")
+		}
 	}
 	return text
+}
+
+// tells reports whether a result has all lines that a change adds or removes.
+func tells(result string, lines []string) bool {
+	return !slices.ContainsFunc(lines, func(l string) bool {
+		return l != "" && l[0] != ' ' && !strings.Contains(result, l[1:])
+	})
 }
 
 // added shows what joined the conversation.

@@ -104,6 +104,9 @@ type app struct {
 	// unguarded says that hooks which guard the folder do not run, and the user has
 	// not decided about that yet: nothing is begun.
 	unguarded bool
+	// declined is what the folder brings and the user did not want to trust: they are asked
+	// once.
+	declined map[string]bool
 
 	show     transcript
 	status   status
@@ -174,7 +177,7 @@ func Run(ctx context.Context, o *Options) error {
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
 		opts: *o, ctx: ctx, paint: o.Palette, lang: o.Lang, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, commandsRun: map[*call]context.CancelFunc{}, dirty: true,
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, commandsRun: map[*call]context.CancelFunc{}, declined: map[string]bool{}, dirty: true,
 	}
 	if a.opts.History == nil {
 		a.opts.History = noHistory{}

@@ -36,20 +36,6 @@ type dialog struct {
 	heldAt  time.Time
 }
 
-// holds reports whether a message is held back because the question waits. The same
-// message is sent the second time, unless that comes too soon to be meant.
-func (d *dialog) holds(text string, now time.Time) bool {
-	if d == nil || d.own || strings.ContainsAny(text[:1], "/!#") {
-		return false
-	}
-	if d.held == text && now.Sub(d.heldAt) >= arming {
-		d.held = ""
-		return false
-	}
-	d.held, d.heldAt = text, now
-	return true
-}
-
 // turnTo gives the keys to the question, and with them the message that was held back,
 // if it can be an answer.
 func (a *app) turnTo(d *dialog, now time.Time) {

@@ -104,6 +104,9 @@ func (d *dialog) lines(v view, height int) []string {
 
 // foot says what keys do while a question is shown.
 func (d *dialog) foot(v view) []string {
+	if f, ok := d.panel.(*form); ok && d.own {
+		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), f.hints(v)...))}
+	}
 	if d.own {
 		return nil
 	}
@@ -125,6 +128,22 @@ func (d *dialog) foot(v view) []string {
 		}
 	}
 	return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), hint...))}
+}
+
+// hints say what keys do.
+func (f *form) hints(v view) []string {
+	if f.now >= len(f.fields) {
+		return nil
+	}
+	var list []string
+	if f.fields[f.now].options != nil {
+		list = append(list, v.t("up, down or a number"))
+	}
+	list = append(list, v.t("enter continues"))
+	if f.now > 0 || f.back != nil {
+		return append(list, v.t("esc goes back"))
+	}
+	return append(list, v.t("esc closes"))
 }
 
 // tail returns the live lines.
@@ -184,7 +203,7 @@ func (a *app) queued(v view) []string {
 // foot is the composer, the menu of completions and the status line.
 func (a *app) foot(v view) ([]string, screen.Cursor) {
 	lines := []string{""}
-	text, row, col := a.write.View(v.width - 3)
+	text, row, col := a.write.View(v.width-3, v.paint.Selected.Of)
 	most := max(3, v.height/2)
 	from := max(0, min(row-most/2, len(text)-most))
 	mark := v.paint.Accent.Of("›")

@@ -98,6 +98,7 @@ type form struct {
 	fresh   bool         // nothing was typed into the field yet: the first letter replaces what it begins with
 	problem string
 	done    func(values map[string]string)
+	back    func() // goes back to what was before the form; nil closes it
 	values  map[string]string
 }
 
@@ -113,11 +114,15 @@ func (f *form) begin() {
 		return
 	}
 	fd := f.fields[f.now]
+	value := fd.value
+	if typed, ok := f.values[fd.name]; ok { // it was filled in before
+		value = typed
+	}
 	if fd.options == nil {
-		f.write.Set(fd.value)
+		f.write.Set(value)
 		return
 	}
-	for n := range strings.SplitSeq(fd.value, ",") {
+	for n := range strings.SplitSeq(value, ",") {
 		if i, err := strconv.Atoi(n); err == nil && fd.many {
 			f.ticked[i-1] = true
 		} else if err == nil {
@@ -136,10 +141,11 @@ func (f *form) lines(v view, height int) []string {
 			lines = append(lines, "    "+part)
 		}
 	}
+	first := len(lines) // of the field that is filled in
 	for i, fd := range f.fields {
 		text, mark := f.values[fd.name], "  "
 		if i == f.now {
-			text, mark = f.write.Text(), v.paint.Accent.Of("▸ ")
+			text, mark, first = f.write.Text(), v.paint.Accent.Of("▸ "), len(lines)
 		}
 		if fd.secret {
 			text = strings.Repeat("•", len([]rune(text)))
@@ -157,13 +163,26 @@ func (f *form) lines(v view, height int) []string {
 			lines = append(lines, v.paint.Dim.Of("      "+visible.Cells(fd.help)))
 		}
 		if i == f.now {
-			lines = append(lines, f.choices(fd, v)...)
+			lines = append(append(lines, f.choices(fd, v)...), f.troubles(v)...)
 		}
 	}
-	if f.problem != "" {
-		lines = append(lines, v.paint.Bad.Of("    "+visible.Cells(v.t(lang.Text(f.problem)))))
+	if f.now >= len(f.fields) {
+		lines = append(lines, f.troubles(v)...)
 	}
-	return lines[max(len(lines)-max(height, 3), 0):] // the field that is filled in is near the end
+	height = max(height, 3)
+	lines = lines[min(max(len(lines)-height, 0), first):] // the field that is filled in is always seen
+	return lines[:min(len(lines), height)]
+}
+
+// troubles are what is wrong with what was filled in, all of it.
+func (f *form) troubles(v view) (lines []string) {
+	if f.problem == "" {
+		return nil
+	}
+	for _, part := range hardWrap(visible.Cells(v.t(lang.Text(f.problem))), v.width-8) {
+		lines = append(lines, v.paint.Bad.Of("      "+part))
+	}
+	return lines
 }
 
 // choices are the options of the field that is filled in.
@@ -213,11 +232,28 @@ func (f *form) key(k key.Key) bool {
 		f.ticked[f.at] = !f.ticked[f.at]
 	case fd.many && k == key.Key{Rune: ' '} && f.at >= 0:
 		f.ticked[f.at] = !f.ticked[f.at]
-	case fd.options != nil || k.Name == key.Escape:
+	case k.Name == key.Escape:
+		return f.goBack()
+	case fd.options != nil:
 		return false
 	default:
 		f.replace(k.Writes())
 		return f.write.Key(k)
+	}
+	return true
+}
+
+// goBack goes to the field before, or to what was before the form. It reports false if there
+// is nothing to go back to.
+func (f *form) goBack() bool {
+	switch {
+	case f.now > 0:
+		f.now--
+		f.begin()
+	case f.back != nil:
+		f.back()
+	default:
+		return false
 	}
 	return true
 }

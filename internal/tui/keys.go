@@ -106,7 +106,7 @@ func bindings() []binding {
 		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
 		{[]string{"ctrl+l"}, "clear the screen; what was on it stays in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
-		{[]string{"?"}, "on an empty line: show these keys", func(a *app) { a.show.add(&note{text: a.keysHelp(), quiet: true}) }},
+		{[]string{"?"}, "on an empty line: show these keys", (*app).showKeys},
 	}
 }
 
@@ -189,6 +189,20 @@ func (a *app) enter() {
 	a.write.Remember(text)
 	a.opts.History.Add(text)
 	a.submit(text)
+}
+
+// holds reports whether a message is held back because the question waits. The same
+// message is sent the second time, unless that comes too soon to be meant.
+func (d *dialog) holds(text string, now time.Time) bool {
+	if d == nil || d.own || strings.ContainsAny(text[:1], "/!#") {
+		return false
+	}
+	if d.held == text && now.Sub(d.heldAt) >= arming {
+		d.held = ""
+		return false
+	}
+	d.held, d.heldAt = text, now
+	return true
 }
 
 // twice is how close two keys are that are meant as one.

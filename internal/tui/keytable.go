@@ -44,7 +44,11 @@ func keyTable() []keyGroup {
 	for _, e := range composer.Edits() {
 		edits = append(edits, binding{keys: e.Keys, does: e.Does})
 	}
-	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a text on the whole screen", viewerKeys()}}
+	var vim []binding
+	for _, k := range composer.VimKeys() {
+		vim = append(vim, binding{keys: k.Keys, does: k.Does})
+	}
+	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a text on the whole screen", viewerKeys()}, {"With vim's keys (/vim), after esc", vim}}
 }
 
 // named is how people write the keys of a row.
@@ -57,6 +61,9 @@ func (b binding) named() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// showKeys shows what keys do.
+func (a *app) showKeys() { a.openHelp(a.t("keys"), a.keysHelp()) }
 
 func (a *app) keysHelp() string {
 	var b strings.Builder

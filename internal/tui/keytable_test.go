@@ -164,8 +164,12 @@ func TestEveryKey(t *testing.T) {
 		},
 		"?": func(t *testing.T, b *bed, press func()) {
 			press()
-			b.sees("At the prompt", "clear the screen", "cut the word before the cursor", "to the next match")
-			b.type_("why")
+			b.sees("At the prompt", "clear the screen")
+			b.type_("G")
+			b.sees("repeat the last change")
+			b.type_("/cut the word before\r")
+			b.sees("cut the word before the cursor", "to the next match")
+			b.type_("qwhy")
 			press()
 			b.sees("› why?")
 		},

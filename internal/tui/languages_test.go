@@ -22,6 +22,13 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 		"help":        func(b *bed, _ context.Context) { b.type_("/help\r") },
 		"commands":    func(b *bed, _ context.Context) { b.type_("/") },
 		"resume":      func(b *bed, _ context.Context) { b.talk.earlier(); b.type_("/resume\r") },
+		"resume-none": func(b *bed, _ context.Context) { b.type_("/resume\r") },
+		"set-up": func(b *bed, _ context.Context) {
+			b.app.later(func() { b.app.opts.Setup = &deadSetup{} })
+			b.type_("/login\r")
+			b.type_("2\r")
+			b.type_("http://nowhere/v1\rqwen3\r\r")
+		},
 		"permissions": func(b *bed, _ context.Context) { b.type_("/permissions\r") },
 		"add-rule":    func(b *bed, _ context.Context) { b.type_("/permissions\r\r") },
 		"config":      func(b *bed, _ context.Context) { b.type_("/config\r") },

@@ -23,6 +23,7 @@ type picker struct {
 	chooses, acts lang.Text
 	more          []lang.Text // what other keys do
 	close         func()      // what follows when it is closed; may be nil
+	none          lang.Text   // is said where there is nothing to choose; "" is "nothing"
 	onScreen      []pick      // that were laid out last
 }
 
@@ -66,7 +67,11 @@ func (p *picker) lines(v view, height int) []string {
 		lines = append(lines, option(v, from+i == p.at, strings.ReplaceAll(text, "\n", " ")))
 	}
 	if len(list) == 0 {
-		lines = append(lines, v.paint.Dim.Of("    "+v.t("nothing")))
+		none := cmp.Or(p.none, "nothing")
+		if p.filter != "" {
+			none = "nothing matches"
+		}
+		lines = append(lines, v.paint.Dim.Of("    "+v.t(none)))
 	}
 	return append(lines, v.paint.Dim.Of("  "+footer(v.width-2, p.help(v)...)))
 }

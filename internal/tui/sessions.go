@@ -95,14 +95,14 @@ func (p *sessionPicker) list() error {
 	if err != nil {
 		return err
 	}
-	p.title = p.app.t("Resume which session of this folder?")
+	p.title, p.none = p.app.t("Resume which session of this folder?"), "There are no earlier sessions of this folder; tab lists those of all folders."
 	if p.all {
-		p.title = p.app.t("Resume which session?")
+		p.title, p.none = p.app.t("Resume which session?"), "There are no earlier sessions."
 	}
 	p.items, p.sessions = nil, map[string]session.Info{}
 	for _, s := range list {
 		title := strings.Join(strings.Fields(cmp.Or(s.Title, s.Prompt)), " ")
-		if title == "" || p.app.talk != nil && s.ID == p.app.talk.State.Session() {
+		if s.Prompt == "" || p.app.talk != nil && s.ID == p.app.talk.State.Session() {
 			continue
 		}
 		p.sessions[s.ID] = s

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/haftdev/haft/internal/visible"
@@ -52,7 +54,7 @@ func (a *app) permissions(args string) {
 // askRule asks for a new rule.
 func (a *app) askRule() {
 	a.pop(newForm(a.t("Which rule?"), []string{a.t("Such as %s", "Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server")}, []field{
-		{name: "behavior", label: a.t("Calls that it fits are"), options: []string{"allow", "ask", "deny"}, required: true},
+		{name: "behavior", label: a.t("Calls that it fits are"), options: []string{"allow", "ask", "deny"}, value: "1", required: true},
 		{name: "rule", label: a.t("Rule"), required: true},
 		{name: "scope", label: a.t("Kept in"), options: a.scopeOptions("session"), value: "2", required: true},
 	}, func(v map[string]string) {
@@ -125,7 +127,7 @@ func (a *app) askSetting(s SettingLine) {
 	}
 	value := field{name: "value", label: a.t("Value"), options: options, help: a.t("empty: not set"), value: s.Value}
 	if options != nil {
-		value.help, value.required, value.value = "", true, ""
+		value.help, value.required, value.value = "", true, strconv.Itoa(max(slices.Index(options, s.Value), 0)+1)
 	}
 	a.pop(newForm(s.Key, body, []field{value, {name: "scope", label: a.t("Kept in"), options: a.scopeOptions(), value: "3", required: true}}, func(v map[string]string) {
 		a.closeOwn()

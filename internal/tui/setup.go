@@ -38,9 +38,9 @@ func (a *app) setUp(why error) {
 		choose: func(i int) {
 			switch i {
 			case 0:
-				a.setUpWith([]field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
+				a.setUpWith(why, []field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
 			case 1:
-				a.setUpWith([]field{
+				a.setUpWith(why, []field{
 					{name: serverURL, label: a.t("Address"), help: a.t("of the chat completions API"), value: "http://localhost:11434/v1", required: true},
 					{name: serverModel, label: a.t("Model"), help: a.t("as the server calls it, such as qwen3"), required: true},
 					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server wants none"), secret: true},
@@ -52,8 +52,9 @@ func (a *app) setUp(why error) {
 	})
 }
 
-// setUpWith asks for the fields, tries them and keeps them.
-func (a *app) setUpWith(fields []field) {
+// setUpWith asks for the fields, tries them and keeps them. Esc goes back to the question
+// before it.
+func (a *app) setUpWith(why error, fields []field) {
 	var f *form
 	f = newForm(a.t("Which model should answer?"), nil, fields, func(values map[string]string) {
 		f.problem = a.t("asking the model…")
@@ -68,6 +69,7 @@ func (a *app) setUpWith(fields []field) {
 			a.later(func() { a.settled(f, answer, err) })
 		}()
 	})
+	f.back = func() { a.setUp(why) }
 	a.pop(f)
 }
 

@@ -84,6 +84,8 @@ func (s *status) line(v view, tasks int) string {
 	switch s.editor {
 	case "normal":
 		add(v.t("NORMAL"), v.paint.Accent)
+	case "visual":
+		add(v.t("VISUAL"), v.paint.Accent)
 	case "insert":
 		add(v.t("INSERT"), v.paint.Dim)
 	}

@@ -141,8 +141,8 @@ func (a *app) submitNowhere(text string) {
 	ways := map[string]func(){
 		"/new":   func() { a.open(Opening{}) },
 		"/login": a.login,
-		"/help":  func() { a.show.add(&note{text: a.t(nowhereHelp) + "\n\n" + a.keysHelp(), quiet: true}) },
-		"/keys":  func() { a.show.add(&note{text: a.keysHelp(), quiet: true}) },
+		"/help":  func() { a.openHelp(a.t("help"), a.t(nowhereHelp)+"\n\n"+a.keysHelp()) },
+		"/keys":  a.showKeys,
 	}
 	if way, ok := ways[strings.TrimSpace(text)]; ok {
 		way()
@@ -272,7 +272,7 @@ func (a *app) help() {
 	for _, c := range all {
 		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), a.t(lang.Text(c.Description)))
 	}
-	a.show.add(&note{text: b.String() + "\n" + a.keysHelp(), quiet: true})
+	a.openHelp(a.t("help"), b.String()+"\n"+a.keysHelp())
 }
 
 // commands are those of haft that this screen carries out.
@@ -285,7 +285,7 @@ func (a *app) commands() map[string]func(args string) {
 		"rewind":  func(string) { a.rewind() },
 		"model":   a.chooseModel,
 		"tasks":   func(string) { a.listTasks() },
-		"keys":    func(string) { a.show.add(&note{text: a.keysHelp(), quiet: true}) },
+		"keys":    func(string) { a.showKeys() },
 		"login":   func(string) { a.login() },
 		"memory":  a.memory,
 		"config":  a.config,

@@ -11,6 +11,7 @@ import (
 // somebody does, nothing of it counts, so that the question can wait: unless there are
 // hooks in it that guard the folder, without which nothing is begun.
 func (a *app) askTrust(items []trust.Item) {
+	items = slices.DeleteFunc(slices.Clone(items), func(i trust.Item) bool { return a.declined[declinedKey(i)] })
 	if len(items) == 0 {
 		return
 	}
@@ -40,6 +41,9 @@ func (a *app) askTrust(items []trust.Item) {
 			a.trust(items)
 			return
 		}
+		for _, i := range items {
+			a.declined[declinedKey(i)] = true
+		}
 		a.unguarded = false
 		a.submitPending()
 	}
@@ -47,6 +51,9 @@ func (a *app) askTrust(items []trust.Item) {
 	a.asks = append(a.asks, q)
 	a.nextAsk()
 }
+
+// declinedKey names an item as it is: if the folder changes it, the user is asked again.
+func declinedKey(i trust.Item) string { return strings.Join([]string{i.String(), i.Text}, "\x00") }
 
 // trust keeps that the person agreed, and opens the conversation again with what
 // counts now.

@@ -61,6 +61,7 @@ type viewer struct {
 	width int      // that shown is laid out for
 	shown []string
 	top   int
+	prose bool   // lines are broken between words
 	end   func() // called when the last line is on the screen; may be nil
 
 	asking bool   // what is searched for is being typed
@@ -75,6 +76,12 @@ func (a *app) openText(title, text string) {
 	a.opts.Out.Write([]byte("\x1b[?1049h\x1b[H"))
 	a.screen.Forget()
 	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
+}
+
+// openHelp shows a text of haft's own.
+func (a *app) openHelp(title, text string) {
+	a.openText(title, text)
+	a.viewer.prose = true
 }
 
 // viewerKey gives a key to the viewer, which it may close.
@@ -94,6 +101,12 @@ func (w *viewer) lay(v view) {
 	}
 	w.width, w.shown = v.width, nil
 	for _, l := range w.text {
+		if w.prose {
+			for i, part := range hardWrap(visible.Cells(l), max(v.width-4, 8)) {
+				w.shown = append(w.shown, strings.Repeat("    ", min(i, 1))+part)
+			}
+			continue
+		}
 		w.shown = append(w.shown, strings.Split(ansi.Hardwrap(visible.Cells(l), max(v.width, 8), true), "\n")...)
 	}
 }

@@ -153,7 +153,7 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 	}
 	defer talk.Close(context.WithoutCancel(ctx))
 	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(st.prompt)}})
-	show := plain.New(o.Out, &plain.Options{Color: o.Color, Verdicts: true})
+	show := plain.New(o.Out, &plain.Options{Color: o.Color, Verdicts: true, Asks: true})
 	var last agent.Result
 	for ev, err := range talk.Run(ctx) {
 		if err != nil {

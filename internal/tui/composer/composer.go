@@ -4,7 +4,7 @@
 //	c := composer.New(history)
 //	c.Key(k)            // edits; reports false for a key that is not an edit
 //	c.Paste(text)
-//	lines, row, col := c.View(width)
+//	lines, row, col := c.View(width, mark)
 //	text := c.Take()    // what was written, pastes filled in
 //
 // A long paste is shown as a mark of one line and filled in when it is taken. A
@@ -28,9 +28,13 @@ type Composer struct {
 	back    int    // how far in the history; 0 is the text of now
 	draft   string // the text of now while an older one is shown
 
-	undos  []undone // what was written before each edit, oldest first
-	vim    *vim     // nil without vim's keys
-	typing int      // where the caret is if the last edit wrote a letter of a word; else -1
+	undos []undone // what was written before each edit, oldest first
+	redos []undone // what was undone, the last one last
+	// undoneTo is what undo or redo made of the text.
+	undoneTo []rune
+
+	vim    *vim // nil without vim's keys
+	typing int  // where the caret is if the last edit wrote a letter of a word; else -1
 }
 
 // New returns an empty composer with what was written before, oldest first.

@@ -97,7 +97,7 @@ func TestAMarkIsOneThing(t *testing.T) {
 func TestTabsOfAPasteStay(t *testing.T) {
 	e := composer.New(nil)
 	e.Paste("all:\n\tgo build")
-	if lines, _, col := e.View(40); lines[1] != "    go build" || col != 12 {
+	if lines, _, col := e.View(40, nil); lines[1] != "    go build" || col != 12 {
 		t.Errorf("shown as %q, caret at %d", lines, col)
 	}
 	if got := e.Take(); got != "all:\n\tgo build" {
@@ -136,7 +136,7 @@ func TestTheCaretIsWhereTheTextIs(t *testing.T) {
 	} {
 		e := composer.New(nil)
 		e.Set(c.text)
-		lines, row, col := e.View(4)
+		lines, row, col := e.View(4, nil)
 		if d := cmp.Diff(c.lines, lines); d != "" || row != c.row || col != c.col {
 			t.Errorf("%q: caret at %d, %d, want %d, %d; lines (-want +got):\n%s", c.text, row, col, c.row, c.col, d)
 		}

@@ -95,7 +95,12 @@ func (c *Composer) undo() {
 		if slices.Equal(last.text, c.text) {
 			continue
 		}
+		if !slices.Equal(c.text, c.undoneTo) {
+			c.redos = nil // something else was written since
+		}
+		c.redos = append(c.redos, undone{c.text, c.at, c.pastes})
 		c.text, c.at, c.pastes, c.typing, c.back = last.text, last.at, last.pastes, -1, 0
+		c.undoneTo = slices.Clone(c.text)
 		return
 	}
 }

@@ -46,10 +46,11 @@ func (c *Composer) recall(back int) bool {
 	return true
 }
 
-// View returns the text in lines of at most width columns, and where the caret is
-// in them.
-func (c *Composer) View(width int) (lines []string, row, col int) {
+// View returns the text in lines of at most width columns, with what is selected set off by
+// mark, and where the caret is in them.
+func (c *Composer) View(width int, mark func(string) string) (lines []string, row, col int) {
 	width = max(width, 2)
+	from, to := c.selection()
 	var line strings.Builder
 	used := 0
 	next := func() {
@@ -77,6 +78,9 @@ func (c *Composer) View(width int) (lines []string, row, col int) {
 			if i == c.at {
 				row, col = len(lines), 0
 			}
+		}
+		if i >= from && i < to && mark != nil {
+			shown = mark(shown)
 		}
 		line.WriteString(shown)
 		if c.at > i && c.at < i+len(cluster) { // within what is shown as one

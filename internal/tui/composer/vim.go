@@ -13,7 +13,9 @@ type vim struct {
 	count    int  // typed so far; 0 for none
 	op       rune // d, c or y that waits for a motion; 0 for none
 	opCount  int
-	wait     rune // f, t, F, T, r or g that waits for a character; 0 for none
+	wait     rune // f, t, F, T, r, g, i or a that waits for a character; 0 for none
+	visual   rune // v or V while something is selected, from anchor on; 0 for nothing
+	anchor   int
 	find     rune // the last of f, t, F, T
 	findWhat rune
 	yanked   []rune
@@ -32,11 +34,13 @@ func (c *Composer) Vim(on bool) {
 	}
 }
 
-// VimMode is insert or normal; "" without vim's keys.
+// VimMode is insert, normal or visual; "" without vim's keys.
 func (c *Composer) VimMode() string {
 	switch {
 	case c.vim == nil:
 		return ""
+	case c.vim.visual != 0:
+		return "visual"
 	case c.vim.normal:
 		return "normal"
 	}
@@ -62,21 +66,42 @@ func (c *Composer) VimKey(k key.Key) bool {
 			v.typed = append(v.typed, k)
 		}
 		return false
-	case k == (key.Key{Name: key.Escape}) && (v.op != 0 || v.wait != 0 || v.count > 0):
-		v.op, v.wait, v.count, v.opCount, v.typed = 0, 0, 0, 0, nil
+	case k == (key.Key{Name: key.Escape}) && (v.op != 0 || v.wait != 0 || v.count > 0 || v.visual != 0):
+		v.op, v.wait, v.count, v.opCount, v.typed, v.visual = 0, 0, 0, 0, nil, 0
+		return true
+	case k == (key.Key{Rune: 'r', Ctrl: true}):
+		for range max(v.count, 1) {
+			c.redo()
+		}
+		v.op, v.wait, v.count, v.opCount, v.typed, v.visual = 0, 0, 0, 0, nil, 0
 		return true
 	case !k.Writes():
 		return false
 	}
 	v.typed = append(v.typed, k)
 	c.vimRune(k.Rune)
-	if v.normal && v.op == 0 && v.wait == 0 && v.count == 0 {
+	v.anchor = min(v.anchor, len(c.text))
+	if v.normal && v.op == 0 && v.wait == 0 && v.count == 0 && v.visual == 0 {
 		c.vimDone()
 	}
 	if v.normal && c.at == c.lineEnd() && c.at > c.lineStart() {
 		c.at = c.left() // the caret is on a character
 	}
 	return true
+}
+
+// redo returns to what was written before the last undo, unless something else was written
+// since.
+func (c *Composer) redo() {
+	if len(c.redos) == 0 || !slices.Equal(c.text, c.undoneTo) {
+		c.redos = nil
+		return
+	}
+	next := c.redos[len(c.redos)-1]
+	c.redos = c.redos[:len(c.redos)-1]
+	c.keep()
+	c.text, c.at, c.pastes = slices.Clone(next.text), min(next.at, len(next.text)), next.pastes
+	c.undoneTo = slices.Clone(c.text)
 }
 
 // vimDone ends a command, which the dot repeats if it changed something.
@@ -98,10 +123,13 @@ func (c *Composer) vimRune(r rune) {
 	case r >= '1' && r <= '9' || r == '0' && v.count > 0:
 		v.count = min(v.count*10+int(r-'0'), 9999)
 		return
-	case strings.ContainsRune("ftFTg", r) || r == 'r' && v.op == 0:
+	case strings.ContainsRune("ftFTg", r) || r == 'r' && v.op == 0 && v.visual == 0 || v.isObject(r):
 		v.wait = r
 		return
-	case strings.ContainsRune("dcy", r) && v.op == 0:
+	case strings.ContainsRune("vV", r) && v.op == 0 && v.visual == 0:
+		v.visual, v.anchor, v.count = r, c.at, 0
+		return
+	case strings.ContainsRune("dcy", r) && v.op == 0 && v.visual == 0:
 		v.op, v.opCount, v.count = r, v.count, 0
 		return
 	}
@@ -114,9 +142,16 @@ func (c *Composer) vimRune(r rune) {
 	case op == 'c' && r == 'w' && c.at < len(c.text) && class(c.text[c.at]) != 0:
 		c.vimMotion('E', op, n, counted) // the blanks after a word stay
 	case c.vimMotion(r, op, n, counted), op != 0:
+	case v.visual != 0:
+		c.vimVisual(r)
 	default:
 		c.vimCommand(r, n)
 	}
+}
+
+// isObject reports whether the letter begins the name of a text object.
+func (v *vim) isObject(r rune) bool {
+	return strings.ContainsRune("ia", r) && (v.op != 0 || v.visual != 0)
 }
 
 // vimCharacter is the character that a command waited for.
@@ -129,6 +164,8 @@ func (c *Composer) vimCharacter(r rune) {
 	case wait == 'g' && r == 'g':
 		c.vimMotion('g', op, n, counted)
 	case wait == 'g':
+	case wait == 'i', wait == 'a':
+		c.vimObject(r, op, wait == 'a')
 	case wait == 'r':
 		if c.at+n <= c.lineEnd() {
 			c.vimChange()

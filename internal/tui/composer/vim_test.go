@@ -1,15 +1,16 @@
 package composer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/tui/key"
 )
 
-// TestVim types keys in normal mode; | is the caret, before and after.
-func TestVim(t *testing.T) {
-	for _, c := range []struct{ name, text, keys, want string }{
+// vimCases are typed in normal mode; | is the caret, before and after.
+func vimCases() []struct{ name, text, keys, want string } {
+	return []struct{ name, text, keys, want string }{
 		{"h", "ab|c", "h", "a|bc"}, {"h stays in the line", "a\n|b", "h", "a\n|b"}, {"l", "|abc", "l", "a|bc"}, {"l stops", "ab|c", "l", "ab|c"}, {"count", "|abcdef", "3l", "abc|def"},
 		{"j", "|ab\ncd", "j", "ab\n|cd"}, {"k", "ab\nc|d", "k", "a|b\ncd"}, {"j into a shorter line", "ab|c\nd", "j", "abc\n|d"},
 		{"w", "|one two", "w", "one |two"}, {"w stops at punctuation", "|one.two", "w", "one|.two"}, {"2w", "|a b c", "2w", "a b |c"},
@@ -25,8 +26,33 @@ func TestVim(t *testing.T) {
 		{"i", "a|c", "ib\x1b", "a|bc"}, {"a", "|ac", "ab\x1b", "a|bc"}, {"I", "  a|c", "Ib\x1b", "  |bac"}, {"A", "|ab", "Ac\x1b", "ab|c"}, {"o", "|a\nb", "ox\x1b", "a\n|x\nb"}, {"O", "a\n|b", "Ox\x1b", "a\n|x\nb"},
 		{"r", "a|bc", "rx", "a|xc"}, {"2r", "|abc", "2rx", "x|xc"}, {"r too far", "ab|c", "3rx", "ab|c"},
 		{". repeats x", "|abcd", "x.", "|cd"}, {". repeats dw", "|a b c", "dw.", "|c"}, {". repeats an insert", "|b", "ia\x1b.", "|aab"}, {". repeats cw", "|a b", "cwx\x1bw.", "x |x"}, {". repeats A", "|a\nb", "A;\x1bj.", "a;\nb|;"},
+		{"ctrl+r", "|one two", "dwu\x12", "|two"}, {"ctrl+r twice", "|a b c", "dwdwuu\x12\x12", "|c"}, {"2 ctrl+r", "|a b c", "dwdwuu2\x12", "|c"}, {"ctrl+r and u", "|a b", "dwu\x12u", "|a b"}, {"ctrl+r after another change", "|a b c", "dwux\x12", "| b c"}, {"ctrl+r of nothing", "|ab", "\x12", "|ab"},
+		{"diw", "one t|wo three", "diw", "one | three"}, {"daw", "one t|wo three", "daw", "one |three"}, {"daw of the last", "one t|wo", "daw", "on|e"}, {"diw of blanks", "a |  b", "diw", "a|b"}, {"ciw", "o|ne two", "ciwsix\x1b", "si|x two"}, {"yiw", "o|ne", "yiwP", "on|eone"}, {"diW", "a b|.c d", "diW", "a | d"}, {"daW", "a b|.c d", "daW", "a |d"}, {"diw of cjk", "看 你|好", "diw", "看| "},
+		{`di"`, `say "a| b" now`, `di"`, `say "|" now`}, {`da"`, `say "a| b" now`, `da"`, `say |now`}, {`ci" before it`, `|say "a"`, "ci\"b\x1b", `say "|b"`}, {`di" with an escape`, `"a\"|b"`, `di"`, `"|"`}, {"di'", "f('|x')", "di'", "f('|')"}, {"da'", "f('|x')", "da'", "f(|)"}, {"di`", "a `|b` c", "di`", "a `|` c"}, {"da`", "a `|b` c", "da`", "a |c"}, {`di" without quotes`, "|abc", `di"`, "|abc"},
+		{"di(", "f(a, (b|))", "di(", "f(a, (|))"}, {"da(", "f(a, (b|))", "da(", "f(a, |)"}, {"di( on the bracket", "f(a|)", "di(", "f(|)"}, {"di)", "f|(a)", "di)", "f(|)"}, {"dib", "f(|a)", "dib", "f(|)"}, {"di[", "a[b|]", "di[", "a[|]"}, {"da[", "a[b|]c", "da[", "a|c"}, {"di{", "{a\n|b}", "di{", "{|}"}, {"da{", "x{a|}", "da{", "|x"}, {"diB", "{|a}", "diB", "{|}"}, {"di<", "<a|>", "di<", "<|>"}, {"da<", "b<a|>c", "da<", "b|c"}, {"di( outside", "|a(b)", "di(", "|a(b)"}, {"di( that is open", "(a|b", "di(", "(a|b"},
+		{". repeats ciw", "|a b", "ciwx\x1bw.", "x |x"}, {"u of diw", "|one two", "diwu", "|one two"}, {"an object that is none", "|abc", "diz", "|abc"},
+		{"v d", "|abcd", "vld", "|cd"}, {"v x", "|abcd", "vlx", "|cd"}, {"v backwards", "ab|cd", "vhd", "a|d"}, {"v y P", "|ab", "vlyP", "a|bab"}, {"v c", "|abc", "vlcx\x1b", "|xc"}, {"v s", "|abc", "vlsx\x1b", "|xc"}, {"v o", "a|bcd", "vlohd", "|d"}, {"v iw", "one t|wo", "viwd", "one| "}, {`v a"`, `a "b|"`, `va"d`, "a| "}, {"v w", "|a b c", "vwd", "| c"}, {"v f", "|a,b", "vf,d", "|b"}, {"v v", "|ab", "vvx", "|b"}, {"v esc", "|ab", "v\x1bx", "|b"}, {"v p", "|ab cd", "yiwwviwp", "ab a|b"},
+		{"V d", "a\n|b\nc", "Vd", "a\n|c"}, {"V j d", "|a\nb\nc", "Vjd", "|c"}, {"V y p", "|a\nb", "Vyp", "a\n|a\nb"}, {"V c", "a|b\nc", "Vcx\x1b", "|x\nc"}, {"V G d", "a\n|b\nc", "VGd", "|a"}, {"V v d", "a|b\nc", "Vvd", "|a\nc"},
 		{"esc forgets", "|abc", "2d\x1bx", "|bc"}, {"cjk", "|你好 世界", "w", "你好 |世界"}, {"an unknown letter does nothing", "|abc", "Zx", "|bc"},
-	} {
+	}
+}
+
+// TestEveryVimKey holds that each key of the table is typed in a case.
+func TestEveryVimKey(t *testing.T) {
+	for _, row := range VimKeys() {
+		for _, name := range row.Keys {
+			typed := strings.ReplaceAll(name, "ctrl+r", "\x12")
+			if !slices.ContainsFunc(vimCases(), func(c struct{ name, text, keys, want string }) bool {
+				return strings.Contains(c.keys, typed) && c.text != c.want
+			}) {
+				t.Errorf("no case types %s", name)
+			}
+		}
+	}
+}
+
+func TestVim(t *testing.T) {
+	for _, c := range vimCases() {
 		before, after, _ := strings.Cut(c.text, "|")
 		w := New(nil)
 		w.Set(before + after)
@@ -34,11 +60,7 @@ func TestVim(t *testing.T) {
 		w.Vim(true)
 		w.vim.normal = true
 		for _, r := range c.keys {
-			k := key.Key{Rune: r}
-			if r == '\x1b' {
-				k = key.Key{Name: key.Escape}
-			}
-			if !w.VimKey(k) {
+			if k := vimTyped(r); !w.VimKey(k) {
 				w.Key(k)
 			}
 		}
@@ -51,19 +73,30 @@ func TestVim(t *testing.T) {
 	}
 }
 
+// vimTyped is the key that a test means.
+func vimTyped(r rune) key.Key {
+	switch r {
+	case '\x1b':
+		return key.Key{Name: key.Escape}
+	case '\x12':
+		return key.Key{Rune: 'r', Ctrl: true}
+	}
+	return key.Key{Rune: r}
+}
+
 func FuzzVim(f *testing.F) {
 	f.Add("one two\nthree", "dwj.cwx\x1bu2ddp")
+	f.Add("f(a, \"b\")\n", "vi(oVjd\x12uda\"viwpVGc")
 	f.Fuzz(func(t *testing.T, text, keys string) {
 		w := New(nil)
 		w.Set(text)
 		w.Vim(true)
 		for _, r := range "\x1b" + keys {
-			k := key.Key{Rune: r}
-			if r == '\x1b' {
-				k = key.Key{Name: key.Escape}
-			}
-			if !w.VimKey(k) {
+			if k := vimTyped(r); !w.VimKey(k) {
 				w.Key(k)
+			}
+			if from, to := w.selection(); from < 0 || from > to || to > len(w.text) {
+				t.Fatalf("%d to %d of %d is selected", from, to, len(w.text))
 			}
 			if w.at < 0 || w.at > len(w.text) {
 				t.Fatalf("the caret is at %d of %d", w.at, len(w.text))
