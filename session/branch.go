@@ -110,7 +110,7 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 	}
 }
 
-// leftBehind counts an answer that is no part of the conversation since it went back: it
+// leftBehind counts an answer that is not part of the conversation since it went back: it
 // has cost what it has cost.
 func (t *tally) leftBehind(l *line) {
 	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {
