@@ -81,7 +81,7 @@ Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
-	c.AddCommand(newServeDevices(s), newServeRevoke(s))
+	c.AddCommand(newServeDevices(s)...)
 	return c
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/serve"
 )
 
-func newServeDevices(s Streams) *cobra.Command {
+func newServeDevices(s Streams) []*cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "devices",
@@ -37,7 +37,7 @@ Each has a token of its own, which ends after 30 days or with 'haft serve revoke
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "write the list as JSON")
-	return c
+	return []*cobra.Command{c, newServeRevoke(s)}
 }
 
 // pairedDevices are those of this user, whether a server runs or not.

@@ -23,7 +23,7 @@ export class Question {
 		this.node = el("section.question", { role: "alertdialog", label: title, tabindex: -1, on: { keydown: (e) => this.key(e) } },
 			el("h2", laneOf(r.agent_id), title), this.kind === "permission" && r.decision_reason && el("p.because", r.decision_reason), this.body, this.hint, this.buttons);
 		this.body.addEventListener("scroll", () => this.look(), { passive: true });
-		this.sizes = new ResizeObserver(() => this.look());
+		this.sizes = new ResizeObserver(() => requestAnimationFrame(() => this.look()));
 		this.sizes.observe(this.body);
 		this.timer = setInterval(() => this.look(), 100);
 		this.look();

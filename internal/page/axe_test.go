@@ -12,8 +12,8 @@ import (
 	"github.com/haftdev/haft/internal/needtest"
 )
 
-// Neither the list nor a session with an open question has a fault that axe-core finds, in light
-// and in dark, on a phone and on a screen.
+// Nothing that the page shows has a fault that axe-core finds, in light and in dark, on a phone
+// and on a screen.
 func TestAccessible(t *testing.T) {
 	needtest.Peers(t)
 	axe, err := os.ReadFile(filepath.Join(needtest.NPM(t, "axe-core@4.11.1"), "node_modules", "axe-core", "axe.min.js"))
@@ -26,11 +26,32 @@ func TestAccessible(t *testing.T) {
 	p := s.login(1280, 900)
 	id := s.create(p, "approve me")
 	p.wait(armed)
+	plan := s.createIn(p, "plan it", "plan")
+	p.wait(armed)
+	form := s.create(p, "fill in a form")
+	p.wait(armed)
+	p.press("y")
+	p.wait(`document.querySelector(".question form")`)
+	changes := s.createIn(p, "two changes", "acceptEdits")
+	said(p, "Both written.")
+	task := s.create(p, "in the background")
+	said(p, "It runs.")
+	const pairing = `document.querySelector(".qr") || document.querySelector(".entry") && !document.querySelector("dialog") && [...document.querySelectorAll("header button")].find((b) => b.textContent === "Pair a phone").click()`
+	const changed = `document.querySelector("dialog .diff") || !document.querySelector("dialog") && document.querySelector(".side .files") && document.querySelector(".side .files + button").click()`
 	for _, look := range []struct {
 		name, path, ready string
 		width             int
 		dark              bool
 	}{
+		{"pairing", "/", pairing, 1280, false},
+		{"pairing on a phone, dark", "/", pairing, 390, true},
+		{"a new session", "/", `document.querySelector(".entry") && (document.querySelector(".create").open = true)`, 390, false},
+		{"plan, dark", "/s/" + plan, armed, 390, true},
+		{"form", "/s/" + form, armed, 390, false},
+		{"form, dark", "/s/" + form, armed, 1280, true},
+		{"all changes", "/s/" + changes, changed, 1280, false},
+		{"all changes, dark", "/s/" + changes, changed, 1280, true},
+		{"task", "/s/" + task, `document.querySelector(".tasks")`, 1280, true},
 		{"list", "/", `document.querySelector(".entry")`, 1280, false},
 		{"list on a phone, dark", "/", `document.querySelector(".entry")`, 390, true},
 		{"session", "/s/" + made.ID(), `document.querySelector(".call")`, 1280, false},

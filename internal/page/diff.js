@@ -1,6 +1,7 @@
 // Changes of files: unified, with line numbers, colours and the words that differ.
 import { el, region, note, visible } from "./dom.js";
 import { highlight, language } from "./code.js";
+import { relative } from "./words.js";
 
 // fileDiff shows the change of one file. File has path, hunks and perhaps notes.
 export function fileDiff(file) {
@@ -72,14 +73,14 @@ function marked(l, lang) {
 // textOf is all that the changes of files say.
 export function textOf(files) { return files.map((f) => [f.path, ...(f.hunks || []).flatMap((h) => h.lines.map((l) => l.slice(1)))].join("\n")).join("\n"); }
 
-// changeView shows all that a call would change, as the question about it has it.
-export function changeView(change) {
-	const out = el("div.change");
-	if (change.ran) out.append(note("The command ran in a preview. Allowing it makes this change; it is not run again."));
-	if (!change.files?.length) out.append(note("No file changes."));
-	for (const f of change.files || []) out.append(fileDiff({ ...f, notes: notesOf(f) }));
-	for (const n of change.notes || []) out.append(note(n));
-	return out;
+// changeView shows all that a call would change, as the question about it has it, or a session
+// has changed; paths are seen from cwd.
+export function changeView(change, cwd) {
+	return el("div.change",
+		change.ran && note("The command ran in a preview. Allowing it makes this change; it is not run again."),
+		!change.files?.length && note("No file changes."),
+		change.files?.map((f) => fileDiff({ ...f, path: relative(f.path, cwd), notes: notesOf(f) })),
+		change.notes?.map((n) => note(n)));
 }
 
 // notesOf says what the hunks of a file do not.

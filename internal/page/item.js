@@ -65,7 +65,7 @@ function callView(item, context) {
 		el("span.state.s-" + c.state, { title: step, "aria-hidden": "true" }, sign), laneOf(item.lane),
 		el("b", c.tool), el("span.gist", callTitle(item, context.cwd)),
 		c.files?.length > 0 && el("span.badge", count(c.files.length, "file")),
-		c.by && el("span.badge", `${verdicts[c.verdict] || "answered"} by ${c.by}`),
+		c.by && el("span.badge", `${verdicts[c.verdict] || "answered"} by ${c.by.replace(/ \(process \d+\)/, "")}`),
 		c.ended && el("span.took", duration(c.ended - (c.started || item.at)))), body);
 	const fill = () => {
 		if (body.childNodes.length) return;

@@ -70,7 +70,7 @@ function blocks(lines, out, depth) {
 		const [kind, m] = depth < depthLimit ? ruleOf(line) : [];
 		if (kind === "fence") i = fence(lines, i, m, out);
 		else if (kind === "heading") {
-			out.append(el("h" + Math.min(6, m[1].length + 2), {}, inline(m[2])));
+			out.append(el("h3.l" + m[1].length, inline(m[2])));
 			i++;
 		} else if (kind === "rule") {
 			out.append(el("hr"));

@@ -311,7 +311,7 @@ func approvesWhatWasSeen(t *testing.T, s *site, p *tab) {
 	if !disabled {
 		t.Error("a change can be allowed whose middle was not on the screen")
 	}
-	p.eval(`(async () => { const w = document.querySelector(".what"); for (let y = 0; y < w.scrollHeight; y += w.clientHeight / 2) { w.scrollTop = y; await new Promise((r) => setTimeout(r, 20)); } })()`, nil)
+	p.eval(`(async () => { const w = document.querySelector(".what"); const frame = () => new Promise((r) => requestAnimationFrame(() => setTimeout(r))); for (let y = 0; y < w.scrollHeight; y += w.clientHeight / 2) { w.scrollTop = y; await frame(); await frame(); } })()`, nil)
 	p.wait(armed)
 	if _, err := os.Stat(filepath.Join(s.dir, "long.txt")); err == nil {
 		t.Error("the file was written before it was allowed")

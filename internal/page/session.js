@@ -212,7 +212,7 @@ class SessionPage {
 
 	// changes shows what the whole session changed in files.
 	changes() {
-		if (this.source.live) this.act(this.source.get("diff"), (change) => dialog("Changes of this session", changeView(change)).classList.add("large"), "Could not show the changes: ");
+		if (this.source.live) this.act(this.source.get("diff"), (change) => dialog("Changes of this session", changeView(change, this.context.cwd)).classList.add("large"), "Could not show the changes: ");
 	}
 
 	// past shows the session as it was.

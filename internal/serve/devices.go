@@ -157,14 +157,6 @@ func (d *Devices) Revoke(id string) error {
 	})
 }
 
-// revokeAll shuts every device out, and ends a code that waits.
-func (d *Devices) revokeAll() error {
-	return d.change(func(f *deviceFile) error {
-		*f = deviceFile{}
-		return nil
-	})
-}
-
 // change changes the file, which others may change at the same time.
 func (d *Devices) change(do func(*deviceFile) error) (err error) {
 	lock := flock.New(d.file+".lock", flock.SetPermissions(0o600))

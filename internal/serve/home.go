@@ -64,7 +64,11 @@ func OpenHome(dir string, renew bool) (*Home, error) {
 		h.Token = rand.Text()
 	}
 	if renew {
-		if err := h.Devices().revokeAll(); err != nil {
+		err := h.Devices().change(func(f *deviceFile) error {
+			*f = deviceFile{}
+			return nil
+		})
+		if err != nil {
 			return nil, errors.Join(err, h.lock.Close())
 		}
 	}

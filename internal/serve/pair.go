@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -219,13 +218,4 @@ func (s *Server) endIfRevoked(ctx context.Context, cancel context.CancelFunc, r 
 			}
 		}
 	}
-}
-
-// mayPermit refuses rules of a device that is not fully trusted, unless they end with the
-// session.
-func mayPermit(r *http.Request, destination string) error {
-	if d := deviceOf(r); d != nil && !d.Full && destination != "session" {
-		return &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: fmt.Sprintf("This device may not change %s. Allow it once or for the session.", destination)}
-	}
-	return nil
 }

@@ -314,3 +314,12 @@ func mayUpdate(u wire.PermissionUpdate) error {
 	}
 	return nil
 }
+
+// mayPermit refuses rules of a device that is not fully trusted, unless they end with the
+// session.
+func mayPermit(r *http.Request, destination string) error {
+	if d := deviceOf(r); d != nil && !d.Full && destination != "session" {
+		return &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: fmt.Sprintf("This device may not change %s. Allow it once or for the session.", destination)}
+	}
+	return nil
+}
