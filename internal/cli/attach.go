@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -160,7 +161,8 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 		if reply.PID == 0 {
 			leader = "not running: a prompt continues it"
 		}
-		fmt.Fprintf(f.Err, "Attached to %s in %s (%s, %s, %s).\n", reply.SessionID, visible.Text(reply.Cwd), leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode))
+		about := strings.Join(slices.DeleteFunc([]string{leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode)}, func(s string) bool { return s == "" }), ", ")
+		fmt.Fprintf(f.Err, "Attached to %s in %s (%s).\n", reply.SessionID, visible.Text(reply.Cwd), about)
 	}
 	typed := make(chan string)
 	if !f.watch {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/haftdev/haft/internal/harness/project"
@@ -36,10 +37,18 @@ count once you trust them, as they are then. See docs/skills.md.`,
 func skillInfo(s skill.Skill) textInfo {
 	t := textInfo{
 		Name: s.Name, Description: s.Description, Source: source(s.Source, s.Plugin), Path: s.Path,
-		Hint: s.Hint, Allow: s.Allow, Model: s.Model, Runs: s.Commands(),
+		Hint: s.Hint, Allow: s.Allow, Model: s.Model, Runs: s.Commands(), Hooks: s.HookTexts(), Agent: forkedTo(s.Fork, s.Agent),
 	}
 	t.For = callers(s.ForModel, s.ForPeople)
 	return t
+}
+
+// forkedTo names the agent that does a skill or command; "" if the conversation does.
+func forkedTo(fork bool, agent string) string {
+	if !fork {
+		return ""
+	}
+	return cmp.Or(agent, "general-purpose")
 }
 
 // callers says who may call something.
@@ -77,7 +86,7 @@ docs/skills.md.`,
 func agentInfo(d agentdef.Definition) textInfo {
 	t := textInfo{
 		Name: d.Name, Description: d.Description, Source: source(d.Source, d.Plugin), Path: d.Path,
-		Tools: d.Tools, Denied: d.Denied, Model: d.Model, Mode: d.Mode, Skills: d.Skills, MaxTurns: d.MaxTurns,
+		Tools: d.Tools, Denied: d.Denied, Model: d.Model, Mode: d.Mode, Skills: d.Skills, MaxTurns: d.MaxTurns, Hooks: d.HookTexts(),
 	}
 	if d.Builtin {
 		t.Source = "built-in"
@@ -140,7 +149,7 @@ docs/skills.md.`,
 func commandInfo(c command.Command) textInfo {
 	t := textInfo{
 		Name: "/" + c.Name, Description: c.Description, Source: source(c.Source, c.Plugin), Path: c.Path,
-		Hint: c.Hint, Allow: c.Allow, Model: c.Model, Runs: c.Commands,
+		Hint: c.Hint, Allow: c.Allow, Model: c.Model, Runs: c.Commands, Hooks: c.Hooks, Agent: forkedTo(c.Fork, c.Agent),
 	}
 	switch c.Origin {
 	case command.Builtin, command.MCP:

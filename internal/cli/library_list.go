@@ -44,8 +44,11 @@ type textInfo struct {
 	Skills      []string `json:"skills,omitempty"`
 	MaxTurns    int      `json:"max_turns,omitempty"`
 	Runs        []string `json:"runs,omitempty"`
-	For         []string `json:"for,omitempty"`
-	Text        string   `json:"text,omitempty"`
+	Hooks       []string `json:"hooks,omitempty"`
+	// Agent is the sub-agent that does it; "" means that the conversation does.
+	Agent string   `json:"agent,omitempty"`
+	For   []string `json:"for,omitempty"`
+	Text  string   `json:"text,omitempty"`
 }
 
 // source says whose something is.
@@ -149,7 +152,7 @@ func (t textInfo) lines() [][2]string {
 	list := func(l []string) string { return strings.Join(l, ", ") }
 	return [][2]string{
 		{"Name", t.Name}, {"Description", strings.Join(strings.Fields(t.Description), " ")}, {"Source", t.Source}, {"File", t.Path},
-		{"Arguments", t.Hint}, {"Allows", list(t.Allow)}, {"Runs", strings.Join(t.Runs, "; ")}, {"Tools", list(t.Tools)}, {"Denied tools", list(t.Denied)},
+		{"Arguments", t.Hint}, {"Allows", list(t.Allow)}, {"Runs", strings.Join(t.Runs, "; ")}, {"Hooks", strings.Join(t.Hooks, "; ")}, {"Agent", t.Agent}, {"Tools", list(t.Tools)}, {"Denied tools", list(t.Denied)},
 		{"Model", t.Model}, {"Mode", t.Mode}, {"Skills", list(t.Skills)}, {"Most turns", turns}, {"For", list(t.For)},
 	}
 }

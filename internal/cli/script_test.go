@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/cli"
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/tracetest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"record": recordSession, "model": serveModel, "asked": asked, "usage": usage,
+			"record": recordSession, "model": serveModel, "asked": asked, "usage": usage, "collector": collectTraces(t), "traced": traced,
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
@@ -55,6 +56,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("IS_SANDBOX", "1")
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Values[modelKey{}] = new(*script.Server)
+			e.Values[collectorKey{}] = new(*tracetest.Collector)
 			return nil
 		},
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
@@ -24,6 +25,7 @@ import (
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/subagent"
 )
@@ -274,6 +276,67 @@ func (c *Conversation) hooksFor(d agentdef.Definition, s crew.Spec) (*agentHooks
 	done, err := c.World.textOf(p)
 	hooks.texts = append(hooks.texts, done)
 	return hooks, err
+}
+
+// agentHooks are the hooks that run for one agent while it works: those of its definition,
+// and of the skill or command that it does.
+type agentHooks struct {
+	world *World
+	id    string
+	texts []project.Text
+
+	mu     sync.Mutex
+	remove func() // nil while they do not run
+}
+
+// begin lets them run. What an agent's definition calls its Stop is the end of a sub-agent.
+func (a *agentHooks) begin() {
+	var hooks []hook.Hook
+	for _, t := range a.texts {
+		for _, h := range a.world.Project.Hooks.Of(t) {
+			if h.Event == (hook.Stop{}).Event() {
+				h.Event = hook.SubagentStop{}.Event()
+			}
+			h.Agent = a.id
+			hooks = append(hooks, h)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.remove == nil && len(hooks) > 0 {
+		a.remove = a.world.Hooks.Add(hooks)
+	}
+}
+
+// end ends them; they may begin again.
+func (a *agentHooks) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.remove != nil {
+		a.remove()
+		a.remove = nil
+	}
+}
+
+// definition is an agent as what brings hooks. One that the command line brings has no file.
+func (w *World) definition(d agentdef.Definition) (project.Text, error) {
+	t := project.Text{Name: "the agent " + d.Name, Path: d.Path, Digest: d.Digest}
+	if d.Hooks == nil {
+		return t, nil
+	}
+	source := d.Source
+	if t.Path == "" {
+		source, t.Path = settings.Flag, t.Name+" of the command line"
+	}
+	var err error
+	if t.Hooks, err = knowledge.ParseHooks(source, t.Path, d.Hooks); err != nil {
+		return t, fmt.Errorf("%s cannot work: %w", t.Name, err)
+	}
+	t.Now = func() (string, error) {
+		now, err := w.Project.Library.Agents.Find(d.Name)
+		return now.Digest, err
+	}
+	return t, nil
 }
 
 // A following journal is the conversation's of the moment: clearing begins another

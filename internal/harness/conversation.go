@@ -74,6 +74,7 @@ func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) 
 		for ev, err := range c.Agent.RunAwaiting(ctx, awaits) {
 			if err == nil {
 				c.watched.event(ev)
+				c.traces.Event(ev)
 			}
 			if !yield(ev, err) {
 				return
@@ -96,6 +97,7 @@ func (c *Conversation) Close(ctx context.Context) error {
 		c.prepare.Stop()
 	}
 	unwatched := c.watched.close()
+	c.traces.Close()
 	c.pool.builtins.Schedule.Close()
 	if ended := c.Running(); ended != "" {
 		c.World.link.Tell("Ended these background commands:\n" + ended)

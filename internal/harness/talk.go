@@ -17,8 +17,10 @@ import (
 	"github.com/haftdev/haft/internal/harness/servers"
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
+	"github.com/haftdev/haft/internal/harness/trace"
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -125,6 +127,7 @@ type Conversation struct {
 	skills  skillTexts
 	hooks   textHooks
 	watched watched
+	traces  *trace.Tracer // of its turns; nil if nobody collects them
 	woken   func()
 	notes   *sysprompt.Notes
 	title   atomic.Pointer[string]
@@ -174,6 +177,18 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	return c, nil
+}
+
+// leadHooks lets the hooks of the agent that leads the conversation run, in all of it.
+func (w *World) leadHooks(lead *agentdef.Definition) error {
+	if lead == nil {
+		return nil
+	}
+	t, err := w.definition(*lead)
+	if err == nil {
+		w.Hooks.Add(w.Project.Hooks.Of(t))
+	}
+	return err
 }
 
 // begin makes the parts of the conversation in order, each from those before it.
@@ -235,6 +250,10 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	}
 	c.pool.builtins.Schedule.Start()
 	c.watched.open(c, o.Watch)
+	c.traces = trace.Open(&trace.Options{
+		Getenv: w.Project.ModelEnv().Get, Version: o.Version, Session: func() string { return c.Agent.Session() },
+		Failed: func(why string) { w.link.Warn("traces", why) },
+	})
 	return nil
 }
 
@@ -274,6 +293,34 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 // settle is when the list of files is made: the first request must not wait for it, and the
 // first search should not have to.
 const settle = 300 * time.Millisecond
+
+// fork returns what lets an agent of its own do a command that a user typed, and answers
+// with its report; nil where there are no agents, so that the conversation does it.
+func (c *Conversation) fork(k commands.Command, text string) func(context.Context) (string, error) {
+	if c.Agent.Tools().Lookup("Agent") == nil {
+		return nil
+	}
+	f := subagent.Fork{Text: subagent.Text{Kind: "command", Name: k.Name, Digest: k.Digest}, Agent: k.Agent, Model: k.Model, Prompt: text}
+	if k.Origin == commands.Skill {
+		f.Kind = "skill"
+	}
+	return func(ctx context.Context) (string, error) {
+		if p := f.Check(c.World.Crew); p != nil {
+			return "", errors.New(p.Message)
+		}
+		// There is no call that the agent works for; programs know its messages by this.
+		r := c.World.Crew.Run(ctx, f.Job("forked-command-"+k.Name, ""), nil)
+		switch r.Status {
+		case subagent.Completed:
+			return r.Text, nil
+		case subagent.Empty:
+			return fmt.Sprintf("/%s is done. Its agent had nothing to say.", k.Name), nil
+		case subagent.Moved:
+			return fmt.Sprintf("The agent %s continues /%s in the background.", r.ID, k.Name), nil
+		}
+		return r.Text, fmt.Errorf("/%s was not finished (%s): %s", k.Name, r.Status, r.Why)
+	}
+}
 
 // newAgent makes the agent of the conversation; chosen is the model that was asked for.
 func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.Recorder, chosen string) (*agent.Agent, error) {

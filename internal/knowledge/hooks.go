@@ -68,9 +68,16 @@ func (p Piece) hookRuns() (runs, said []string, err error) {
 	}
 	for _, h := range settings.Of(file).Hooks() {
 		runs = append(runs, fillIn(h.Command, p.HookVars()))
+	}
+	return runs, HookTexts(file), nil
+}
+
+// HookTexts say what the hooks of a file run and when, for people.
+func HookTexts(file *settings.File) (said []string) {
+	for _, h := range settings.Of(file).Hooks() {
 		said = append(said, strings.TrimSpace(h.Event+" "+h.Matcher)+" runs "+h.Command+h.URL)
 	}
-	return runs, said, nil
+	return said
 }
 
 // fillIn puts values in the place of variables.

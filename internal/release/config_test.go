@@ -110,6 +110,34 @@ func TestWhatIsReleased(t *testing.T) {
 	}
 }
 
+// TestOneOwner: the module, the npm packages and the .deb are of the same owner.
+func TestOneOwner(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	_, owner, _ := strings.Cut(strings.Fields(read("go.mod"))[1], "/")
+	owner, _, _ = strings.Cut(owner, "/")
+	if n := readConfig(t).Nfpms[0]; !strings.HasSuffix(n.Maintainer, "<"+owner+"@users.noreply.github.com>") || n.Homepage != "https://github.com/"+owner+"/haft" {
+		t.Errorf("the .deb is of %s, %s", n.Maintainer, n.Homepage)
+	}
+	scoped := regexp.MustCompile(`@([a-z]+)/haft\b`)
+	for _, name := range []string{"npm/package.json", "npm/fill.mjs", "npm/haft.js", "npm/README.md", "docs/release.md"} {
+		found := scoped.FindAllStringSubmatch(read(name), -1)
+		for _, m := range found {
+			if m[1] != owner {
+				t.Errorf("%s: %s is not of %s", name, m[0], owner)
+			}
+		}
+		if len(found) == 0 && name != "npm/fill.mjs" {
+			t.Errorf("%s names no package", name)
+		}
+	}
+}
+
 // TestTheMatrixIsCompiledInCI holds that every file of ours in a released program is compiled
 // or type-checked by .ci/run for one of its systems, which are fewer: the rest differ in a file at most.
 func TestTheMatrixIsCompiledInCI(t *testing.T) {

@@ -50,6 +50,7 @@ type fleet struct {
 	runs         *runs.Runs
 	output       *os.File
 	serveFlags   []string // besides those that every server has
+	environ      []string // of processes, besides what each has
 	// override answers in place of answer, if it wants to.
 	override func(*script.Request) (script.Turn, bool)
 }
@@ -141,6 +142,7 @@ func (f *fleet) startProgram(path, variable string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), variable, "ANTHROPIC_BASE_URL="+f.model, "ANTHROPIC_API_KEY=sk-ant-scripted", "HOME="+filepath.Join(f.dir, "home"),
 		"CLAUDE_CONFIG_DIR=", "XDG_STATE_HOME=", "IS_SANDBOX=1", "GOMAXPROCS=2")
+	cmd.Env = append(cmd.Env, f.environ...)
 	cmd.Stdout, cmd.Stderr = f.output, f.output
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)

@@ -174,10 +174,14 @@ func (r repository) git(ctx context.Context, dir string, args ...string) (string
 	return out.String(), err
 }
 
+// reach are variables by which a user says how servers are reached: keys, certificates and
+// git's configuration.
+var reach = []string{"SSH_AUTH_SOCK", "GIT_SSH*", "GIT_SSL_CA*", "GIT_CONFIG_*"}
+
 // environ is that of a command, with nothing in it that points git elsewhere.
 func (r repository) environ() []string {
-	env := slices.DeleteFunc(shellrun.Inherited(os.Environ(), []string{"SSH_AUTH_SOCK"}), func(v string) bool {
-		return strings.HasPrefix(v, "GIT_") && !strings.HasPrefix(v, "GIT_CONFIG_") && !strings.HasPrefix(v, "GIT_SSH")
+	env := slices.DeleteFunc(shellrun.Inherited(os.Environ(), reach), func(v string) bool {
+		return strings.HasPrefix(v, "GIT_") && !slices.ContainsFunc(reach, func(name string) bool { return strings.HasPrefix(v, strings.TrimSuffix(name, "*")) })
 	})
 	allowed := "https:ssh"
 	if r.local {

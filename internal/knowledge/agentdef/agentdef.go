@@ -127,6 +127,18 @@ func (d Definition) Spawns() []string {
 	return types
 }
 
+// HookTexts say what its hooks run and when, for people.
+func (d Definition) HookTexts() []string {
+	if d.Hooks == nil {
+		return nil
+	}
+	file, err := knowledge.ParseHooks(d.Source, d.Path, d.Hooks)
+	if err != nil {
+		return nil // then it cannot work
+	}
+	return knowledge.HookTexts(file)
+}
+
 func fromPiece(p knowledge.Piece) Definition {
 	f := p.Fields
 	d := Definition{
