@@ -2,10 +2,13 @@ package headless
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/plainjson"
@@ -48,39 +51,87 @@ const (
 // short is a typed output with its long strings cut, or what the model reads if that is not
 // enough. A program that wants all of it reads the file that the result names.
 func short(raw json.RawMessage, out *sched.Outcome) json.RawMessage {
-	var value any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&value) == nil {
-		where := "the whole was not kept"
-		if out.Kept != nil && out.Kept.Path != "" {
-			where = "the whole result is in " + out.Kept.Path
-		}
-		cut, err := plainjson.Marshal(cutStrings(value, where))
-		if err == nil && len(cut) <= maxOutput {
-			return cut
-		}
+	where := "the whole was not kept"
+	if out.Kept != nil && out.Kept.Path != "" {
+		where = "the whole result is in " + out.Kept.Path
+	}
+	if cut := cutStrings(raw, where); len(cut) <= maxOutput {
+		return cut
 	}
 	return mustJSON(out.Result.Text())
 }
 
-// cutStrings cuts the strings of a JSON value in place.
-func cutStrings(value any, where string) any {
-	switch v := value.(type) {
-	case string:
-		if len(v) > maxString {
-			return fmt.Sprintf("%s… [%d bytes, cut here: %s]", strings.ToValidUTF8(v[:head], ""), len(v), where)
+// cutStrings cuts the long strings of a JSON value, which are found without reading it as one: it may be very large.
+func cutStrings(raw []byte, where string) []byte {
+	var out []byte
+	for {
+		i := bytes.IndexByte(raw, '"')
+		if i < 0 {
+			return append(out, raw...)
 		}
-	case []any:
-		for i := range v {
-			v[i] = cutStrings(v[i], where)
+		n := stringLength(raw[i:])
+		token, after := raw[i:i+n], raw[i+n:]
+		out = append(out, raw[:i]...)
+		if isName := bytes.HasPrefix(bytes.TrimLeft(after, " \t\r\n"), []byte(":")); isName || decodedLength(token) <= maxString {
+			out = append(out, token...)
+		} else {
+			out = plainjson.AppendString(out, fmt.Sprintf("%s… [%d bytes, cut here: %s]", beginning(token), decodedLength(token), where))
 		}
-	case map[string]any:
-		for key := range v {
-			v[key] = cutStrings(v[key], where)
+		raw = after
+	}
+}
+
+// stringLength is that of the string that raw begins with, quotes included.
+func stringLength(raw []byte) int {
+	for end := 1; ; end++ {
+		end += bytes.IndexByte(raw[end:], '"')
+		escapes := 0
+		for raw[end-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return end + 1
 		}
 	}
-	return value
+}
+
+// decodedLength is how many bytes a string has once its escapes are read.
+func decodedLength(token []byte) int {
+	n, rest := len(token)-len(`""`), token
+	for {
+		i := bytes.IndexByte(rest, '\\')
+		switch {
+		case i < 0:
+			return n
+		case rest[i+1] != 'u':
+			n, rest = n-1, rest[i+2:]
+		default:
+			var r [2]byte
+			_, _ = hex.Decode(r[:], rest[i+2:i+6]) // it is valid
+			c := rune(r[0])<<8 | rune(r[1])
+			if n -= len(`\u0000`) - 2; !utf16.IsSurrogate(c) { // of which two make four bytes
+				n += utf8.RuneLen(c) - 2
+			}
+			rest = rest[i+6:]
+		}
+	}
+}
+
+// beginning is the text at the beginning of a long string.
+func beginning(token []byte) string {
+	end := 1
+	for end < head {
+		switch {
+		case token[end] != '\\':
+			end++
+		case token[end+1] == 'u':
+			end += 6
+		default:
+			end += 2
+		}
+	}
+	text, _ := plainjson.Text(append(bytes.ToValidUTF8(token[:end], nil), '"')) // it is valid
+	return text
 }
 
 // resultMeta says who decided about the call. A call that did not get that far has none.
