@@ -9,9 +9,13 @@ import (
 	"github.com/haftdev/haft/internal/headless/launch"
 )
 
-// forProgram reports whether a program started haft to speak stream-json with it.
+// forProgram reports whether a program started haft to speak stream-json with it. What is
+// behind -- are flags for another haft, as in haft connect.
 func forProgram(args []string) bool {
 	for i, a := range args {
+		if a == "--" {
+			return false
+		}
 		if a == "--input-format=stream-json" || a == "--input-format" && i+1 < len(args) && args[i+1] == "stream-json" {
 			return true
 		}

@@ -163,7 +163,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newServe(s, reexec), newFleet(s), newDemo(s, reexec))
+	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newServe(s, reexec), newConnect(s), newFleet(s), newDemo(s, reexec))
 	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newPlugin(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
 	root.SetHelpCommand(newHelp(s))
 	return root
@@ -185,6 +185,8 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
 	fs.StringVar(&f.lang, "lang", "", "language of haft's messages on the terminal: en or zh; the setting uiLanguage and the locale say so too")
 	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, by its id or an address of 'haft serve', as 'haft attach' does")
+	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on a server, the address of 'haft serve' or of a fleet; the token comes from HAFT_SERVE_TOKEN or --token-file")
+	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file that has the token of the server, which only you can read")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")

@@ -36,7 +36,10 @@ type converseFlags struct {
 	onAsk   string
 
 	worktree string
-	attachTo string // the session to watch instead of having a conversation
+	on       string // the server to talk on
+	// tokenFile has its token.
+	tokenFile string
+	attachTo  string // the session to watch instead of having a conversation
 }
 
 // What a question that no one can answer does to the exit code.
@@ -47,6 +50,9 @@ const (
 
 // converse is haft without a command: a conversation.
 func (f *converseFlags) run(c *cobra.Command, args []string) error {
+	if f.on != "" {
+		return f.runOn(c, args)
+	}
 	opts, err := f.options(c.Flags())
 	if err != nil {
 		return err
