@@ -22,7 +22,7 @@ type (
 	// Usage says what the session has cost.
 	// Its fields are those of [wire.UsageReply].
 	Usage = wire.UsageReply
-	// MCPChanges says what became of a change of MCP servers.
+	// MCPChanges is the result of changing the MCP servers.
 	// Its fields are those of [wire.MCPSetServersReply].
 	MCPChanges = wire.MCPSetServersReply
 	// Rewound says what a rewind changed or would change.

@@ -62,7 +62,7 @@ func ExampleQuery() {
 }
 
 func ExampleQuery_errors() {
-	_, err := haft.Ask(ctx, "Work for ever", &haft.Options{MaxTurns: 3})
+	_, err := haft.Ask(ctx, "Work forever", &haft.Options{MaxTurns: 3})
 
 	var result *haft.ResultError
 	var exit *haft.ExitError
@@ -128,7 +128,7 @@ func ExampleClient_Interrupt() {
 
 	timer := time.AfterFunc(100*time.Millisecond, func() { c.Interrupt(ctx) })
 	defer timer.Stop()
-	for m, err := range c.Turn("Work for ever") {
+	for m, err := range c.Turn("Work forever") {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -25,7 +25,7 @@ func (f *fake) example(prompt string) int {
 		f.says(wire.Text("The test passes now."))
 		f.turns++
 		return f.done("The test passes now.", nil)
-	case "Work for ever":
+	case "Work forever":
 		if slices.Contains(os.Args, "--max-turns=3") {
 			return f.ended(&wire.Result{Stamp: stamp(), Subtype: wire.ResultMaxTurns, IsError: true, Errors: []string{"Reached maximum number of turns (3)"}})
 		}

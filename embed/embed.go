@@ -1,17 +1,18 @@
-// Package embed leads conversations inside the program that wants them: the API of
-// package haft, and its messages, without a second process.
+// Package embed runs conversations inside your program: with the API and the messages
+// of package haft, but without a second process.
 //
 //	opts := &haft.Options{Transport: embed.New(nil), Dir: "/project"}
 //	for m, err := range haft.Query(ctx, "What is here?", opts) { … }
 //
-// Everything else is as with the command line: the same flags, settings, sessions,
-// permissions and tools. What differs comes from sharing a process. Variables of
-// the environment are this program's, so Options.Env cannot be set. Shell commands
-// have a supervisor only if the program gave them one; see [Options].
+// Everything else works as with the command line: flags, settings, sessions, permissions
+// and tools. The differences come from sharing a process. Environment variables are those
+// of this program, so Options.Env cannot be set. Shell commands have a supervisor only if
+// the program provides one; see [Options].
 //
-// A transport is safe for concurrent use; each conversation is on its own. Closing
-// a conversation ends what it has started. There are as many at once as the process
-// may open files for; the next ones begin when others end.
+// A transport is safe for concurrent use; conversations are independent of each other.
+// Closing a conversation stops everything it has started. The number of conversations at
+// once is limited by how many files the process may open; further ones start when others
+// end.
 package embed
 
 import (
@@ -33,13 +34,13 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// Options are what an embedding program can bring. Nil means all zero values.
+// Options are what an embedding program can provide. Nil means all zero values.
 type Options struct {
 	// Model answers; nil means the one that the environment describes.
 	Model model.Model
-	// Reexec starts the supervisor of shell commands, which ends them even if this
-	// process is killed: what [shellrun.Supervise] returned at the start of main. The
-	// zero value means none.
+	// Reexec starts the supervisor of shell commands, which stops them even if this process
+	// is killed: what [shellrun.Supervise] returned at the start of main. The zero value
+	// means none.
 	Reexec shellrun.Reexec
 	// Version is that of the embedding program; "" means haft's.
 	Version string
@@ -78,8 +79,8 @@ func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, 
 	return c, nil
 }
 
-// foreign reports whether an environment is another than this process's. What the
-// SDK adds for the command line to see does not count.
+// foreign reports whether an environment differs from this process's. What the SDK adds for
+// the command line is ignored.
 func foreign(env []string) bool {
 	own := os.Environ()
 	for _, v := range env {
@@ -123,7 +124,7 @@ func (c *conversation) Close() error {
 	return err
 }
 
-// lines hands what is written on line by line, and keeps the end of it.
+// lines passes on what is written line by line, and keeps the end of it.
 type lines struct {
 	tell func(string)
 

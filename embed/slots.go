@@ -10,11 +10,11 @@ import (
 	"github.com/haftdev/haft/internal/openfiles"
 )
 
-// filesEach is how many files a conversation needs at most when it runs no commands:
-// its journal with locks, the folder it works in, a connection.
+// filesEach is the maximum number of files a conversation needs if it runs no commands: its
+// journal with locks, its working directory, a connection.
 const filesEach = 12
 
-// patience is how long a conversation waits to begin while none of the others ends.
+// patience is how long a conversation waits to start while none of the others ends.
 const patience = time.Minute
 
 // places are what conversations of this process take up.
@@ -23,13 +23,13 @@ type places struct {
 	ended atomic.Int64 // how many have been given back
 }
 
-// slots bound how many conversations there are at once in this process, by the files
-// that it may open: with too many, all of them would fail somewhere in the middle.
+// slots limit how many conversations run at once in this process, by the files that it may
+// open: with too many, all of them would fail somewhere in the middle.
 var slots = sync.OnceValue(func() *places { return newPlaces(max(openfiles.Limit()/filesEach, 4)) })
 
 func newPlaces(n int) *places { return &places{taken: make(chan struct{}, n)} }
 
-// acquire waits for a place, as long as some of the others are given back.
+// acquire waits for a slot, as long as others are being released.
 func (p *places) acquire(ctx context.Context, patience time.Duration) error {
 	for {
 		ended := p.ended.Load()

@@ -16,9 +16,9 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// parseOutput reads what a hook printed: one JSON object is an answer, plain text is
-// a remark. What looks like an answer and cannot be read as one is an error: the
-// hook may have meant to block. Input is what the hook was given, which some repeat.
+// parseOutput parses what a hook printed: one JSON object is an answer, plain text is a
+// note. What looks like an answer but cannot be parsed as one is an error: the hook may
+// have meant to block. Input is what the hook was given, which some hooks repeat.
 func parseOutput(printed []byte, event Event, input []byte) (Output, error) {
 	printed = bytes.TrimSpace(printed)
 	if len(printed) == 0 || plainjson.Same(printed, input) {
@@ -33,9 +33,9 @@ func parseOutput(printed []byte, event Event, input []byte) (Output, error) {
 	return ReadAnswer(printed)
 }
 
-// ReadAnswer reads the answer of a hook, one JSON object; nothing and null have no
-// objection. What cannot be read as an answer is an error, since the hook may have meant
-// to block.
+// ReadAnswer parses the answer of a hook, one JSON object; nothing and null mean no
+// objection. What cannot be parsed as an answer is an error, because the hook may have
+// meant to block.
 func ReadAnswer(answer []byte) (out Output, err error) {
 	answer = bytes.TrimSpace(answer)
 	if len(answer) == 0 || string(answer) == "null" {
@@ -56,8 +56,8 @@ type AnswerError struct{ Err error }
 func (e *AnswerError) Error() string { return e.Err.Error() }
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// unreadable is the error for an object that is not a valid answer, with the line
-// that the fault is in.
+// unreadable is the error for an object that is not a valid answer, with the line of the
+// fault.
 func unreadable(printed []byte, err error) error {
 	at := 0
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -71,8 +71,8 @@ func unreadable(printed []byte, err error) error {
 }
 
 var (
-	// field is the name of a field of an answer as it is written in JSON, or as a
-	// script prints a dictionary.
+	// field is the name of a field of an answer as it is written in JSON, or as a script
+	// prints a dictionary.
 	field = lazyregexp.New(`["'](?:decision|permissionDecision|hookSpecificOutput|continue|behavior|updatedInput|additionalContext|systemMessage|stopReason|suppressOutput)["']\s*:`)
 	// verdicts are words that only a hook which means to decide prints alone.
 	verdicts = lazyregexp.New(`^"?(?i:allow|approve|deny|block|ask|false)"?$`)
@@ -80,8 +80,8 @@ var (
 	marks = []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"}
 )
 
-// remark says why a text that does not begin as an answer cannot be taken for a
-// remark; nil if it can. Hooks whose text is for the model may quote answers in it.
+// remark says why a text that does not begin like an answer cannot be taken for a note; nil
+// if it can. Hooks whose text is for the model may quote answers in it.
 func remark(printed []byte, event Event) error {
 	for _, mark := range marks {
 		if bytes.HasPrefix(printed, []byte(mark)) {
@@ -127,7 +127,7 @@ func quoteLine(text []byte, at int) string {
 	return fmt.Sprintf("line %d: %q", 1+bytes.Count(text[:min(at, len(text))], []byte("\n")), line)
 }
 
-// The fields of answers, and those of Claude Code's that mean nothing here.
+// The fields of answers, and those of Claude Code that have no effect here.
 var (
 	topFields = []string{
 		"continue", "stopReason", "systemMessage", "suppressOutput", "decision", "reason", "hookSpecificOutput",
@@ -140,8 +140,8 @@ var (
 	answerFields = []string{"behavior", "updatedInput", "updatedPermissions", "message", "interrupt"}
 )
 
-// checkFields finds a field that is not one of an answer, or is in the wrong place,
-// or there twice: what it should have said would be lost.
+// checkFields finds a field that is unknown, in the wrong place or there twice: what it
+// says would be lost.
 func checkFields(answer []byte) error {
 	top, err := members(answer, "", topFields)
 	if err != nil {
@@ -155,8 +155,8 @@ func checkFields(answer []byte) error {
 	return err
 }
 
-// members returns the members of an object, all of which must be known by name. A
-// value that is not an object has none.
+// members returns the members of an object, whose names must all be known. A value that is
+// not an object has none.
 func members(object json.RawMessage, at string, known []string) (map[string]json.RawMessage, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) {
 		return nil, nil
@@ -187,7 +187,7 @@ func members(object json.RawMessage, at string, known []string) (map[string]json
 	return found, nil
 }
 
-// strange is the error for a field that is not known where it is.
+// strange is the error for a field that is unknown in its place.
 func strange(name, at string, known []string) error {
 	elsewhere := map[string][]string{"": topFields, "hookSpecificOutput.": specificFields}
 	for _, place := range slices.Sorted(maps.Keys(elsewhere)) {

@@ -19,7 +19,7 @@ func beginning(text []byte) string {
 
 // A head keeps the first bytes written to it and counts the rest.
 type head struct {
-	mu      sync.Mutex // a write may come after nobody waits any longer
+	mu      sync.Mutex // a write may come when no one waits any longer
 	text    []byte
 	dropped int64
 }

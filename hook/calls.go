@@ -74,8 +74,8 @@ func stopping(c *tool.Change, why string) *tool.Change {
 	return &changed
 }
 
-// Ask runs the PermissionRequest hooks of a call that someone has to decide
-// about. It has no view if they have none; what needs a user they can only deny.
+// Ask runs the PermissionRequest hooks of a call that someone has to decide about. If they
+// have no opinion, neither does Ask; a call that needs a user they can only deny.
 func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	if !r.Has("PermissionRequest") {
 		return tool.Verdict{}, nil
@@ -93,8 +93,8 @@ func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (t
 	return v, nil
 }
 
-// verdict is the outcome as the view of the hooks; before begins what the model
-// reads of a denial.
+// verdict is the outcome as a verdict of the hooks; before begins what the model reads
+// about a denial.
 func (o *Outcome) verdict(before string) tool.Verdict {
 	v := tool.Verdict{Behavior: o.Behavior, Input: o.Input}
 	if o.Behavior == tool.NoView {
@@ -139,7 +139,7 @@ func inputOf(c *tool.Call) json.RawMessage {
 	return c.Input
 }
 
-// response is a result as programs see it: the typed output, else the content.
+// response is a result as programs see it: the typed output, or else the content.
 func response(r tool.Result) any {
 	if r.Output != nil {
 		return r.Output
@@ -147,8 +147,8 @@ func response(r tool.Result) any {
 	return r.Content
 }
 
-// replaced is a result with another output. A string is what the model reads;
-// anything else it reads as JSON.
+// replaced is a result with another output. The model reads a string as it is, and anything
+// else as JSON.
 func replaced(r tool.Result, output json.RawMessage) *tool.Result {
 	var text string
 	if json.Unmarshal(output, &text) == nil {

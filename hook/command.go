@@ -15,8 +15,8 @@ import (
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-// linger is how long to wait for output after a command has ended: a program that
-// it left in the background may hold the pipe for ever.
+// linger is how long to wait for output after a command has ended: a program that it left
+// in the background may hold the pipe open forever.
 const linger = 200 * time.Millisecond
 
 // command runs a shell command that reads its input from standard input.
@@ -103,17 +103,17 @@ func (r *Runner) blocked(ctx context.Context, h *Hook, cmd *exec.Cmd, run *Run) 
 }
 
 var (
-	// missingScript is what interpreters say about a script that is not there,
-	// where they exit with 2 about it.
+	// missingScript is what interpreters print about a script that does not exist, if they
+	// exit with 2.
 	missingScript = lazyregexp.New(`^(?:\S*python[\d.]*: can't open file '([^']+)': .*|Can't open perl script "([^"]+)": .*|\S*sh: \d+: (?:cannot open|Can't open) (\S+?)(?:: .*)?)$`)
 	// badSyntax is what a shell says about a command that it cannot parse.
 	badSyntax = lazyregexp.New(`^\S*sh: (?:-c: |\d+: )?(?:line \d+: )?(?:[Ss]yntax error|unexpected EOF)`)
 )
 
-// neverStarted reports whether code 2 is not the hook's, but came because there
-// was no such hook. What is printed may hold words of the model's, so it is
-// believed only where the fault can be seen: the script that the command names is
-// missing, or the shell cannot parse the command.
+// neverStarted reports whether code 2 does not come from the hook, but means that there is
+// no such hook. The output may contain words of the model, so it is believed only if the
+// fault can be verified: the script that the command names is missing, or the shell cannot
+// parse the command.
 func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) bool {
 	if m := missingScript.FindStringSubmatch(stderr); m != nil {
 		script := from(dir, m[1]+m[2]+m[3])
@@ -128,7 +128,7 @@ func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) 
 	return false
 }
 
-// paths are the words of a hook's command as files, those that are none included.
+// paths are the words of a hook's command as files, including those that are not.
 func (r *Runner) paths(h *Hook, dir string) []string {
 	variable := func(name string) string {
 		for _, v := range slices.Backward(r.environ(h)) {

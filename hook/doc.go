@@ -1,11 +1,11 @@
-// Package hook runs programs and functions of the user's at fixed points of a
-// session: before and after a tool call, when permission is asked, when a prompt
-// is sent, a session starts, a turn ends.
+// Package hook runs the user's programs and functions at fixed points of a session:
+// before and after a tool call, when permission is asked, when a prompt is sent, when
+// a session starts, when a turn ends.
 //
 // A [Hook] is a shell command, a URL or a Go function. It gets an [Input] as JSON
 // and answers with an [Output] as JSON, or by its exit code: 0 is no objection, 2
 // blocks and its error output says why, anything else is an error of the hook.
-// So is output that looks like an answer and cannot be read as one. An error blocks
+// So is output that looks like an answer but cannot be parsed as one. An error blocks
 // if the hook guards something and does not say on_error: continue; a hook that cannot
 // even start is an error, also where the shell reports that as 2.
 //
@@ -13,21 +13,20 @@
 //	defer runner.Close()
 //	outcome := runner.Fire(ctx, "", hook.UserPromptSubmit{Prompt: text})
 //
-// A [Runner] also has the methods that a scheduler calls for every tool call,
-// no matter who makes it: Before, After and Ask.
+// A [Runner] also has the methods that a scheduler calls for every tool call: Before,
+// After and Ask.
 //
-// The hooks of an event run side by side. What they say is put together in the
-// order of configuration, so that the result does not depend on which was faster:
-// deny goes over ask, ask over allow. A hook may tighten and not loosen: the
-// caller that gets an Allow from here must still apply the rules.
+// The hooks of an event run in parallel. Their answers are combined in the order of
+// configuration, so that the result does not depend on which was faster: deny overrides
+// ask, and ask overrides allow. A hook can tighten but not loosen: a caller that gets an
+// Allow from here must still apply the rules.
 //
-// Trust model: hooks run with the user's rights and without confinement. They are
-// the user's or, once trusted, the project's (package trust); nothing
-// here checks that. They do not get the keys of model providers unless they name
-// them. What a hook prints is bounded; how long it runs is bounded; a command that
-// runs out of time is killed with its process group. Programs it moved to another
-// group stay.
+// Trust: hooks run with the user's rights and without confinement. They belong to the
+// user or, once trusted, to the project (package trust); nothing here checks that. They
+// do not get the keys of model providers unless they name them. Output and time are
+// limited; a command that runs out of time is killed with its process group. Programs
+// that it moved to another group survive.
 //
-// Runners are safe for concurrent use. The caller closes one, which gives the
-// hooks that nobody waits for a moment to finish, and then ends them.
+// Runners are safe for concurrent use. The caller closes them, which gives the hooks that
+// no one waits for a moment to finish, and then stops them.
 package hook

@@ -8,9 +8,9 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Effects runs the PreToolUse hooks that wait for what the call would change. Of a
-// call of a command the pipeline has found that out; a file tool says it itself. What
-// such a hook makes of the input does not count: the change is that of another.
+// Effects runs the PreToolUse hooks that wait for what the call would change. For a
+// command, the pipeline has found that out; a file tool says it itself. Such a hook cannot
+// change the input, because the change belongs to the original one.
 func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []string) {
 	t := targetOf(c.Tool, c.Call)
 	t.effects = true
@@ -39,34 +39,34 @@ type Preview struct {
 	Digest string `json:"digest"`
 	// Ran says that the command has run, but nothing has been applied yet.
 	Ran bool `json:"ran"`
-	// Files is empty if the call leaves every file as it is.
+	// Files is empty if the call changes no file.
 	Files []PreviewFile `json:"files"`
 	// Notes are lines about the change, as the user sees them.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A PreviewFile is what becomes of one file.
+// A PreviewFile is the change of one file.
 type PreviewFile struct {
 	Path string `json:"path"`
 	// From is the name that a renamed file had.
 	From string `json:"from,omitempty"`
 	// Change is added, changed or deleted.
 	Change string `json:"change"`
-	// Mode is the mode afterwards, as ls shows it; "" of a file that is deleted.
+	// Mode is the mode afterwards, as ls shows it; "" for a deleted file.
 	Mode string `json:"mode,omitempty"`
 	// Size is how many bytes it has afterwards.
 	Size   int64 `json:"size"`
 	Binary bool  `json:"binary,omitempty"`
-	// Folded is a word for a file that nobody reads, such as generated or git, and
-	// Protected is why it matters who changes the file.
+	// Folded is a word for a file that is not meant to be read, such as generated or git;
+	// Protected says why it matters who changes the file.
 	Folded    string `json:"folded,omitempty"`
 	Protected string `json:"protected,omitempty"`
-	// Diff is the change of a text as hunks of a unified diff; "" if it is folded,
-	// binary or large.
+	// Diff is the change of a text as hunks of a unified diff; "" if it is folded, binary
+	// or large.
 	Diff string `json:"diff,omitempty"`
 }
 
-// The most that is sent to a hook as diffs: of a file, and of all.
+// The limits on diffs sent to a hook: per file, and in all.
 const (
 	maxDiffed   = 1 << 20
 	maxDiffText = 4 << 20

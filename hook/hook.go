@@ -11,38 +11,38 @@ import (
 type Hook struct {
 	// Event is when it runs.
 	Event Event
-	// Matcher says for which tools, or what else the event is about: names as in
-	// A|B, a regular expression, rules such as Bash(git *); "" and "*" mean all.
+	// Matcher selects tools, or what else the event is about: names as in A|B, a regular
+	// expression, rules such as Bash(git *); "" and "*" mean all.
 	Matcher string
 	// If narrows the matcher by a rule; "" means not.
 	If string
 
 	// Command is for a shell.
 	Command string
-	// URL is where the input is posted, with Headers. $NAME and ${NAME} in headers
-	// stand for variables that Env names.
+	// URL is where the input is posted, with Headers. $NAME and ${NAME} in headers are
+	// replaced by variables that Env names.
 	URL     string
 	Headers map[string]string
-	// Func is called in this process. It should end with its context; one that does
-	// not is left behind.
+	// Func is called in this process. It should return when its context ends; if it does
+	// not, it is abandoned.
 	Func func(context.Context, Input) (Output, error)
 
 	// Name is for reports; "" means the command or URL.
 	Name string
 	// Timeout is how long it may take; 0 means that of the runner.
 	Timeout time.Duration
-	// Block makes an error of the hook itself block. A Stop hook's blocks once: the
+	// Block makes an error of the hook itself block. For a Stop hook it blocks once: the
 	// turn that continues because of it may end.
 	Block bool
-	// Fault is what is wrong with how it was set up: it is an error whenever the hook
-	// should run. Nil means that nothing is.
+	// Fault is what is wrong with its configuration: it is an error whenever the hook
+	// should run. Nil means nothing.
 	Fault error
-	// Async keeps the event from waiting for it: what it says decides nothing, and
-	// is only reported.
+	// Async keeps the event from waiting for the hook: its answer decides nothing, and is
+	// only reported.
 	Async bool
-	// Preview lets a PreToolUse hook wait until it is known what the call would
-	// change, which is then in its input. It runs once for each call, as others do,
-	// also if that cannot be known.
+	// Preview makes a PreToolUse hook wait until it is known what the call would change,
+	// which is then in its input. Like other hooks it runs once for each call, even if the
+	// change cannot be known.
 	Preview bool
 	// Env names variables with provider keys that it needs.
 	Env []string
@@ -53,8 +53,8 @@ type Hook struct {
 	// Agent is the sub-agent whose events alone it is for; "" means those of the whole
 	// session.
 	Agent string
-	// Check is asked before each run, as that of the runner is; nil means that nothing
-	// keeps it from running.
+	// Check is called before each run, like the runner's; nil means that nothing prevents
+	// the run.
 	Check func() error
 	// Origin is where it was set up; "" means in code.
 	Origin string

@@ -9,8 +9,7 @@ import (
 // Event is when hooks run, spelled as in settings and on the wire.
 type Event string
 
-// An Input is what a hook is told. Its JSON is one object with the fields of both
-// parts.
+// An Input is the input of a hook. Its JSON is one object with the fields of both parts.
 type Input struct {
 	Common
 	Detail
@@ -65,8 +64,8 @@ type PreToolUse struct {
 	ToolInput json.RawMessage `json:"tool_input"`
 	ToolUseID string          `json:"tool_use_id"`
 	MCPServer *MCPServer      `json:"mcp_server,omitempty"`
-	// Preview is what the call would change, for hooks that wait for that; nil if it
-	// is not known, and PreviewError says why it is not if that is known.
+	// Preview is what the call would change, for hooks that wait for it; nil if it is not
+	// known. PreviewError says why, if that is known.
 	Preview      *Preview `json:"preview,omitempty"`
 	PreviewError string   `json:"preview_error,omitempty"`
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A MatchFunc reports whether a call is one that a permission rule such as
-// Bash(git *) means.
+// A MatchFunc reports whether a permission rule such as Bash(git *) matches a call.
 type MatchFunc func(rule string, t *tool.Tool, c *tool.Call) (bool, error)
 
 // A target is what matchers are compared with.
@@ -19,7 +18,7 @@ type target struct {
 	names []string   // of the tool, aliases too, or what the event is about; nil: nothing
 	tool  *tool.Tool // nil if the event is about no call
 	call  *tool.Call
-	// effects says that those hooks are meant that wait for what a call would change.
+	// effects selects the hooks that wait for what a call would change.
 	effects bool
 }
 
@@ -30,9 +29,9 @@ type matcher struct {
 	err  error         // it cannot be understood
 }
 
-// An alternative is a name, a rule or a regular expression. What looks like a
-// rule is one for the tool it names, and an expression for all others: Bash(git *)
-// is a rule for Bash, Notebook(Edit|Read) an expression for NotebookEdit.
+// An alternative is a name, a rule or a regular expression. What looks like a rule is one
+// for the tool it names, and an expression for all others: Bash(git *) is a rule for Bash,
+// Notebook(Edit|Read) an expression for NotebookEdit.
 type alternative struct {
 	text string
 	name string         // if it is a name, or a rule for the tool of that name
@@ -59,8 +58,8 @@ func newMatcher(h *Hook) matcher {
 	return m
 }
 
-// Unmatched returns the alternatives of a matcher that mean none of the names; nil if
-// each means one, or the matcher cannot be understood, which its hook tells.
+// Unmatched returns the alternatives of a matcher that match none of the names; nil if each
+// matches one, or if the matcher is invalid, which its hook reports.
 func Unmatched(text string, names []string) (idle []string) {
 	m := newMatcher(&Hook{Matcher: text})
 	if m.err != nil {
@@ -114,8 +113,8 @@ func split(text string) []string {
 	return append(parts, text[start:])
 }
 
-// matches reports whether a hook is for the target. An error is the hook's: a
-// matcher that cannot be understood must not look like one that does not apply.
+// matches reports whether a hook is for the target. An error is the hook's: an invalid
+// matcher must not look like one that does not match.
 func (m *matcher) matches(t target, rules MatchFunc) (bool, error) {
 	if t.names == nil {
 		return true, nil

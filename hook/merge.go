@@ -8,20 +8,20 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Outcome is what the hooks of an event say together. The zero value has no
+// An Outcome is the combined answer of the hooks of an event. The zero value means no
 // objection.
 type Outcome struct {
-	// Behavior is Deny if one hook denies or blocks, else Ask if one asks, else
-	// Allow if one allows, else NoView.
+	// Behavior is Deny if one hook denies or blocks, or else Ask if one asks, or else Allow
+	// if one allows, or else NoView.
 	Behavior tool.Behavior
-	// Reason joins the reasons of the hooks that say so.
+	// Reason joins the reasons of the hooks that gave this answer.
 	Reason string
 	// Hook and Origin are the first of those hooks.
 	Hook, Origin string
 	// Input replaces the call's input; nil keeps it.
 	Input json.RawMessage
-	// Conflict names the hooks that wanted different inputs. The last one's counts,
-	// and no hook that did not see it allows it.
+	// Conflict names the hooks that wanted different inputs. The last one is used, and a
+	// hook that did not see it cannot allow it.
 	Conflict []string
 	// Output replaces the call's output; nil keeps it.
 	Output json.RawMessage
@@ -36,12 +36,11 @@ type Outcome struct {
 	Runs []Run
 }
 
-// Blocked reports whether what the event is about must not continue: the prompt is
-// not sent, the turn does not end.
+// Blocked reports whether the event must not continue: the prompt is not sent, the turn
+// does not end.
 func (o *Outcome) Blocked() bool { return o.Behavior == tool.Deny }
 
-// merge puts runs together in their order. About is the event, and the tool if it
-// is about one.
+// merge combines runs in their order. About is the event, and the tool if there is one.
 func merge(about string, runs []Run) Outcome {
 	o := Outcome{Runs: runs}
 	var reasons []string
@@ -72,8 +71,8 @@ func merge(about string, runs []Run) Outcome {
 	return o
 }
 
-// mergeInput takes the last input that a hook proposes. An allowance is for the
-// input that its hook knew: if that is not what would run, it is none.
+// mergeInput takes the last input that a hook proposes. A hook allows the input that it
+// saw: if another one would run, that does not count.
 func (o *Outcome) mergeInput() {
 	var proposed []*Run
 	for i := range o.Runs {

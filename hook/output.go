@@ -14,8 +14,7 @@ type Output struct {
 	// Continue false stops the turn, with StopReason for the user.
 	Continue   *bool  `json:"continue,omitempty"`
 	StopReason string `json:"stopReason,omitempty"`
-	// SystemMessage is for the user. SuppressOutput keeps what the hook printed
-	// from them.
+	// SystemMessage is for the user. SuppressOutput hides what the hook printed from them.
 	SystemMessage  string `json:"systemMessage,omitempty"`
 	SuppressOutput bool   `json:"suppressOutput,omitempty"`
 	// Decision is approve or block, with Reason for the model.
@@ -52,7 +51,7 @@ type Answer struct {
 	Interrupt    bool            `json:"interrupt,omitempty"`
 }
 
-// A said is one hook's answer in terms of what can be decided.
+// A said is one hook's answer, reduced to what can be decided.
 type said struct {
 	behavior   tool.Behavior
 	reason     string

@@ -4,5 +4,5 @@ package hook
 
 import "os/exec"
 
-// ownGroup leaves a command as it is: it alone is killed when its context ends.
+// ownGroup does nothing: only the command itself is killed when its context ends.
 func ownGroup(*exec.Cmd) {}

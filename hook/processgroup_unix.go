@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup puts a command into a process group of its own, all of which dies when
-// its context ends.
+// ownGroup puts a command into its own process group, which is killed when its context
+// ends.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

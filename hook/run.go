@@ -26,16 +26,16 @@ type Run struct {
 	Reason   string
 	// Err is what was wrong with the hook itself; nil if nothing was.
 	Err error
-	// Cancelled says that the hook was ended with what it ran for, and not for a
-	// fault of its own; Err is why.
+	// Cancelled says that the hook was stopped with what it ran for, and did not fail; Err
+	// is why.
 	Cancelled bool
 	// InCode says that it is a function of this program.
 	InCode bool
-	// ExitCode is that of a command, or -1 if it did not exit by itself or the hook
-	// is no command.
+	// ExitCode is that of a command, or -1 if it did not exit by itself or the hook is not
+	// a command.
 	ExitCode int
-	// Stdout is the beginning of what a command printed or a URL answered, Stderr the
-	// end of what a command printed there.
+	// Stdout is the beginning of a command's output or a URL's answer; Stderr is the end of
+	// a command's error output.
 	Stdout, Stderr string
 	// Dropped is how many bytes of output were too many.
 	Dropped int64
@@ -46,11 +46,10 @@ type Run struct {
 	said said
 }
 
-// Failed reports whether the hook did not work: what it should have said is not
-// known.
+// Failed reports whether the hook failed: its answer is not known.
 func (r *Run) Failed() bool { return r.Err != nil && !r.Cancelled }
 
-// run runs one hook and notes how it went.
+// run runs one hook and records the result.
 func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	h, run := &t.hook.Hook, &t.run
 	run.Started = time.Now()
@@ -71,7 +70,7 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 		return
 	}
 	run.said = said{}
-	// A function that has answered something else than it meant has not let anything pass.
+	// A function whose answer is invalid has not approved anything.
 	unread := h.Func != nil && errors.As(run.Err, new(*AnswerError)) && slices.Contains(settings.Guards, string(in.Detail.Event()))
 	if (h.Block || unread) && !onceMore(in.Detail) {
 		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)}
@@ -79,8 +78,8 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
 }
 
-// onceMore reports whether a turn continues because of a Stop hook already. A hook that
-// does not work blocks its end once: the model cannot fix it, however often it tries.
+// onceMore reports whether a turn already continues because of a Stop hook. A broken hook
+// blocks the end once: the model cannot fix it, however often it tries.
 func onceMore(d Detail) bool {
 	switch d := d.(type) {
 	case Stop:
@@ -140,7 +139,7 @@ func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output
 	return Output{}, errors.New("it has nothing to run")
 }
 
-// callFunc calls a function and does not wait for one that outlives its context.
+// callFunc calls a function, and does not wait for it after its context has ended.
 func callFunc(ctx context.Context, h *Hook, in Input) (Output, error) {
 	type answer struct {
 		out Output

@@ -22,7 +22,7 @@ type Runner struct {
 	mu    sync.RWMutex
 	hooks []*prepared // in the order of configuration; replaced as a whole, never modified
 
-	// Hooks that nobody waits for run in background until close is called.
+	// Hooks that are not waited for run in background until close is called.
 	background context.Context
 	close      context.CancelCauseFunc
 	unwaited   sync.WaitGroup
@@ -36,46 +36,44 @@ type prepared struct {
 
 // Options are what hooks run in. Nil means all zero values.
 type Options struct {
-	// Project is the folder that hooks are told the project is in, and that
-	// commands run in if the session has no working directory; "" means none.
+	// Project is the project folder that hooks are told, and in which commands run if the
+	// session has no working directory; "" means none.
 	Project string
-	// Common returns what every input says; agent is the sub-agent that the event
-	// is in, or "". Nil means that nothing is known.
+	// Common returns what every input contains; agent is the sub-agent of the event, or "".
+	// Nil means that nothing is known.
 	Common func(agent string) Common
-	// Match compares calls with rules in matchers; nil means that a rule matches
-	// every call of its tool.
+	// Match compares calls with rules in matchers; nil means that a rule matches every call
+	// of its tool.
 	Match MatchFunc
-	// Check is asked before each run of a hook; an error keeps it from running and
-	// is an error of the hook. Nil means that nothing keeps it from running.
+	// Check is called before each run of a hook; an error prevents the run and is an error
+	// of the hook. Nil means that nothing prevents it.
 	Check func(*Hook) error
-	// Report is called with every run when it ends; nil tells nobody. It must be safe
-	// for concurrent use and not block for long.
+	// Report is called with every run when it ends; nil means none. It must be safe for
+	// concurrent use and not block for long.
 	Report func(Run)
 	// Timeout is how long a hook may take; 0 means a minute.
 	Timeout time.Duration
-	// Patience is how long Close waits for hooks that nobody waits for; 0 means 1.5
-	// seconds, with which a process ends within the two that programs wait for it.
+	// Patience is how long Close waits for hooks that no one waits for; 0 means 1.5
+	// seconds, so that a process ends within the two seconds that programs wait for it.
 	Patience time.Duration
 	// Parallel is how many hooks may run at a time; 0 means 32.
 	Parallel int
 	// Environ is the environment of commands; nil means that of this process.
 	Environ []string
-	// Secret reports whether a variable is kept from hooks that do not name it;
-	// nil means [ProviderKey].
+	// Secret reports whether a variable is hidden from hooks that do not name it; nil means
+	// [ProviderKey].
 	Secret func(name string) bool
-	// Shell runs a command that is added to it; nil means bash, or sh if there is
-	// no bash.
+	// Shell runs a command that is appended to it; nil means bash, or sh if there is no
+	// bash.
 	Shell []string
-	// Run runs the process of a command in place of cmd.Run, such as where it is
-	// confined, and returns its exit code; or it reports that it did not. Nil means
-	// cmd.Run.
+	// Run runs the process of a command instead of cmd.Run, for example to confine it, and
+	// returns its exit code, or reports that it did not run it. Nil means cmd.Run.
 	Run func(ctx context.Context, cmd *exec.Cmd) (code int, done bool, err error)
 	// Client posts to URLs; nil means one that follows no redirects.
 	Client *http.Client
 }
 
-// New returns a runner of the hooks, which run in this order where order matters.
-// It must be closed.
+// New returns a runner of the hooks, in this order where order matters. It must be closed.
 func New(hooks []Hook, opts *Options) *Runner {
 	r := new(Runner)
 	if opts != nil {
@@ -115,7 +113,7 @@ func New(hooks []Hook, opts *Options) *Runner {
 	return r
 }
 
-// Add lets more hooks run from now on, after those that there are, until remove is called.
+// Add adds hooks, after the existing ones, until remove is called.
 func (r *Runner) Add(hooks []Hook) (remove func()) {
 	var added []*prepared
 	for _, h := range hooks {
@@ -146,8 +144,8 @@ func (r *Runner) of(event Event) (hooks []*prepared) {
 // Has reports whether there are hooks of an event.
 func (r *Runner) Has(event Event) bool { return len(r.of(event)) > 0 }
 
-// newClient returns a client that keeps no connections and follows no redirects:
-// an input goes where the settings say and nowhere else.
+// newClient returns a client that keeps no connections and follows no redirects: an input
+// goes only where the settings say.
 func newClient() *http.Client {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	return &http.Client{
@@ -166,9 +164,8 @@ func defaultShell() []string {
 	return []string{"/bin/sh", "-c"}
 }
 
-// Fire runs the hooks of an event side by side and waits for all of them. Agent is
-// the sub-agent that the event is in, or "". For tool calls use Before, After and
-// Ask.
+// Fire runs the hooks of an event in parallel and waits for all of them. Agent is the
+// sub-agent of the event, or "". For tool calls use Before, After and Ask.
 func (r *Runner) Fire(ctx context.Context, agent string, d Detail) Outcome {
 	return r.fire(ctx, agent, d, target{names: d.subjects()})
 }
@@ -198,8 +195,8 @@ type task struct {
 	run  Run // with an error if it cannot
 }
 
-// choose returns the hooks of an event that are for the target, each once. One
-// whose matcher is broken is there, with its error.
+// choose returns the hooks of an event that are for the target, each once. A hook with a
+// broken matcher is included, with its error.
 func (r *Runner) choose(agent string, event Event, t target) []*task {
 	var tasks []*task
 	var sound []*Hook
@@ -224,15 +221,15 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 	return tasks
 }
 
-// same reports whether two hooks would do the same: set up in two files, such a
-// hook runs once.
+// same reports whether two hooks would do the same: a hook that is configured in two files
+// runs once.
 func (h *Hook) same(o *Hook) bool {
 	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
 		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
 }
 
-// runAll runs hooks side by side, waits for those that are waited for and returns
-// their runs in order.
+// runAll runs hooks in parallel, waits for those that are waited for, and returns their
+// runs in order.
 func (r *Runner) runAll(ctx context.Context, tasks []*task, in Input) []Run {
 	var waited []*task
 	done := make(chan *task)
@@ -270,9 +267,9 @@ func (r *Runner) wait(ctx context.Context, t *task, in Input) {
 	r.run(ctx, t, in)
 }
 
-// Close lets the hooks that nobody waits for finish, ends those that take longer than
-// its patience and returns when they are gone. One that was ended is reported as
-// failed: what it was to do may be half done. The runner must not be used afterwards.
+// Close lets the hooks that no one waits for finish, stops those that take longer than its
+// patience, and returns when they are gone. A hook that was stopped is reported as failed,
+// because its work may be half done. The runner must not be used afterwards.
 func (r *Runner) Close() {
 	late := time.AfterFunc(r.opts.Patience, func() { r.close(errLate{r.opts.Patience}) })
 	defer late.Stop()
@@ -280,7 +277,7 @@ func (r *Runner) Close() {
 	r.close(nil)
 }
 
-// errLate is why a hook was ended that nobody waited for.
+// errLate is why a hook that no one waited for was stopped.
 type errLate struct{ patience time.Duration }
 
 func (e errLate) Error() string {

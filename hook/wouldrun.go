@@ -2,8 +2,8 @@ package hook
 
 import "github.com/haftdev/haft/tool"
 
-// Concerning returns the PreToolUse hooks that would see a call, as runs that were
-// not begun. What they would say is not known without running them.
+// Concerning returns the PreToolUse hooks that would see a call, as runs that have not
+// started. Their answers are not known without running them.
 func (r *Runner) Concerning(t *tool.Tool, c *tool.Call) []Run {
 	var runs []Run
 	about := targetOf(t, c)

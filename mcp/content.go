@@ -38,7 +38,7 @@ type contents struct {
 // read makes a result of what the server wrote.
 func (p *peer) read(o *offer, raw json.RawMessage) (tool.Result, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-		return tool.Result{}, tool.Errorf("MCP server %s: the result of %s is no object: %s", p.name, o.Name, shorten(string(raw), 200))
+		return tool.Result{}, tool.Errorf("MCP server %s: the result of %s is not an object: %s", p.name, o.Name, shorten(string(raw), 200))
 	}
 	out := Output{Structured: envelope.Field(raw, "structuredContent"), Meta: envelope.Field(raw, "_meta")}
 	if string(out.Structured) == "null" {

@@ -7,7 +7,7 @@
 //	host.Start(servers)  // returns at once
 //	host.Tools()         // those of the servers that are there by now
 //
-// A Host never holds anybody up: Start returns at once, a server that is slow or
+// A Host never makes its caller wait: Start returns at once, a server that is slow or
 // broken costs the others nothing, and its tools join when it is there
 // (Options.OnChange). [Host.Wait] is for those who would rather wait.
 //

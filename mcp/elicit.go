@@ -50,7 +50,7 @@ func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.El
 		r.Content = map[string]any{}
 		if len(answer.Content) > 0 {
 			if err := json.Unmarshal(answer.Content, &r.Content); err != nil {
-				return nil, errors.New("the answer is no object")
+				return nil, errors.New("the answer is not an object")
 			}
 		}
 	}

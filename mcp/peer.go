@@ -195,7 +195,7 @@ func (p *peer) begin() {
 	if !p.connecting {
 		p.connecting, p.settled = true, make(chan struct{})
 	}
-	if p.state != Failed || p.known.once { // one that never was there is not on its way for ever
+	if p.state != Failed || p.known.once { // a server that was never there is not on its way forever
 		p.state = Pending
 	}
 	p.steps = nil

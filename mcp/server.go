@@ -45,7 +45,7 @@ type Server struct {
 	// MaxResult is the text limit of the server's results in characters; 0 means
 	// the usual.
 	MaxResult int `json:"maxResult,omitempty"`
-	// ToolMaxResult is that of single tools, by the server's names; it goes before
+	// ToolMaxResult is that of single tools, by the server's names; it takes precedence over
 	// MaxResult.
 	ToolMaxResult map[string]int `json:"toolMaxResult,omitempty"`
 

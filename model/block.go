@@ -26,13 +26,13 @@ type Block struct {
 	UseID   string
 	Content []tool.Block
 	IsError bool
-	// Raw is a whole block of a type that is not listed below, or one that has
-	// parts which the fields above do not hold. It is sent as it came.
+	// Raw is a whole block of a type that is not listed below, or of one with parts that
+	// the fields above do not have. It is sent back unchanged.
 	Raw json.RawMessage
 }
 
-// BlockType is the kind of a [Block], spelled as on the wire. Other types than
-// these are carried in [Block.Raw].
+// BlockType is the kind of a [Block], spelled as on the wire. Blocks of other types are in
+// [Block.Raw].
 type BlockType string
 
 const (
@@ -132,8 +132,8 @@ func appendResult(dst []byte, blocks []tool.Block) ([]byte, error) {
 	return append(dst, raw...), err
 }
 
-// UnmarshalJSON reads a block as on the wire. A block with a cache mark, a
-// citation or anything else that the fields do not hold keeps its Raw form too.
+// UnmarshalJSON parses a block as on the wire. A block with a cache mark, a citation or
+// anything else that the fields do not have keeps its Raw form too.
 func (b *Block) UnmarshalJSON(raw []byte) error {
 	var w wireBlock
 	if err := w.read(raw); err != nil {

@@ -15,10 +15,10 @@ type Error struct {
 	Type string
 	// Message is for people: what happened and, where we know, what to do.
 	Message string
-	// RetryAfter is when the provider wants to hear from us again; 0: it did not say.
+	// RetryAfter is how long the provider asks to wait; 0 means that it did not say.
 	RetryAfter time.Duration
-	// ShouldRetry is whether the same request may succeed later, where that is
-	// known better than by Kind; nil: it is not.
+	// ShouldRetry is whether the same request may succeed later, if that is known better
+	// than from Kind; nil means that it is not.
 	ShouldRetry *bool
 	// Err is the cause; may be nil.
 	Err error
@@ -36,7 +36,7 @@ const (
 	PromptTooLong  ErrorKind = "prompt_too_long"
 	UnknownModel   ErrorKind = "model_not_found"
 	ServerFailure  ErrorKind = "server_error"
-	// ConnectionLost is an answer that broke off, or a server that was not there.
+	// ConnectionLost is an answer that broke off, or a server that could not be reached.
 	ConnectionLost ErrorKind = "connection_lost"
 	// Stalled is a connection on which nothing came for too long.
 	Stalled ErrorKind = "stalled"

@@ -6,16 +6,16 @@ import "time"
 // [BlockStop], [Stop], [Retry], [Fallback] and [Adjusted].
 type Event interface{ event() }
 
-// Start begins an answer. A second Start means that the first one broke off, and
-// that what came of it does not count.
+// Start begins an answer. A second Start means that the first answer broke off and must be
+// discarded.
 type Start struct {
 	ID    string // the provider's name of the message
 	Model string // the model that answers
 	Usage Usage  // what the question cost
 }
 
-// BlockStart begins a block. Its Block has the type and, of a tool_use, ID and
-// Name; the rest comes as deltas.
+// BlockStart begins a block. Its Block has the type and, for a tool_use, ID and Name; the
+// rest comes as deltas.
 type BlockStart struct {
 	Index int
 	Block Block
@@ -39,8 +39,8 @@ const (
 	SignatureDelta DeltaType = "signature_delta"
 )
 
-// BlockStop ends a block, which is now whole. The input of a tool_use is what
-// the model wrote, valid JSON or not.
+// BlockStop ends a block, which is now complete. The input of a tool_use is what the model
+// wrote, valid JSON or not.
 type BlockStop struct {
 	Index int
 	Block Block
@@ -66,22 +66,22 @@ const (
 	ContextExceeded StopReason = "model_context_window_exceeded"
 )
 
-// Retry tells that the request failed and is sent again after Delay.
+// Retry says that the request failed and is sent again after Delay.
 type Retry struct {
 	Attempt, Max int
 	Delay        time.Duration
 	Err          *Error
 }
 
-// Fallback tells that this request goes to another model. A caller that wants to stay
-// there asks for it in the next one.
+// Fallback says that this request goes to another model. A caller that wants to stay with
+// it asks for it in the next request.
 type Fallback struct {
 	From, To string
 	Err      *Error
 }
 
-// Adjusted tells that a request was sent with something else than was asked for, because
-// the model or its server does not take that. It says so at every such request.
+// Adjusted says that a request was changed before it was sent, because the model or its
+// server does not support what was asked for. It comes with every such request.
 type Adjusted struct{ Text string }
 
 func (Start) event()      {}

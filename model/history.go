@@ -54,10 +54,10 @@ func ParseContent(raw json.RawMessage) (blocks []Block, err error) {
 	return blocks, err
 }
 
-// A History is the messages of a conversation. Each is encoded once, when it
-// joins, and sent as those bytes from then on: a long conversation costs a turn
-// no more than the bytes it has to send, and a provider's prompt cache sees the
-// same prefix every time. The zero History is empty.
+// A History is the messages of a conversation. Each is encoded once, when it is added, and
+// sent as those bytes from then on: in a long conversation, a turn costs no more than the
+// bytes it has to send, and a provider's prompt cache sees the same prefix every time. The
+// zero History is empty.
 type History struct {
 	encoded []json.RawMessage
 	size    int
@@ -132,8 +132,7 @@ func (h *History) Message(i int) (Message, error) {
 	return m, err
 }
 
-// Prefix returns the first n messages as a history of their own, which shares
-// their bytes.
+// Prefix returns the first n messages as a separate history, which shares their bytes.
 func (h *History) Prefix(n int) *History {
 	p := &History{encoded: slices.Clip(h.encoded[:n])}
 	for _, raw := range p.encoded {

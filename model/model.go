@@ -8,10 +8,10 @@ import (
 
 // A Model answers requests.
 type Model interface {
-	// Stream sends the request and returns the answer as it arrives. After an
-	// error nothing more comes. Leaving the loop, and the end of ctx, end the
-	// request. A stream that is whole ends with a [Stop] event; one that ends
-	// without it, and without an error, does not happen.
+	// Stream sends the request and returns the answer as it arrives. After an error there
+	// are no more events. Leaving the loop, or the end of ctx, ends the request. A complete
+	// stream ends with a [Stop] event; a stream never ends without either a Stop or an
+	// error.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
@@ -23,23 +23,23 @@ type Request struct {
 	System []System
 	// Tools is the JSON array of [tool.Set.Request]; nil means none.
 	Tools json.RawMessage
-	// Messages are the conversation. It ends with what the user said.
+	// Messages are the conversation. It ends with the user's side.
 	Messages *History
-	// MaxTokens is how long the answer may be; 0 means the most the model can.
+	// MaxTokens is the maximum length of the answer; 0 means as long as the model can.
 	MaxTokens int
 	// Thinking says how the model thinks; nil leaves it to the client.
 	Thinking *ThinkingOptions
 	// Effort is low, medium, high…; "" leaves it to the provider.
 	Effort string
-	// TaskBudget is how many tokens the model is told that its whole work may take; 0
-	// tells it nothing.
+	// TaskBudget is how many tokens the model is told that its whole work may take; 0 tells
+	// it nothing.
 	TaskBudget int
 	// Betas name features of the API that are not on by default.
 	Betas []string
-	// TextOnly asks for no tool calls while the tools stay described: for a
-	// summary that must not disturb the cached prefix. A client forbids them only
-	// if that costs no cache, which it does with Anthropic: say it in the last
-	// message too, and expect a call all the same.
+	// TextOnly asks for no tool calls while the tools stay described, for a summary that
+	// must not disturb the cached prefix. A client forbids calls only if that does not
+	// invalidate the cache, as it does with Anthropic: say it in the last message too, and
+	// be prepared for a call.
 	TextOnly bool
 	// Session names the conversation to the provider; "" does not.
 	Session string

@@ -1,11 +1,11 @@
-// Package output bounds what a tool's result puts into a conversation. What is
-// too long is kept whole in a file, and the model gets its head, its tail, its
-// size and the file's path, the omission stated first, so that nothing is lost
-// in silence and a failing command's last line is always seen.
+// Package output limits what a tool's result puts into a conversation. A result that is
+// too long is stored in a file. The model gets its beginning, its end, its size and the
+// path of the file, and is told first that something was left out: nothing is lost
+// silently, and the last line of a failing command is always visible.
 //
-// A Store writes below its directory only, into files named after the call. It
-// is safe for concurrent use. Nothing needs to be closed: who owns the directory
-// removes it, or shares it by NewShared, which removes what is old.
+// A Store writes only below its directory, to files named after the call. It is safe
+// for concurrent use. Nothing needs to be closed: the owner of the directory removes it,
+// or shares it with NewShared, which removes old files.
 package output
 
 import (
@@ -21,26 +21,24 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// MaxData is how many bytes the images and documents of a result may have
-// together. Providers refuse larger requests, and a refused one would end the
-// conversation.
+// MaxData is how many bytes the images and documents of a result may have together.
+// Providers refuse larger requests, and a refused one would end the conversation.
 const MaxData = 32 << 20
 
-// A Store keeps what was too long for a conversation. A nil Store keeps nothing.
+// A Store keeps what is too long for a conversation. A nil Store keeps nothing.
 type Store struct {
 	dir   string
-	sweep func() // once, before the first file; nil if nobody else is there
+	sweep func() // once, before the first file; nil if the folder is not shared
 }
 
-// NewStore returns a store below dir, which is made when it is first needed.
+// NewStore returns a store below dir, which is created when it is first needed.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
 // Dir is where the store keeps its files; it need not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
-// Sweep removes what other processes left in a shared folder too long ago. The
-// store does it by itself before its first file; a program that puts other files
-// into Dir calls it before its own.
+// Sweep removes old files that other processes left in a shared folder. The store does it
+// by itself before its first file; a program that puts other files into Dir calls it first.
 func (s *Store) Sweep() {
 	if s.sweep != nil {
 		s.sweep()
@@ -53,16 +51,15 @@ type Kept struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Bound returns content with at most limit characters of text, or as many as it
-// takes to say what was left out. If it was longer, the whole text is kept under
-// the call's id; Kept is nil if nothing was cut, and has no path if there was no
-// way to keep it.
+// Bound returns content with at most limit characters of text, or as many as it takes to
+// say what was left out. A longer text is stored in full under the call's id. Kept is nil
+// if nothing was cut, and has no path if it could not be stored.
 func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
 	before := Size(content)
 	content = s.saveFiles(id, content)
 	content, dropped := s.boundData(id, content)
 	size := Size(content)
-	limit += size - before // where files went is said beside the text
+	limit += size - before // where files were stored is said beside the text
 	if size <= limit {
 		return content, dropped
 	}
@@ -92,8 +89,7 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 	return bounded, kept
 }
 
-// saveFiles puts files that no model can look at where tools can open them, and
-// says where that is.
+// saveFiles stores files that no model can read where tools can open them, and says where.
 func (s *Store) saveFiles(id string, content []tool.Block) []tool.Block {
 	copied := false
 	for i, b := range content {
@@ -117,7 +113,7 @@ func (s *Store) saveFiles(id string, content []tool.Block) []tool.Block {
 	return content
 }
 
-// extension is how the names of files of a type end: programs look at it.
+// extension is the file name extension of a type, because programs look at it.
 func extension(mediaType string) string {
 	kind, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
 	if ext := map[string]string{
@@ -178,8 +174,8 @@ func (s *Store) keep(name string, data []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// create makes a file that was not there: an earlier result of the same name, to
-// which the model has the path, stays.
+// create creates a new file. An earlier result of the same name stays, because the model
+// has its path.
 func (s *Store) create(name string) (*os.File, error) {
 	ext := filepath.Ext(name)
 	base := strings.TrimSuffix(name, ext)
@@ -200,7 +196,7 @@ func Shorten(s string, limit int) string {
 	return abridge(s, limit, func(int, int) string { return "" })
 }
 
-// safeName makes a call's id, which a provider chose, fit for a file name.
+// safeName turns a call's id, which a provider chose, into a file name.
 func safeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -221,8 +217,8 @@ func Size(content []tool.Block) int {
 	return n
 }
 
-// abridge returns note(head, tail) with the first head and last tail characters
-// of s, at most limit characters in all if limit has room for the note.
+// abridge returns note(head, tail) with the first head and last tail characters of s, at
+// most limit characters in all if limit has room for the note.
 func abridge(s string, limit int, note func(head, tail int) string) string {
 	room := max(0, limit-utf8.RuneCountInString(note(limit, limit))-len(gap))
 	head := prefix(s, room*3/5)
@@ -232,8 +228,8 @@ func abridge(s string, limit int, note func(head, tail int) string) string {
 
 const gap = "\n…\n"
 
-// prefix returns the first n characters of s, ending at a line's end if there is
-// one in the last quarter.
+// prefix returns the first n characters of s, up to the end of a line if there is one in
+// the last quarter.
 func prefix(s string, n int) string {
 	end := 0
 	for range n {
@@ -249,8 +245,8 @@ func prefix(s string, n int) string {
 	return s[:end]
 }
 
-// suffix returns the last n characters of s, beginning at a line's start if there
-// is one in the first quarter.
+// suffix returns the last n characters of s, from the start of a line if there is one in
+// the first quarter.
 func suffix(s string, n int) string {
 	start := len(s)
 	for range n {

@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// A Quota bounds what stores that share a folder leave there. A nil *Quota means all
-// zero values.
+// A Quota limits what stores that share a folder leave there. A nil *Quota means all zero
+// values.
 type Quota struct {
 	// Keep is how long results stay; 0 means 30 days.
 	Keep time.Duration
-	// Total is how many bytes they may take together; beyond it the oldest go first.
-	// 0 means 1 GB.
+	// Total is how many bytes they may take together; beyond it, the oldest are removed
+	// first. 0 means 1 GB.
 	Total int64
-	// Fresh is how long results stay whatever they take: a session may still be
+	// Fresh is how long results are kept regardless of their size: a session may still be
 	// reading them. 0 means a day.
 	Fresh time.Duration
 }
 
-// NewShared returns a store in the folder name below root, in which every process
-// has one of its own. When it keeps its first result, what others left there is
-// swept.
+// NewShared returns a store in the folder name below root, in which every process has its
+// own folder. When it stores its first result, old files of others are removed.
 func NewShared(root, name string, quota *Quota) *Store {
 	var q Quota
 	if quota != nil {
@@ -44,8 +43,8 @@ type leftover struct {
 	last time.Time // when something was last written to it
 }
 
-// sweep removes folders that are too old, and the oldest of the rest while they take
-// too much. What cannot be removed stays: another process may be at it.
+// sweep removes folders that are too old, and the oldest of the rest while they take too
+// much. What cannot be removed stays: another process may be using it.
 func (q Quota) sweep(root, own string) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -70,7 +69,7 @@ func (q Quota) sweep(root, own string) {
 	}
 }
 
-// look finds out how large a folder is and when it was last used.
+// look returns how large a folder is and when it was last used.
 func look(path string) leftover {
 	l := leftover{path: path}
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {

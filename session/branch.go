@@ -110,7 +110,7 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 	}
 }
 
-// leftBehind counts an answer that is no part of the conversation since it went back: it
+// leftBehind counts an answer that is not part of the conversation since it went back: it
 // has cost what it has cost.
 func (t *tally) leftBehind(l *line) {
 	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {
@@ -264,6 +264,10 @@ func (l *line) answersCall() bool {
 	m, err := l.message()
 	return err == nil && len(resultsOf(m.Content)) > 0
 }
+
+// isMadeOfName reports whether a UUID was derived like those of [ResultUUID], and is not
+// random.
+func isMadeOfName(uuid string) bool { return len(uuid) == 36 && uuid[14] == '5' }
 
 // before returns the message before the i-th line.
 func (t *tree) before(i int) (int, bool) {

@@ -54,7 +54,3 @@ func isUUID(s string) bool {
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
-
-// isMadeOfName reports whether a UUID was derived like those of [ResultUUID], and is not
-// random.
-func isMadeOfName(uuid string) bool { return len(uuid) == 36 && uuid[14] == '5' }

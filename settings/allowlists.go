@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// A Listed is what lists in the settings allow. What an administrator lists nobody
-// can add to; the lists of all others count together. Without a list everything is
-// allowed.
+// A Listed is what lists in the settings allow. No one can add to what an administrator
+// lists; the lists of all others are combined. Without a list, everything is allowed.
 type Listed struct {
 	managed, others []string // nil means no list
 	match           func(pattern, name string) bool
@@ -28,8 +27,8 @@ func (l Listed) Allow(name string) bool {
 	return true
 }
 
-// HookURLs are the addresses that hooks may post to, by allowedHttpHookUrls. A star
-// stands for any part of the host, or of what follows it.
+// HookURLs are the addresses that hooks may post to, from allowedHttpHookUrls. A star
+// matches any part of the host, or of what follows it.
 func (s *Settings) HookURLs() Listed { return s.listed("allowedHttpHookUrls", matchURL) }
 
 // HookVariables are the variables that hooks may post, by httpHookAllowedEnvVars.
@@ -60,8 +59,8 @@ func (s *Settings) listed(key string, match func(pattern, name string) bool) Lis
 	return l
 }
 
-// matchURL compares the host with that of the pattern and the rest with the rest, so
-// that a star for a host never reaches beyond it.
+// matchURL compares host with host and the rest with the rest, so that a star in the host
+// never matches beyond it.
 func matchURL(pattern, address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || u.Host == "" {
@@ -75,7 +74,7 @@ func matchURL(pattern, address string) bool {
 	return wild(strings.ToLower(host), strings.ToLower(u.Host)) && wild("/"+path, "/"+strings.TrimPrefix(u.RequestURI(), "/"))
 }
 
-// wild compares a text with a pattern in which a star stands for any part.
+// wild matches a text against a pattern in which a star matches any part.
 func wild(pattern, text string) bool {
 	expr := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`)
 	return regexp.MustCompile(`(?s)\A` + expr + `\z`).MatchString(text)

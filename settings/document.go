@@ -9,8 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A document is text that is changed by splices, so that every byte that is not
-// meant stays.
+// A document is text that is changed by splices, so that every other byte stays.
 type document struct {
 	text []byte
 	root *hujson.Value
@@ -43,8 +42,8 @@ func newDocument(text []byte) (*document, error) {
 	return d, nil
 }
 
-// find returns the last member of that name, which is the one that counts. It must be of a
-// kind; 0 takes any.
+// find returns the last member of that name, which is the one that counts. It must be of
+// the given kind; 0 accepts any.
 func (d *document) find(object *hujson.Value, name string, kind hujson.Kind) (*hujson.Value, error) {
 	members := object.Value.(*hujson.Object).Members
 	for i := range slices.Backward(members) {
@@ -87,15 +86,15 @@ func children(container *hujson.Value) []span {
 	return all
 }
 
-// indentOf returns the blanks that the line of an offset begins with, and whether
-// nothing else comes before the offset.
+// indentOf returns the blanks at the beginning of an offset's line, and whether nothing
+// else comes before the offset.
 func (d *document) indentOf(at int) (blanks string, alone bool) {
 	line := d.text[bytes.LastIndexByte(d.text[:at], '\n')+1 : at]
 	rest := bytes.TrimLeft(line, " \t")
 	return string(line[:len(line)-len(rest)]), len(rest) == 0
 }
 
-// insert adds a child at the end of a container, set like its neighbours. Comments
+// insert adds a child at the end of a container, formatted like its neighbours. Comments
 // that follow the last child stay with it.
 func (d *document) insert(container *hujson.Value, child func(indent) string) []byte {
 	kids := children(container)
@@ -136,8 +135,8 @@ func (d *document) insertFirst(container *hujson.Value, child func(indent) strin
 	return splice(d.text, at, closing, d.eol+in.at+child(in)+d.eol+blanks)
 }
 
-// scan looks at the blanks, comments and the comma between two offsets. It
-// returns where the comma is, or -1, and where the last of all but blanks ends.
+// scan looks at the blanks, comments and the comma between two offsets. It returns where
+// the comma is, or -1, and where the last of all but blanks ends.
 func (d *document) scan(from, to int) (comma, end int) {
 	comma, end = -1, from
 	for i := from; i < to; i++ {
@@ -155,8 +154,7 @@ func (d *document) scan(from, to int) (comma, end int) {
 	return comma, end
 }
 
-// remove takes a child out, with one comma and, if nothing else is left on it, its
-// line.
+// remove removes a child, with one comma and, if nothing else is left on it, its line.
 func (d *document) remove(container *hujson.Value, i int) []byte {
 	kids := children(container)
 	from, to := kids[i].start, kids[i].end
@@ -164,7 +162,7 @@ func (d *document) remove(container *hujson.Value, i int) []byte {
 	if i+1 < len(kids) {
 		next = kids[i+1].start
 	}
-	if comma, _ := d.scan(to, next); comma >= 0 { // its own comma goes with it
+	if comma, _ := d.scan(to, next); comma >= 0 { // its own comma is removed with it
 		text := splice(d.text, comma, comma+1, "")
 		return dropBlanks(splice(text, from, to, ""), from)
 	}
@@ -180,8 +178,8 @@ func (d *document) remove(container *hujson.Value, i int) []byte {
 	return splice(text, comma, comma+1, "")
 }
 
-// dropBlanks removes the line at an offset if it is blank now, or else the blanks
-// that follow.
+// dropBlanks removes the line at an offset if it is blank now, or else the blanks that
+// follow.
 func dropBlanks(text []byte, at int) []byte {
 	start := bytes.LastIndexByte(text[:at], '\n') + 1
 	end := at

@@ -12,10 +12,10 @@ import (
 	"github.com/haftdev/haft/internal/near"
 )
 
-// A File is one settings file, or text from elsewhere that reads like one.
+// A File is one settings file, or text from elsewhere in the same format.
 type File struct {
 	Source   Source
-	Path     string // "" if it is no file
+	Path     string // "" if it is not a file
 	root     *node
 	problems []Problem
 }
@@ -32,14 +32,13 @@ type Problem struct {
 type ProblemKind int
 
 const (
-	// Skipped files were left out as a whole: nothing in them counts, and that
-	// includes their deny rules.
+	// Skipped files are ignored completely, including their deny rules.
 	Skipped ProblemKind = iota
-	// Ignored values have the wrong type and do not count.
+	// Ignored values have the wrong type and have no effect.
 	Ignored
 	// Unknown keys mean nothing to haft. They are kept.
 	Unknown
-	// Idle keys are known, and haft does nothing about them. Those that should guard
+	// Idle keys are known, but haft does nothing with them. Those that should guard
 	// something are Ignored instead.
 	Idle
 )
@@ -52,8 +51,8 @@ func (p Problem) String() string {
 	return where + ": " + p.Text
 }
 
-// Parse reads settings from text, such as what a user chose in a session. An
-// error means that nothing of it counts.
+// Parse parses settings from text, such as what a user chose in a session. After an error,
+// none of it is used.
 func Parse(source Source, path string, text []byte) (*File, error) {
 	return parseFile(source, path, topLevel, text)
 }
@@ -70,8 +69,8 @@ func parseFile(source Source, path string, known map[string]shape, text []byte) 
 	return f, nil
 }
 
-// parse reads a JSON object with comments. Text of nothing is an empty object.
-// Of a name that comes twice the last counts, as everywhere, and twice is told.
+// parse parses a JSON object with comments. Empty text is an empty object. If a name occurs
+// twice, the last one counts, as everywhere, and a problem is reported.
 func parse(text []byte, twice func(name string, line int)) (*node, error) {
 	text = bytes.TrimPrefix(text, bom)
 	v, err := parseValue(text)
@@ -85,7 +84,7 @@ func parse(text []byte, twice func(name string, line int)) (*node, error) {
 	return lines.convert(&v, twice), nil
 }
 
-// skipped is a file of which nothing counts.
+// skipped is a file that is ignored completely.
 func skipped(source Source, path string, why string) *File {
 	f := &File{Source: source, Path: path, root: &node{kind: '{', line: 1}}
 	f.report(Skipped, 1, "", why)
@@ -115,8 +114,8 @@ type Value struct {
 	JSON json.RawMessage
 }
 
-// checkObject returns the object without the values that have the wrong type, and
-// reports those and the names that mean nothing to haft.
+// checkObject returns the object without the values that have the wrong type, and reports
+// those and the names that haft does not know.
 func checkObject(f *File, object *node, prefix string, known map[string]shape) *node {
 	kept := *object
 	kept.members = nil
@@ -144,7 +143,7 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 	return &kept
 }
 
-// checkEffect reports a value that has none.
+// checkEffect reports a value that has no effect.
 func (s shape) checkEffect(f *File, key string, m member) {
 	off := m.value.child("enabled")
 	if m.value.kind == 'f' || off != nil && off.kind == 'f' {

@@ -17,9 +17,9 @@ type Hook struct {
 	Origin
 	// Event is when it runs, such as PreToolUse.
 	Event string
-	// Matcher says for which tools, or whatever the event is about; "" means all.
+	// Matcher selects tools, or whatever the event is about; "" means all.
 	Matcher string
-	// If narrows the matcher by a rule such as Bash(git *); "" means not.
+	// If narrows the matcher by a rule such as Bash(git *); "" means that it does not.
 	If string
 	// Type is command or http.
 	Type string
@@ -31,15 +31,15 @@ type Hook struct {
 	Headers map[string]string
 	// Timeout is how long it may take; 0 means the usual time.
 	Timeout time.Duration
-	// OnError is continue or block: what an error of the hook itself means. "" means
-	// block for events that guard something, and continue for others; see [Hook.Blocks].
+	// OnError is continue or block: what an error of the hook itself means. "" means block
+	// for events that guard something, and continue for others; see [Hook.Blocks].
 	OnError string
-	// Fault is what is wrong with how it is set up, with its place; nil if nothing is.
-	// Such a hook does not run, and its error means what OnError says.
+	// Fault is what is wrong with its configuration, with file and line; nil if nothing is.
+	// Such a hook does not run, and OnError says what its error means.
 	Fault error
 	// Env names variables that it needs and would not get otherwise.
 	Env []string
-	// Async hooks are not waited for: what they say decides nothing.
+	// Async hooks are not waited for: their answers decide nothing.
 	Async bool
 	// Preview hooks of PreToolUse run when it is known what the call would change.
 	Preview bool
@@ -49,19 +49,19 @@ type Hook struct {
 	JSON json.RawMessage
 }
 
-// Guards are the events whose hooks can keep something from happening: a call, a
-// permission, a prompt, the end of a turn.
+// Guards are the events whose hooks can prevent something: a call, a permission, a prompt,
+// the end of a turn.
 var Guards = []string{"PreToolUse", "PermissionRequest", "UserPromptSubmit", "Stop", "SubagentStop"}
 
-// Guards reports whether the hook can keep something from happening. One that
-// is not waited for cannot.
+// Guards reports whether the hook can prevent something. A hook that is not waited for
+// cannot.
 func (h *Hook) Guards() bool { return slices.Contains(Guards, h.Event) && !h.Async }
 
 // Blocks reports whether an error of the hook itself blocks.
 func (h *Hook) Blocks() bool { return h.OnError == "block" || h.OnError == "" && h.Guards() }
 
-// Hooks returns the hooks of all files in order, those for which disableAllHooks
-// and allowManagedHooksOnly leave room.
+// Hooks returns the hooks of all files in order, except those that disableAllHooks and
+// allowManagedHooksOnly turn off.
 func (s *Settings) Hooks() []Hook {
 	if s.ManagedFlag("disableAllHooks") {
 		return nil
@@ -84,14 +84,14 @@ var Events = []string{
 	"SessionEnd", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "PostToolBatch", "Notification",
 }
 
-// elsewhere are events of Claude Code that haft does not have. A file that is
-// shared must not draw a warning for them.
+// elsewhere are events of Claude Code that haft does not have. A shared file must not cause
+// a warning for them.
 var elsewhere = []string{
 	"ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded", "PermissionDenied", "Setup",
 	"StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
 }
 
-// strange reports a name that is no event: what it should have run never runs.
+// strange reports a name that is not an event: its hooks never run.
 func (r *hookReader) strange(event string, line int) {
 	if slices.Contains(elsewhere, event) {
 		r.report(Unknown, line, "hooks."+event, "is not an event that haft knows")
@@ -172,8 +172,8 @@ func (r *hookReader) group(event string, at int, group *node) {
 	}
 }
 
-// misspelt reports fields that do not exist. One that is near to another was meant to
-// guard, by its matcher or on_error, and does not; the rest may be another program's.
+// misspelt reports fields that do not exist. A field that resembles another was meant to
+// guard, by its matcher or on_error, and does not; the rest may belong to another program.
 func (r *hookReader) misspelt(key string, object *node, fields map[string]shape) {
 	for _, m := range object.members {
 		if _, known := fields[m.name]; known {
@@ -190,16 +190,16 @@ func (r *hookReader) misspelt(key string, object *node, fields map[string]shape)
 // groupFields are the fields of hooks with one matcher.
 var groupFields = map[string]shape{"matcher": aText, "hooks": anObject}
 
-// hookFields are the fields of a hook. Their types are checked by read. Those
-// after env are Claude Code's, and mean nothing here.
+// hookFields are the fields of a hook. Their types are checked by read. Those after env are
+// Claude Code's, and have no effect here.
 var hookFields = map[string]shape{
 	"type": aText, "command": aText, "url": aText, "headers": anObject, "timeout": aNumber, "on_error": aText, "if": aText,
 	"async": aFlag, "preview": aFlag, "env": textList, "allowedEnvVars": textList,
 	"statusMessage": aText, "once": aFlag, "shell": aText, "asyncRewake": aFlag,
 }
 
-// read takes the fields of a hook; its result says what is wrong. What can be read
-// is, so that a hook with a fault still says when it should run and whether it blocks.
+// read decodes the fields of a hook; its result says what is wrong. It decodes as much as
+// it can, so that a hook with a fault still says when it should run and whether it blocks.
 func (h *Hook) read(n *node) (problem string) {
 	wrong := func(text string) { problem = cmp.Or(problem, text) }
 	for _, f := range []struct {

@@ -29,8 +29,8 @@ func idle(s shape) shape {
 	return s
 }
 
-// noGuard is one that should guard something and does not: users who rely on it must
-// be told.
+// noGuard is a key that should guard something and does not: users who rely on it must be
+// told.
 func noGuard(s shape) shape {
 	s.effect = unkept
 	return s
@@ -62,8 +62,8 @@ func (s shape) String() string {
 	return kindName(s.kinds[0])
 }
 
-// topLevel are the keys of a settings file. Those of Claude Code that haft does
-// not act on are here too: a file that is shared must not look faulty.
+// topLevel are the keys of a settings file. It includes keys of Claude Code that haft does
+// not use: a shared file must not look faulty.
 var topLevel = map[string]shape{
 	"$schema": aText,
 

@@ -14,17 +14,17 @@ import (
 	"github.com/haftdev/haft/internal/rewrite"
 )
 
-// Options say which files there are. Nil means all zero values.
+// Options say which files to read. Nil means all zero values.
 type Options struct {
-	// Home is the user's home folder; "" means that there are no user settings,
-	// unless User names them.
+	// Home is the user's home folder; "" means that there are no user settings, unless User
+	// names them.
 	Home string
 	// Shared is the user's folder that Claude Code reads too; "" means .claude in Home.
 	Shared string
 	// Project is the folder that the session works in; "" means none.
 	Project string
-	// Managed and User are the files of those sources, the first before the
-	// others; nil means the usual places, and an empty list none.
+	// Managed and User are the files of those sources, in order of precedence; nil means
+	// the usual places, and an empty list none.
 	Managed, User []string
 	// Flag is the value of --settings: a JSON object, or the path of a file.
 	Flag string
@@ -35,17 +35,16 @@ type Options struct {
 	Disk Disk
 }
 
-// A Disk is how files are opened. Whatever it opens is closed after reading.
+// A Disk opens files. They are closed after reading.
 type Disk interface {
 	// Open opens a file that its owner may have made a link.
 	Open(path string) (fs.File, error)
-	// OpenIn opens the file name below root. A link that leads out of root is an
-	// error.
+	// OpenIn opens the file name below root. A link that leads out of root is an error.
 	OpenIn(root, name string) (fs.File, error)
 }
 
-// Load reads the settings of a session. Only what a user named on the command
-// line can make it fail.
+// Load reads the settings of a session. Only what a user named on the command line can make
+// it fail.
 func Load(opts *Options) (*Settings, error) {
 	var o Options
 	if opts != nil {
@@ -84,7 +83,7 @@ type projectFile struct {
 	source Source
 	name   string
 	known  map[string]shape
-	closed bool // keys that are not known do not count
+	closed bool // unknown keys are ignored
 }
 
 // projectFiles come by precedence.
@@ -125,8 +124,8 @@ func (o *Options) shared() string {
 	return filepath.Join(o.Home, ".claude")
 }
 
-// flag reads what the command line gave; its faults are errors, because someone
-// asked for just this.
+// flag parses what the command line gave. Its faults are errors, because the user asked for
+// exactly this.
 func (o *Options) flag() (*File, error) {
 	text, path := []byte(o.Flag), ""
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
@@ -164,7 +163,7 @@ func (o *Options) readIn(p projectFile) *File {
 	return f
 }
 
-// readFile returns what a file says; nil means that there is none.
+// readFile returns the content of a file; nil means that there is none.
 func readFile(source Source, path string, known map[string]shape, file fs.File, err error) *File {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil

@@ -5,7 +5,7 @@ import "strconv"
 // A Place is a value on its way through [Settings.Prune].
 type Place struct {
 	Value
-	// Path are the keys that lead to it; elements of lists have their number.
+	// Path is the keys that lead to it; elements of lists have their number.
 	Path []string
 }
 
@@ -21,8 +21,8 @@ const (
 	Enter
 )
 
-// Prune returns settings that hold what choose keeps. Everything else, problems
-// included, stays as it is. It is asked for the members of each file first.
+// Prune returns settings with only what choose keeps. Everything else, including problems,
+// stays as it is. choose is called for the members of each file first.
 func (s *Settings) Prune(choose func(Place) Choice) *Settings {
 	pruned := &Settings{files: make([]*File, len(s.files))}
 	for i, f := range s.files {

@@ -1,25 +1,25 @@
 package settings
 
-// A Sandbox is what the settings say about the confinement of commands, in the
-// words of Claude Code and with their meaning there. Mode is haft's own.
+// A Sandbox is what the settings say about confining commands, with the names and meanings
+// of Claude Code. Mode is haft's own.
 type Sandbox struct {
 	Mode SandboxMode
-	// Enabled confines commands that were allowed to the project.
+	// Enabled confines allowed commands to the project.
 	Enabled bool
-	// AutoAllow lets a command that is confined to the project run unasked.
+	// AutoAllow lets a command that is confined to the project run without asking.
 	AutoAllow bool
 	// Unsandboxed lets a model ask for a command to run without the sandbox.
 	Unsandboxed bool
-	// Servers says which stdio MCP servers write in the project only, Hooks that
-	// hooks do.
+	// Servers says which stdio MCP servers may write only in the project, Hooks that hooks
+	// may.
 	Servers SandboxServers
 	Hooks   bool
 	// Excluded are commands that run without the sandbox, as in rules about Bash.
 	Excluded []Text
-	// Files that can be written beside the project, or cannot be written or read
-	// although others of their folder can.
+	// Files that can be written in addition to the project, or that cannot be written or
+	// read although the rest of their folder can.
 	AllowWrite, DenyWrite, AllowRead, DenyRead []Text
-	// Hosts that commands reach, and those that they do not even so.
+	// Hosts that commands can reach, and those that they cannot reach even then.
 	Domains, DeniedDomains []Text
 }
 
@@ -29,13 +29,13 @@ type SandboxServers string
 const (
 	// NoServers are confined.
 	NoServers SandboxServers = "off"
-	// ProjectServers are those that a project brings.
+	// ProjectServers are those of a project.
 	ProjectServers SandboxServers = "project"
-	// AllServers are those of the user, too.
+	// AllServers includes those of the user.
 	AllServers SandboxServers = "all"
 )
 
-// A SandboxMode says what becomes of commands where nothing can confine them.
+// A SandboxMode says what happens to commands on a machine that cannot confine them.
 type SandboxMode string
 
 const (
@@ -43,12 +43,12 @@ const (
 	SandboxOff SandboxMode = "off"
 	// SandboxPrefer confines commands where that is possible.
 	SandboxPrefer SandboxMode = "prefer"
-	// SandboxRequire refuses sessions where it is not.
+	// SandboxRequire refuses to start sessions where it is not.
 	SandboxRequire SandboxMode = "require"
 )
 
-// sandboxKeys are what a sandbox object may hold. What has no effect here is of
-// another platform, or of the programs that Claude Code confines with.
+// sandboxKeys are what a sandbox object may hold. Keys without effect are for another
+// platform, or for the programs with which Claude Code confines.
 var sandboxKeys = map[string]shape{
 	"enabled": aFlag, "failIfUnavailable": aFlag, "autoAllowBashIfSandboxed": aFlag, "allowUnsandboxedCommands": aFlag,
 	"mode":             {kinds: `"`, oneOf: []string{string(SandboxOff), string(SandboxPrefer), string(SandboxRequire)}},
@@ -101,9 +101,9 @@ func (s *Settings) Sandbox() Sandbox {
 	return b
 }
 
-// SandboxRequired reports whether commands must not run unless they can be
-// confined (sandbox.enabled with sandbox.failIfUnavailable, or the mode require),
-// and which file says so.
+// SandboxRequired reports whether commands must not run unless they can be confined
+// (sandbox.enabled with sandbox.failIfUnavailable, or the mode require), and which file
+// says so.
 func (s *Settings) SandboxRequired() (Origin, bool) {
 	if s.Flag("sandbox", "enabled") && s.Flag("sandbox", "failIfUnavailable") {
 		v, _ := s.Lookup("sandbox", "failIfUnavailable")
@@ -113,7 +113,7 @@ func (s *Settings) SandboxRequired() (Origin, bool) {
 	return mode.Origin, mode.Text == string(SandboxRequire)
 }
 
-// flagOr is [Settings.Flag] with another value where no file has either.
+// flagOr is [Settings.Flag] with another default.
 func (s *Settings) flagOr(otherwise bool, path ...string) bool {
 	for _, f := range s.files {
 		if n := f.root.get(path...); n != nil && (n.kind == 't' || n.kind == 'f') {

@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/internal/rewrite"
 )
 
-// SetText makes the string value of a key at the top of a file, in place of the one
-// that is there. Every other byte of the file stays.
+// SetText sets the string value of a key at the top level of a file. Every other byte of
+// the file stays.
 func SetText(ctx context.Context, t Target, key, value string) error {
 	return t.set(ctx, key, func(text []byte) ([]byte, error) { return setValue(text, []string{key}, '"', quote(value)) })
 }
@@ -23,15 +23,14 @@ func SetText(ctx context.Context, t Target, key, value string) error {
 type Knob struct {
 	// Key is its path, such as "calls.afterFailure".
 	Key string
-	// Takes says what it may be; OneOf are all the texts that it may be, nil if others are
-	// possible.
+	// Takes says what it may be; OneOf are all possible texts, nil if others are possible.
 	Takes string
 	OneOf []string
 
 	shape shape
 }
 
-// Knobs are the single values that haft acts on, by their keys. Lists and objects are not
+// Knobs are the single values that haft uses, by their keys. Lists and objects are not
 // among them.
 func Knobs() []Knob {
 	var knobs []Knob
@@ -55,8 +54,8 @@ func Knobs() []Knob {
 	return knobs
 }
 
-// Set writes a value into a file, as it is typed: true, 3, some text. "" takes the key out,
-// so that other files or the default decide. Every other byte of the file stays.
+// Set writes a value to a file, as it is typed: true, 3, some text. "" removes the key, so
+// that other files or the default decide. Every other byte of the file stays.
 func (k Knob) Set(ctx context.Context, t Target, typed string) error {
 	path := strings.Split(k.Key, ".")
 	if typed == "" {
@@ -115,8 +114,8 @@ func (t Target) set(ctx context.Context, key string, change func([]byte) ([]byte
 	return nil
 }
 
-// setValue makes raw the value at a path of keys. One that is there must be of a kind; 0
-// takes any.
+// setValue sets the value at a path of keys. An existing value must be of the given kind; 0
+// accepts any.
 func setValue(text []byte, path []string, kind hujson.Kind, raw string) ([]byte, error) {
 	d, err := newDocument(text)
 	if err != nil {
@@ -145,7 +144,7 @@ func setValue(text []byte, path []string, kind hujson.Kind, raw string) ([]byte,
 	return d.insert(at, func(in indent) string { return nested(in, path, raw) }), nil
 }
 
-// nested is a member with objects around it for the keys that are not there yet.
+// nested is a member, wrapped in objects for the keys that do not exist yet.
 func nested(in indent, path []string, raw string) string {
 	if len(path) == 1 {
 		return quote(path[0]) + ": " + raw
@@ -153,7 +152,7 @@ func nested(in indent, path []string, raw string) string {
 	return quote(path[0]) + ": " + in.wrap("{}", func(in indent) string { return nested(in, path[1:], raw) })
 }
 
-// unsetValue takes the value at a path of keys out.
+// unsetValue removes the value at a path of keys.
 func unsetValue(text []byte, path []string) ([]byte, error) {
 	d, err := newDocument(text)
 	if err != nil {

@@ -11,16 +11,16 @@ type Settings struct {
 	files []*File // by precedence
 }
 
-// Of returns the settings that the files make, in order of their sources; files
-// of one source stay in the order given.
+// Of returns the settings of the files, in order of their sources; files of one source stay
+// in the order given.
 func Of(files ...*File) *Settings {
 	s := &Settings{files: slices.Clone(files)}
 	slices.SortStableFunc(s.files, func(a, b *File) int { return int(a.Source) - int(b.Source) })
 	return s
 }
 
-// With returns the settings with one more file, such as what a user chose in
-// the session. It goes before the other files of its source.
+// With returns the settings with one more file, such as what a user chose in the session.
+// It takes precedence over the other files of its source.
 func (s *Settings) With(f *File) *Settings { return Of(append([]*File{f}, s.files...)...) }
 
 // add appends a file that may not be there.
@@ -30,7 +30,7 @@ func (s *Settings) add(f *File) {
 	}
 }
 
-// Files returns the files that were found, skipped ones too, by precedence. The
+// Files returns the files that were found, including skipped ones, by precedence. The
 // caller must not modify the slice.
 func (s *Settings) Files() []*File { return s.files }
 
@@ -65,7 +65,7 @@ func (s *Settings) All(path ...string) []Value {
 	return all
 }
 
-// A Text is a string with where it stands.
+// A Text is a string with its origin.
 type Text struct {
 	Origin
 	Text string
@@ -84,8 +84,8 @@ func (s *Settings) Text(path ...string) (Text, bool) {
 	return Text{}, false
 }
 
-// Flag returns true or false at a path of keys from the first file that has
-// either; false if none has.
+// Flag returns true or false at a path of keys from the first file that has either; false
+// if none has.
 func (s *Settings) Flag(path ...string) bool { return flagIn(s.files, path...) }
 
 // ManagedFlag is [Settings.Flag] for keys that only an administrator may set.
@@ -125,9 +125,8 @@ func (s *Settings) texts(path ...string) []Text {
 // Mode returns permissions.defaultMode.
 func (s *Settings) Mode() (Text, bool) { return s.Text("permissions", "defaultMode") }
 
-// Disabled reports whether the managed or any other settings rule a permission
-// mode out, and where: one file that says so is enough. It knows auto and
-// bypassPermissions.
+// Disabled reports whether any settings rule out a permission mode, and where: one file is
+// enough. It knows auto and bypassPermissions.
 func (s *Settings) Disabled(mode string) (by Origin, off bool) {
 	key := map[string]string{"auto": "disableAutoMode", "bypassPermissions": "disableBypassPermissionsMode"}[mode]
 	for _, f := range s.files {
@@ -142,12 +141,12 @@ func (s *Settings) Disabled(mode string) (by Origin, off bool) {
 // Directories returns permissions.additionalDirectories of all files, as written.
 func (s *Settings) Directories() []Text { return s.texts("permissions", "additionalDirectories") }
 
-// PassEnv returns bash.passEnv of all files: the names, or beginnings that end in
-// a star, of variables that shell commands inherit beside the usual ones.
+// PassEnv returns bash.passEnv of all files: the names, or prefixes that end in a star, of
+// variables that shell commands inherit in addition to the usual ones.
 func (s *Settings) PassEnv() []Text { return s.texts("bash", "passEnv") }
 
-// PrivateHosts returns webFetch.allowPrivate of all files: hosts and networks beyond
-// the public internet that pages may be fetched from.
+// PrivateHosts returns webFetch.allowPrivate of all files: hosts and networks outside the
+// public internet from which pages may be fetched.
 func (s *Settings) PrivateHosts() []Text { return s.texts("webFetch", "allowPrivate") }
 
 // InstructionExcludes returns claudeMdExcludes of all files: patterns of paths with
@@ -157,8 +156,8 @@ func (s *Settings) InstructionExcludes() []Text { return s.texts("claudeMdExclud
 // A Rule is a permission rule as written, such as Bash(git diff:*).
 type Rule = Text
 
-// Rules returns the rules of all files that allow, ask or deny. If only managed
-// rules may allow, others that do are left out; what others deny stays denied.
+// Rules returns the rules of all files that allow, ask or deny. If only managed rules may
+// allow, other allow rules are left out; what others deny stays denied.
 func (s *Settings) Rules(b tool.Behavior) []Rule {
 	rules := s.texts("permissions", b.String())
 	if b == tool.Allow && s.ManagedFlag("allowManagedPermissionRulesOnly") {
@@ -167,7 +166,7 @@ func (s *Settings) Rules(b tool.Behavior) []Rule {
 	return rules
 }
 
-// A Named is JSON under a name of its owner's choice, such as an MCP server.
+// A Named is JSON under a name that its owner chose, such as an MCP server.
 type Named struct {
 	Value
 	Name string
@@ -198,13 +197,13 @@ func (s *Settings) MCPServers() []Named { return s.named("mcpServers") }
 // LanguageServers returns the language servers that are set up, as written.
 func (s *Settings) LanguageServers() []Named { return s.named("lspServers") }
 
-// A Variable is one of the environment.
+// A Variable is an environment variable.
 type Variable struct {
 	Text
 	Name string
 }
 
-// Env returns the variables to set for whatever the session starts.
+// Env returns the variables to set for everything that the session starts.
 func (s *Settings) Env() []Variable {
 	var all []Variable
 	seen := map[string]bool{}

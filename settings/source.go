@@ -2,7 +2,7 @@ package settings
 
 import "fmt"
 
-// Source is who said something. A lower value goes before a higher one.
+// Source is where a setting comes from. A lower value takes precedence over a higher one.
 type Source int
 
 const (
@@ -48,14 +48,14 @@ func ParseSource(name string) (Source, error) {
 	return 0, fmt.Errorf("unknown settings source %q: use one of %q", name, sourceNames)
 }
 
-// InProject reports whether files of the source lie in the project, where
-// the authors of the repository can have put them.
+// InProject reports whether files of the source are in the project, where the authors of
+// the repository may have put them.
 func (s Source) InProject() bool { return s == Local || s == Project }
 
-// An Origin is where something is said.
+// An Origin is the place of a setting.
 type Origin struct {
 	Source Source `json:"source"`
-	File   string `json:"file,omitempty"` // "" if it is no file
+	File   string `json:"file,omitempty"` // "" if it is not a file
 	Line   int    `json:"line,omitempty"` // from 1
 }
 

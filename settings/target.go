@@ -14,18 +14,18 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Target is a settings file that rules are kept in.
+// A Target is a settings file in which rules are stored.
 type Target struct {
-	// Path is the file. It and its folder are made when they are missing.
+	// Path is the file. It and its folder are created if they are missing.
 	Path string
-	// Root is a folder that the file must really lie in, whatever links there are;
-	// "" means that its owner may have made it a link, and the link stays.
+	// Root is a folder that must really contain the file, whatever links there are; ""
+	// means that its owner may have made it a link, and the link stays.
 	Root string
 }
 
-// Target returns the file of a source that rules are kept in: that of haft if the
-// folder .haft is there, otherwise the one shared with Claude Code. It knows the
-// local, project and user sources.
+// Target returns the file in which the rules of a source are stored: haft's own if the
+// folder .haft exists, otherwise the one shared with Claude Code. It knows the local,
+// project and user sources.
 func (o *Options) Target(source Source) (Target, error) {
 	base, root, name := o.Home, "", "settings.json"
 	switch source {
@@ -53,14 +53,13 @@ func (o *Options) Target(source Source) (Target, error) {
 	return Target{Path: filepath.Join(dir, name), Root: root}, nil
 }
 
-// AddRule puts a rule at the end of the list of its behavior, unless it is there.
+// AddRule adds a rule at the end of the list of its behavior, unless it is already there.
 // Every other byte of the file stays. Any number of processes may do this at once.
 func AddRule(ctx context.Context, t Target, b tool.Behavior, rule string) error {
 	return t.edit(ctx, b, rule, addRule)
 }
 
-// RemoveRule takes a rule out of the list of its behavior, if it is there.
-// Comments stay.
+// RemoveRule removes a rule from the list of its behavior, if it is there. Comments stay.
 func RemoveRule(ctx context.Context, t Target, b tool.Behavior, rule string) error {
 	return t.edit(ctx, b, rule, removeRule)
 }
@@ -86,7 +85,7 @@ func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change r
 	return nil
 }
 
-// apply edits a file's text. The mark that some editors put first stays.
+// apply edits a file's text. A byte order mark stays.
 func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
 	rest, marked := bytes.CutPrefix(text, bom)
 	edited, err := e(rest, list, rule)
@@ -96,7 +95,7 @@ func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
 	return slices.Concat(bom, edited), nil
 }
 
-// open returns the folder that confines the file and the file's name in it.
+// open returns the folder that confines the file, and the file's name in it.
 func (t Target) open() (*os.Root, string, error) {
 	if t.Root != "" {
 		name, ok := pathin.Below(t.Root, t.Path)

@@ -23,7 +23,7 @@
 // outlive the main process of a command get a moment to write their last lines,
 // then SIGTERM, then SIGKILL, in rounds, until none is left.
 //
-// Which orphan belongs to which of several running commands is told by a tag
+// Which orphan belongs to which of several running commands is determined by a tag
 // that all descendants inherit and none can lose by accident (see tag), by
 // session and by parents. Where a cgroup may be made, each command has one,
 // which is killed in one step.

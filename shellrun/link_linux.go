@@ -101,7 +101,7 @@ func (l *link) request(r request, files ...*os.File) error {
 
 // insist kills the keeper after a time, if the timer is not stopped before: a
 // keeper that was stopped (a command can do that) watches over nothing, and
-// what waits for it would wait for ever.
+// what waits for it would wait forever.
 func (l *link) insist(after time.Duration) *time.Timer {
 	return time.AfterFunc(after, func() { _ = l.cmd.Process.Kill() })
 }

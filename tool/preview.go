@@ -26,7 +26,7 @@ type Preview struct {
 	Ran bool
 }
 
-// A FileChange is what becomes of one file.
+// A FileChange is the change of one file.
 //
 //	created    Before is nil
 //	deleted    After is nil

@@ -37,7 +37,7 @@ type Set struct {
 	array  func() []byte
 }
 
-// SetOptions choose from the tools there are.
+// SetOptions choose from the available tools.
 type SetOptions struct {
 	// Only keeps the named built-in tools; nil keeps all. Foreign tools stay.
 	Only []string
@@ -221,7 +221,7 @@ func (t *Tool) always() bool {
 }
 
 // AlwaysLoad is a key of [Tool.Meta]: a foreign tool with the value true is always
-// described, however many tools there are.
+// described, regardless of how many tools there are.
 const AlwaysLoad = "alwaysLoad"
 
 // Seal returns the set of a conversation that has begun: what is loaded stays as it is.

@@ -27,13 +27,13 @@ type CanUseTool struct {
 	SuppressAlwaysAllowRule bool            `json:"suppress_always_allow_rule,omitempty"`
 	DefaultToNo             bool            `json:"default_to_no,omitempty"`
 	MatchedAskRule          json.RawMessage `json:"matched_ask_rule,omitempty"`
-	// Change is what the call would change in files, computed by the code that makes
-	// it; absent if that is not known before the call runs. An allow is for this
-	// change: if it would be another one by the time that the call runs, the host is
-	// asked again. Other command lines do not have it.
+	// Change is what the call would change in files, computed by the code that makes the
+	// change; absent if that is not known before the call runs. An allow is for this
+	// change: if it is different by the time the call runs, the host is asked again. Other
+	// command lines do not send it.
 	Change *Change `json:"change,omitempty"`
-	// ChangeUnknown is why there is no Change although one was looked for, such as that
-	// a previewed command wanted the network. An allow is for the command then.
+	// ChangeUnknown is why there is no Change although one was looked for, for example
+	// because a previewed command wanted the network. An allow is then for the command.
 	ChangeUnknown string `json:"change_unknown,omitempty"`
 }
 
@@ -41,7 +41,7 @@ type CanUseTool struct {
 type Change struct {
 	// Digest names the change: files, contents and modes, before and after.
 	Digest string `json:"digest"`
-	// Files is empty if the call would leave every file as it is.
+	// Files is empty if the call would change no file.
 	Files []FileChange `json:"files"`
 	// Notes are lines about what is not shown file by file, and what is dropped.
 	Notes []string `json:"notes,omitempty"`
@@ -50,19 +50,18 @@ type Change struct {
 	Ran bool `json:"ran,omitempty"`
 }
 
-// A FileChange is what becomes of one file. A new file has no Before, a deleted one no
-// After.
+// A FileChange is the change of one file. A new file has no Before, a deleted one no After.
 type FileChange struct {
 	Path string `json:"path"`
 	// From is the name that a renamed file had.
 	From   string       `json:"from,omitempty"`
 	Before *FileVersion `json:"before,omitempty"`
 	After  *FileVersion `json:"after,omitempty"`
-	// Hunks are the change of the text, decoded from the file's encoding. There are
-	// none for a binary or very large file.
+	// Hunks are the change of the text, decoded from the file's encoding. There are none
+	// for a binary or very large file.
 	Hunks []Hunk `json:"hunks,omitempty"`
-	// Folded is a word for a file that nobody reads, such as "lock file", "generated"
-	// or "git". It has no hunks.
+	// Folded is a word for a file that is not meant to be read, such as "lock file",
+	// "generated" or "git". It has no hunks.
 	Folded string `json:"folded,omitempty"`
 	// Protected is why it matters who changes the file. Such files come first.
 	Protected string `json:"protected,omitempty"`
@@ -80,8 +79,7 @@ type FileVersion struct {
 }
 
 // A Hunk is a part of a text that changes. Lines begin with a space, - or + and have no
-// final newline; a line that begins with a backslash says that the one before it ends
-// without one.
+// final newline; a line that begins with a backslash says that the line before it has none.
 type Hunk struct {
 	OldStart int      `json:"oldStart"`
 	OldLines int      `json:"oldLines"`
@@ -112,7 +110,7 @@ type PermissionAnswer struct {
 	UpdatedInput json.RawMessage `json:"updatedInput,omitempty"`
 	// UpdatedPermissions are applied with an allow.
 	UpdatedPermissions []PermissionUpdate `json:"updatedPermissions,omitempty"`
-	// Message tells the model why not.
+	// Message tells the model why the call was denied.
 	Message string `json:"message,omitempty"`
 	// Interrupt ends the turn with a deny.
 	Interrupt bool   `json:"interrupt,omitempty"`
@@ -183,7 +181,7 @@ type ElicitationReply struct {
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-// RequestUserDialog asks the host to show a dialog of a kind it said it has.
+// RequestUserDialog asks the host to show a dialog of a kind that it supports.
 type RequestUserDialog struct {
 	Base
 	DialogKind string          `json:"dialog_kind"`

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A Stream is messages both ways: lines (see [Lines]), or channels inside one
-// process. Read is called by one goroutine at a time, Write by many. Read may
+// A Stream carries messages in both directions: as lines (see [Lines]), or through channels
+// inside one process. Read is called by one goroutine at a time, Write by many. Read may
 // return a *[LineError] and continue; any other error ends the stream.
 type Stream interface {
 	Read() (Message, error)
@@ -26,11 +26,11 @@ type lines struct {
 	*Writer
 }
 
-// A Handler answers a request of the other side. The reply is encoded as JSON;
-// nil is a success that says nothing. An error is an error answer, with the code
-// of a *[ControlError]; [Unsupported] makes the one for requests that mean
-// nothing here. The context ends when the other side takes the request back, in
-// which case there is no answer, and with the context of [Conn.Run].
+// A Handler answers a request of the other side. The reply is encoded as JSON; nil is a
+// success without content. An error is an error answer, with the code of a *[ControlError];
+// [Unsupported] makes the error for unknown requests. The context is cancelled when the
+// other side withdraws the request, in which case there is no answer, and with the context
+// of [Conn.Run].
 type Handler func(ctx context.Context, r Request) (reply any, err error)
 
 // Unsupported is the error of a Handler for a request that it does not serve.
@@ -44,8 +44,8 @@ func Unsupported(r Request) error {
 // ErrClosed is the error of a call that the other side can no longer answer.
 var ErrClosed = errors.New("the connection has ended")
 
-// A Conn does the control requests of a Stream. Run must be running for calls
-// to be answered.
+// A Conn handles the control requests of a Stream. Run must be running for calls to be
+// answered.
 type Conn struct {
 	stream Stream
 	opts   ConnOptions
@@ -62,14 +62,14 @@ type ConnOptions struct {
 	// Handle answers requests, each on its own goroutine; nil supports none. A panic
 	// in it is an error answer.
 	Handle Handler
-	// Ordered says which requests are answered before the next line is read, so
-	// that what was sent after them finds them done. Their handler must be quick and
-	// must not call the other side. Nil means none.
+	// Ordered says which requests are answered before the next line is read, so that what
+	// is sent after them can rely on them. Their handler must be quick and must not call
+	// the other side. Nil means none.
 	Ordered func(Request) bool
-	// Answered is called with a request when its answer was written; nil tells nobody.
+	// Answered is called with a request when its answer was written; nil means none.
 	Answered func(Request)
-	// BadLine is called with lines that are not messages; nil ignores them. It returns an
-	// error to end the connection.
+	// BadLine is called with lines that are not messages; nil ignores them. If it returns
+	// an error, the connection ends.
 	BadLine func(*LineError) error
 }
 
@@ -85,13 +85,13 @@ func NewConn(s Stream, opts *ConnOptions) *Conn {
 	return c
 }
 
-// Send writes a message that is no request.
+// Send writes a message that is not a request.
 func (c *Conn) Send(m Message) error { return c.stream.Write(m) }
 
-// Run reads until the stream ends and returns why, nil for io.EOF. Answers go
-// to their calls, requests to the handler, everything else to deliver, in order.
-// After Run, calls fail with [ErrClosed]; handlers still run, see [Conn.Wait].
-// The context is that of handlers; to end Run itself, end the stream.
+// Run reads until the stream ends and returns why, nil for io.EOF. Answers go to their
+// calls, requests to the handler, and everything else to deliver, in order. After Run,
+// calls fail with [ErrClosed]; handlers still run, see [Conn.Wait]. The context is that of
+// handlers; to end Run itself, end the stream.
 func (c *Conn) Run(ctx context.Context, deliver func(Message)) error {
 	err := c.read(ctx, deliver)
 	c.mu.Lock()
@@ -110,9 +110,9 @@ func (c *Conn) Run(ctx context.Context, deliver func(Message)) error {
 // Wait waits for the handlers that still run after Run.
 func (c *Conn) Wait() { c.handlers.Wait() }
 
-// Call sends a request and waits for its answer, which is stored in reply, a
-// pointer, or dropped if that is nil. An error answer is a *[ControlError].
-// When the context ends the request is taken back.
+// Call sends a request and waits for its answer, which is stored in reply, a pointer, or
+// dropped if that is nil. An error answer is a *[ControlError]. When the context ends, the
+// request is withdrawn.
 func (c *Conn) Call(ctx context.Context, r Request, reply any) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("%s: %w", r.Subtype(), err)
@@ -211,8 +211,8 @@ func finish(err error) error {
 	return err
 }
 
-// answered hands an answer to its call. One that nobody waits for is dropped:
-// it came late, or twice.
+// answered passes an answer to its call. If no call waits for it, because it came late or
+// twice, it is dropped.
 func (c *Conn) answered(r Response) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// A NullString is a string for which the wire says null when it is empty.
+// A NullString is a string that is null on the wire when it is empty.
 type NullString string
 
 // MarshalJSON writes null for the empty string.
@@ -29,8 +29,8 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	return plainjson.Marshal([]T(l))
 }
 
-// Content is what a message or a tool result says: a plain string, or blocks.
-// On the wire it is an array if Blocks is not nil, else a string.
+// Content is the content of a message or a tool result: a plain string, or blocks. On the
+// wire it is an array if Blocks is not nil, otherwise a string.
 type Content struct {
 	Text   string
 	Blocks []Block
@@ -72,8 +72,8 @@ func (c *Content) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &c.Blocks)
 }
 
-// A Block is one piece of content: text, thinking, tool_use, tool_result,
-// image, document or another. Fields that its type does not have are empty.
+// A Block is one piece of content: text, thinking, tool_use, tool_result, image, document
+// or another. Fields that its type does not have are empty.
 type Block struct {
 	Type string `json:"type" wire:"nonempty"`
 	// Text is that of a text block.
@@ -89,9 +89,9 @@ type Block struct {
 	Content   *Content `json:"content,omitempty"`
 	IsError   *bool    `json:"is_error,omitempty"`
 
-	// Raw is the block as it came. Where it is set it is what is written, so that
-	// signatures and types unknown here pass through untouched; change a block by
-	// making a new one.
+	// Raw is the block as it was received. If it is set, it is what is written, so that
+	// signatures and unknown types pass through unchanged; to change a block, make a new
+	// one.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -126,7 +126,7 @@ func (b *Block) UnmarshalJSON(raw []byte) error {
 	type plain Block
 	p := plain{}
 	if err := json.Unmarshal(raw, &p); err != nil {
-		// Foreign blocks use our names for other shapes; what they are stays in Raw.
+		// Foreign blocks use our names for other shapes; their content stays in Raw.
 		p = plain{}
 		var just struct{ Type string }
 		if err := json.Unmarshal(raw, &just); err != nil {

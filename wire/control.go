@@ -51,14 +51,14 @@ func (c *ControlRequest) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// UnknownRequest is a request that this package does not know, or one whose
-// fields do not have the types they should.
+// UnknownRequest is a request that this package does not know, or whose fields do not have
+// the right types.
 type UnknownRequest struct {
 	Base
 	Name string
 	// Body is the whole request.
 	Body json.RawMessage
-	// Err says what is wrong with the fields of a request that is known.
+	// Err says what is wrong with the fields of a known request.
 	Err error
 }
 
@@ -75,8 +75,8 @@ func encodeRequest(r Request) (json.RawMessage, error) {
 	return tagged(r, r.base().Extra, "subtype", r.Subtype())
 }
 
-// decodeRequest fails only if raw is no object with a subtype. A request that
-// is malformed otherwise can still be answered, with an error.
+// decodeRequest fails only if raw is not an object with a subtype. A request that is
+// malformed otherwise can still be answered, with an error.
 func decodeRequest(raw json.RawMessage) (Request, error) {
 	var name struct {
 		Subtype string `json:"subtype"`
@@ -114,8 +114,7 @@ func (*ControlResponse) Tag() Tag { return Tag{Type: "control_response"} }
 // ErrorUnsupported is the ErrorCode for a request that is not known.
 const ErrorUnsupported = "unsupported_request"
 
-// A Response is an answer: a success with an answer of the type that belongs to
-// the request, or an error.
+// A Response is an answer: a success with an answer of the request's type, or an error.
 type Response struct {
 	Subtype   string          `json:"subtype" wire:"enum=success|error"`
 	RequestID string          `json:"request_id" wire:"nonempty"`
@@ -124,14 +123,14 @@ type Response struct {
 	// ErrorCode lets programs tell errors apart.
 	ErrorCode string `json:"error_code,omitempty"`
 
-	// PendingPermissionRequests and PendingUserDialogRequests are, on the answer to
-	// initialize, what waits for an answer of the host.
+	// PendingPermissionRequests and PendingUserDialogRequests are, in the answer to
+	// initialize, the requests that wait for an answer of the host.
 	PendingPermissionRequests []json.RawMessage `json:"pending_permission_requests,omitempty"`
 	PendingUserDialogRequests []json.RawMessage `json:"pending_user_dialog_requests,omitempty"`
 }
 
-// ControlCancelRequest takes a request back. It has no answer, and the request
-// needs none any more.
+// ControlCancelRequest withdraws a request. It has no answer, and the request no longer
+// needs one.
 type ControlCancelRequest struct {
 	Base
 	RequestID string `json:"request_id" wire:"nonempty"`
@@ -140,8 +139,8 @@ type ControlCancelRequest struct {
 // Tag is control_cancel_request.
 func (*ControlCancelRequest) Tag() Tag { return Tag{Type: "control_cancel_request"} }
 
-// A ControlError is an error answer. As the error of a handler it chooses the
-// code of the answer.
+// A ControlError is an error answer. As the error of a handler, it chooses the code of the
+// answer.
 type ControlError struct {
 	// Code is "" for errors without one.
 	Code    string

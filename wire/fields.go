@@ -12,9 +12,8 @@ type field struct {
 	value json.RawMessage
 }
 
-// fields yields the members of the object in line. It does not check the JSON:
-// it stops where it cannot continue, and decoding the line reports what is
-// wrong with it.
+// fields yields the members of the object in line. It does not check the JSON: it stops
+// where it cannot continue, and decoding the line reports the error.
 func fields(line []byte) iter.Seq[field] {
 	return func(yield func(field) bool) {
 		rest, ok := bytes.CutPrefix(skipSpace(line), []byte("{"))

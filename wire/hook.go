@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// HookInput is what a hook is told. Which fields are set beyond the first group
-// depends on the event.
+// HookInput is the input of a hook. Which fields are set beyond the first group depends on
+// the event.
 type HookInput struct {
 	HookEventName  string       `json:"hook_event_name"`
 	SessionID      string       `json:"session_id"`

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// The requests of a host to the command line, each followed by its answer.
-// Those without an answer type are answered by a bare success.
+// The requests of a host to the command line, each followed by its answer. Those without an
+// answer type are answered by a bare success.
 
 // Empty is an answer that says nothing.
 type Empty struct{}
@@ -18,7 +18,7 @@ type Interrupt struct {
 // Subtype is interrupt.
 func (*Interrupt) Subtype() string { return "interrupt" }
 
-// InterruptReply lists the prompts that still wait, and those that were dropped.
+// InterruptReply lists the prompts that are still queued, and those that were dropped.
 type InterruptReply struct {
 	StillQueued List[string] `json:"still_queued"`
 	Cancelled   []string     `json:"cancelled,omitempty"`
@@ -50,7 +50,7 @@ type SetModel struct {
 // Subtype is set_model.
 func (*SetModel) Subtype() string { return "set_model" }
 
-// SetModelReply is the model that the name stands for.
+// SetModelReply is the full name of the model.
 type SetModelReply struct {
 	Model string `json:"model"`
 }
@@ -65,7 +65,7 @@ type SetMaxThinkingTokens struct {
 // Subtype is set_max_thinking_tokens.
 func (*SetMaxThinkingTokens) Subtype() string { return "set_max_thinking_tokens" }
 
-// ApplyFlagSettings lays settings over those of the files, as --settings does.
+// ApplyFlagSettings overrides the settings of the files, as --settings does.
 type ApplyFlagSettings struct {
 	Base
 	Settings json.RawMessage `json:"settings"`
@@ -122,8 +122,8 @@ type MCPToolInfo struct {
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 }
 
-// MCPSetServers replaces the servers inside the host and those that were set
-// this way before. A config {"type":"sdk","name":…} is a server in the host.
+// MCPSetServers replaces the servers inside the host and those that were set this way
+// before. A config {"type":"sdk","name":…} is a server in the host.
 type MCPSetServers struct {
 	Base
 	Servers map[string]json.RawMessage `json:"servers"`
@@ -158,7 +158,7 @@ type MCPToggle struct {
 // Subtype is mcp_toggle.
 func (*MCPToggle) Subtype() string { return "mcp_toggle" }
 
-// SetMCPPermissionModeOverride gives the tools of a server a mode of their own.
+// SetMCPPermissionModeOverride sets a separate mode for the tools of a server.
 type SetMCPPermissionModeOverride struct {
 	Base
 	ServerName string     `json:"serverName"`
@@ -289,7 +289,7 @@ func (*ReadFile) Subtype() string { return "read_file" }
 type ReadFileReply struct {
 	Contents string `json:"contents"`
 	AbsPath  string `json:"absPath"`
-	// Lossy says whether bytes that are no text were replaced; nil for base64, which
+	// Lossy says whether bytes that are not valid text were replaced; nil for base64, which
 	// loses nothing.
 	Lossy         *bool  `json:"lossy,omitempty"`
 	Truncated     bool   `json:"truncated,omitempty"`
@@ -349,7 +349,7 @@ type ReloadPluginsReply struct {
 	Plugins    List[Plugin]          `json:"plugins"`
 	MCPServers List[MCPServerStatus] `json:"mcpServers"`
 	ErrorCount int                   `json:"error_count"`
-	// Held is set if the request asked to hold on an impact on the cache.
+	// Held is set if the request asked to stop when it would affect the cache.
 	Held *bool `json:"held,omitempty"`
 }
 

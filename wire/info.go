@@ -18,8 +18,8 @@ type GetSettingsReply struct {
 	Applied   AppliedSettings            `json:"applied"`
 }
 
-// SourceSettings is what one source says. Of a source with several files the first
-// goes before the others.
+// SourceSettings is what one source says. If a source has several files, the first takes
+// precedence.
 type SourceSettings struct {
 	// Source is userSettings, projectSettings, localSettings, flagSettings or
 	// policySettings.
@@ -39,14 +39,14 @@ type RenameSession struct {
 	Title string `json:"title"`
 	// Source is host if a user chose the title there.
 	Source string `json:"source,omitempty"`
-	// SessionID is the session that is meant; "" means the one there is.
+	// SessionID is the session that is meant; "" means the current one.
 	SessionID string `json:"session_id,omitempty"`
 }
 
 // Subtype is rename_session.
 func (*RenameSession) Subtype() string { return "rename_session" }
 
-// GenerateSessionTitle asks for a title made of a description.
+// GenerateSessionTitle asks for a title for a description.
 type GenerateSessionTitle struct {
 	Base
 	Description string `json:"description,omitempty"`
@@ -145,7 +145,7 @@ type TaskOutputReply struct {
 	Truncated  bool   `json:"truncated"`
 }
 
-// SetHasSubscribers tells whether anybody watches what the host passes on.
+// SetHasSubscribers says whether anyone watches what the host passes on.
 type SetHasSubscribers struct {
 	Base
 	HasSubscribers *bool `json:"has_subscribers"`
@@ -154,7 +154,7 @@ type SetHasSubscribers struct {
 // Subtype is set_has_subscribers.
 func (*SetHasSubscribers) Subtype() string { return "set_has_subscribers" }
 
-// RegisterRepoRoot adds a folder, below those of the session, to work in.
+// RegisterRepoRoot adds a folder, inside those of the session, to work in.
 type RegisterRepoRoot struct {
 	Base
 	Directory      string `json:"directory"`

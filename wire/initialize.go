@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// Initialize is a host's first request: what it wants beyond flags. The answer
-// is an [InitializeReply].
+// Initialize is a host's first request: what it wants in addition to flags. The answer is
+// an [InitializeReply].
 type Initialize struct {
 	Base
 	// Hooks says which callbacks of the host to call at which event.
@@ -11,7 +11,7 @@ type Initialize struct {
 	// SDKMCPServers are the MCP servers inside the host, reached by [MCPMessage].
 	SDKMCPServers []string `json:"sdkMcpServers,omitempty"`
 	// SDKMCPServerManifests say what those servers would answer to initialize and
-	// tools/list, to save asking them.
+	// tools/list, so that they do not have to be asked.
 	SDKMCPServerManifests map[string]MCPManifest     `json:"sdkMcpServerManifests,omitempty"`
 	SDKMCPServerConfigs   map[string]json.RawMessage `json:"sdkMcpServerConfigs,omitempty"`
 	// JSONSchema describes the structured output that is wanted.
@@ -37,7 +37,7 @@ type Initialize struct {
 	Plugins []PluginConfig `json:"plugins,omitempty"`
 }
 
-// PluginConfig is a plugin that a host brings.
+// PluginConfig is a plugin that a host provides.
 type PluginConfig struct {
 	// Type is local.
 	Type string `json:"type"`
@@ -80,7 +80,7 @@ type Agent struct {
 	MCPServers      []json.RawMessage `json:"mcpServers,omitempty"`
 	// Effort is a word such as low, or a number.
 	Effort json.RawMessage `json:"effort,omitempty"`
-	// InitialPrompt is said first if the agent leads the conversation.
+	// InitialPrompt is sent first if this is the main agent.
 	InitialPrompt string `json:"initialPrompt,omitempty"`
 	// Hooks run for its calls and at its end, written as in a settings file.
 	Hooks json.RawMessage `json:"hooks,omitempty"`
@@ -101,8 +101,8 @@ type InitializeReply struct {
 	Capabilities           []string        `json:"capabilities,omitempty"`
 	HookOnFailureSupported bool            `json:"hook_on_failure_supported,omitempty"`
 	HooksApplied           *bool           `json:"hooks_applied,omitempty"`
-	// HooksApplied and PluginsApplied say whether those that the host brought count;
-	// nil if it brought none.
+	// HooksApplied and PluginsApplied say whether those that the host provided are used;
+	// nil if it provided none.
 	PluginsApplied        *bool           `json:"plugins_applied,omitempty"`
 	SDKMCPManifestsParked json.RawMessage `json:"sdk_mcp_manifests_parked,omitempty"`
 	FastModeState         string          `json:"fast_mode_state,omitempty"`

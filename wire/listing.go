@@ -21,13 +21,13 @@ type PermissionRulesState struct {
 	ManagedOnly          bool             `json:"managedOnly"`
 }
 
-// ListedRule is a permission rule and who said it.
+// ListedRule is a permission rule and its source.
 type ListedRule struct {
 	Behavior string `json:"behavior" wire:"enum=allow|ask|deny"`
 	Source   string `json:"source"`
 	Rule     string `json:"rule"`
-	// Editability is persistent for a rule of a file, session for one that ends with
-	// it, and readonly for one that only its author can change.
+	// Editability is persistent for a rule of a file, session for one that ends with it,
+	// and readonly for one that only its author can change.
 	Editability string `json:"editability"`
 }
 

@@ -1,16 +1,16 @@
 package wire
 
-// The messages of the live channel, by which others watch a session that runs. Other
+// The messages of the live channel, through which others watch a running session. Other
 // command lines do not have them.
 
-// Observe asks for what happens in a session from a position of its journal on. It is the
-// first message of an observer.
+// Observe asks for what happens in a session, starting at a position of its journal. It is
+// the first message of an observer.
 type Observe struct {
 	Base
-	// From is where to begin, as a [JournalPosition] said it; "" is the beginning, "end"
-	// leaves out all that was.
+	// From is where to start, as reported by a [JournalPosition]; "" is the beginning,
+	// "end" leaves out everything so far.
 	From string `json:"from,omitempty"`
-	// Name says who watches, such as "the web page"; it is told with their answers.
+	// Name says who watches, such as "the web page"; it is shown with their answers.
 	Name string `json:"name,omitempty"`
 	// Answers says that the observer can be asked: it gets can_use_tool requests, and the
 	// first answer counts.
@@ -30,7 +30,7 @@ type ObserveReply struct {
 	Busy           bool   `json:"busy"`
 }
 
-// JournalPosition says how much of the journal was told: everything up to here.
+// JournalPosition says that everything in the journal up to here was sent.
 type JournalPosition struct {
 	Stamp
 	Position string `json:"position"`
@@ -71,7 +71,7 @@ type QuestionAsked struct {
 // Tag is system/question_asked.
 func (*QuestionAsked) Tag() Tag { return system("question_asked") }
 
-// QuestionAnswered says that a question is settled, from where and how; both are empty if
+// QuestionAnswered says that a question was answered, from where and how; both are empty if
 // it was withdrawn.
 type QuestionAnswered struct {
 	Stamp

@@ -30,8 +30,8 @@ func (t Tag) String() string {
 
 // Base is part of every message and request.
 type Base struct {
-	// Extra holds the fields that this package does not know. They are written
-	// back as they came.
+	// Extra holds the fields that this package does not know. They are written back
+	// unchanged.
 	Extra map[string]json.RawMessage `json:"-"`
 }
 
@@ -62,7 +62,7 @@ func Decode(line []byte) (Message, error) {
 	for f := range fields(line) {
 		switch f.name {
 		case "type":
-			_ = json.Unmarshal(f.value, &tag.Type) // a type that is no string is no type
+			_ = json.Unmarshal(f.value, &tag.Type) // a type that is not a string is ignored
 		case "subtype":
 			_ = json.Unmarshal(f.value, &tag.Subtype)
 		}
@@ -98,7 +98,7 @@ func decodeUnknown(tag Tag, line []byte) (Message, error) {
 	return &Unknown{Type: tag.Type, Subtype: tag.Subtype, Line: bytes.Clone(line)}, nil
 }
 
-// keep takes copies of the fields that are not known.
+// keep copies the unknown fields.
 func (b *Base) keep(all []field, known map[string]bool) {
 	for _, f := range all {
 		if known[f.name] {
@@ -197,8 +197,8 @@ func compact(raw json.RawMessage) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// tagged encodes the struct v as an object that begins with the given names and
-// values, of which empty ones are left out, and ends with the extra fields.
+// tagged encodes the struct v as an object that begins with the given names and values,
+// leaving out empty ones, and ends with the extra fields.
 func tagged(v any, extra map[string]json.RawMessage, tags ...string) ([]byte, error) {
 	body, err := plainjson.Marshal(v)
 	if err != nil {

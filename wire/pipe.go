@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Pipe returns the two ends of a conversation inside one process. Messages are
-// handed over as they are, without JSON: what one end writes, the other reads.
-// There is no buffer; a Write waits for its Read.
+// Pipe returns the two ends of a conversation inside one process. Messages are passed on as
+// they are, without JSON: what one end writes, the other reads. There is no buffer; a Write
+// waits for its Read.
 func Pipe() (*PipeEnd, *PipeEnd) {
 	there, back := newHalf(), newHalf()
 	return &PipeEnd{in: there, out: back}, &PipeEnd{in: back, out: there}
@@ -40,7 +40,7 @@ func (p *PipeEnd) Read() (Message, error) {
 	}
 }
 
-// Write hands a message to the other end. It fails once either end is closed.
+// Write passes a message to the other end. It fails once either end is closed.
 func (p *PipeEnd) Write(m Message) error {
 	select { // an end that came before a reader wins
 	case <-p.out.ended:

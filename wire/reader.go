@@ -9,12 +9,12 @@ import (
 	"iter"
 )
 
-// keepBuffer is the largest line buffer that a Reader keeps for the next line,
-// so that one huge line does not cost its size for ever.
+// keepBuffer is the largest line buffer that a Reader keeps for the next line, so that one
+// huge line does not take its memory forever.
 const keepBuffer = 1 << 20
 
-// A Reader reads messages, one per line. Lines may have any length; a line is
-// held in memory as a whole, but only while it is read. Blank lines are skipped.
+// A Reader reads messages, one per line. Lines may have any length; a line is held in
+// memory as a whole, but only while it is read. Blank lines are skipped.
 type Reader struct {
 	in   *bufio.Reader
 	buf  []byte
@@ -27,7 +27,7 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// A LineError is a line that is no message. The lines after it can still be read.
+// A LineError is a line that is not a message. The lines after it can still be read.
 type LineError struct {
 	// Line counts from 1.
 	Line int
@@ -43,8 +43,8 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Read returns the next message. An error is a *[LineError], after which
-// reading continues, or else final: io.EOF at the end of the stream.
+// Read returns the next message. An error is either a *[LineError], after which reading
+// continues, or final: io.EOF at the end of the stream.
 func (r *Reader) Read() (Message, error) {
 	for {
 		line, err := r.next()
@@ -65,8 +65,8 @@ func (r *Reader) Read() (Message, error) {
 	}
 }
 
-// All yields what Read returns, up to the end of the stream. A final error
-// other than io.EOF is yielded, too.
+// All yields what Read returns, up to the end of the stream. A final error other than
+// io.EOF is yielded, too.
 func (r *Reader) All() iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for {

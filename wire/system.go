@@ -20,8 +20,8 @@ type Init struct {
 	Skills            List[string]    `json:"skills"`
 	Plugins           List[Plugin]    `json:"plugins"`
 	PluginErrors      json.RawMessage `json:"plugin_errors,omitempty"`
-	// Capabilities name the parts of the protocol beyond the first version that the
-	// command line speaks.
+	// Capabilities name the parts of the protocol beyond the first version that the command
+	// line supports.
 	Capabilities          []string          `json:"capabilities,omitempty"`
 	Betas                 []string          `json:"betas,omitempty"`
 	UserMessageUUIDs      []string          `json:"user_message_uuids,omitempty"`
@@ -35,8 +35,8 @@ type Init struct {
 	Sandbox               *InitSandbox      `json:"sandbox,omitempty"`
 }
 
-// InitSandbox is what confines commands. The tier is found by the first command that
-// is confined: before that it is unknown, unless the settings require a sandbox.
+// InitSandbox is what confines commands. The tier is detected by the first command that is
+// confined: before that it is unknown, unless the settings require a sandbox.
 type InitSandbox struct {
 	Mode    string `json:"mode" wire:"enum=off|prefer|require"`
 	Enabled bool   `json:"enabled"`
@@ -70,9 +70,9 @@ const (
 	StateRequiresAction = "requires_action"
 )
 
-// SessionStateChanged tells a host whether a turn runs, waits for an answer of
-// the host, or is over. It is sent only to hosts whose environment says that
-// they read it; after a running there is always an idle.
+// SessionStateChanged tells a host whether a turn is running, waits for an answer of the
+// host, or has ended. It is sent only to hosts whose environment says that they read it;
+// after a running there is always an idle.
 type SessionStateChanged struct {
 	Stamp
 	State string `json:"state" wire:"enum=running|idle|requires_action"`

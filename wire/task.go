@@ -1,7 +1,7 @@
 package wire
 
-// TaskStarted says that work continues beside the turn: a command in the
-// background, a command that takes long, a sub-agent.
+// TaskStarted says that work continues in the background: a command, a command that takes
+// long, a sub-agent.
 type TaskStarted struct {
 	Stamp
 	TaskID         string `json:"task_id" wire:"nonempty"`

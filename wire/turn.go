@@ -15,8 +15,8 @@ type Assistant struct {
 	ParentToolUseID NullString `json:"parent_tool_use_id"`
 	Timestamp       string     `json:"timestamp,omitempty"`
 
-	// Error and the fields up to APIErrorType mark a message that stands for a
-	// failure of the model's API.
+	// Error and the fields up to APIErrorType mark a message that reports a failure of the
+	// model's API.
 	Error             string `json:"error,omitempty" wire:"enum=authentication_failed|oauth_org_not_allowed|account_on_hold|verification_required|billing_error|rate_limit|overloaded|invalid_request|model_not_found|server_error|unknown|max_output_tokens|cloud_credential_error"`
 	IsAPIErrorMessage bool   `json:"is_api_error_message,omitempty"`
 	APIErrorStatus    *int   `json:"api_error_status,omitempty"`
@@ -68,8 +68,8 @@ type ToolUseMeta struct {
 	ToolName          string `json:"tool_name,omitempty"`
 }
 
-// User is, towards the command line, a prompt; from it, content that it adds
-// to the conversation: one message per tool result, and a few others.
+// User is a prompt when sent to the command line. When sent by it, it is content that it
+// adds to the conversation: one message per tool result, and a few others.
 type User struct {
 	Base
 	Message UserMessage `json:"message"`
@@ -80,13 +80,12 @@ type User struct {
 	UUID      string `json:"uuid,omitempty"`
 	Timestamp string `json:"timestamp,omitempty"`
 
-	// ToolUseResult is the structured output of the tool: an object, for a failure
-	// a string, for an MCP tool its content.
+	// ToolUseResult is the structured output of the tool: an object, for a failure a
+	// string, for an MCP tool its content.
 	ToolUseResult  json.RawMessage  `json:"tool_use_result,omitempty"`
 	ToolResultMeta []ToolResultMeta `json:"tool_result_meta,omitempty"`
 
-	// IsReplay marks the echo of a prompt, IsSynthetic a message that no person
-	// wrote.
+	// IsReplay marks the echo of a prompt, IsSynthetic a message that no user wrote.
 	IsReplay    bool `json:"isReplay,omitempty"`
 	IsSynthetic bool `json:"isSynthetic,omitempty"`
 
@@ -95,8 +94,8 @@ type User struct {
 	SubagentType    string `json:"subagent_type,omitempty"`
 	TaskDescription string `json:"task_description,omitempty"`
 
-	// Priority of a prompt that arrives during a turn: now cuts the turn after the
-	// running tool, next (the default) joins it, later waits for its end.
+	// Priority of a prompt that arrives during a turn: now ends the turn after the running
+	// tool, next (the default) joins it, later waits for its end.
 	Priority string `json:"priority,omitempty" wire:"enum=now|next|later"`
 	// ShouldQuery set to false adds the message to the conversation without a turn.
 	ShouldQuery *bool `json:"shouldQuery,omitempty"`
@@ -128,7 +127,7 @@ type ToolResultMeta struct {
 	PermissionDecision *PermissionDecision `json:"permission_decision,omitempty"`
 	// NonExecutionKind says why the tool did not run.
 	NonExecutionKind string `json:"non_execution_kind,omitempty"`
-	// Confinement is what the kernel held a command to, Sandbox the tier by which.
+	// Confinement is what the kernel limited a command to, Sandbox the tier that did it.
 	Confinement string `json:"confinement,omitempty" wire:"enum=none|read-only|project|preview"`
 	Sandbox     string `json:"sandbox,omitempty" wire:"enum=box|landlock|none"`
 }
@@ -140,8 +139,8 @@ type PermissionDecision struct {
 	ReasonType string `json:"reason_type,omitempty"`
 }
 
-// StreamEvent is an event of the model's stream as it came, sent only where
-// partial messages were asked for.
+// StreamEvent is an event of the model's stream as it was received, sent only if partial
+// messages were asked for.
 type StreamEvent struct {
 	Stamp
 	Event           json.RawMessage `json:"event"`
@@ -155,7 +154,7 @@ type StreamEvent struct {
 // Tag is stream_event.
 func (*StreamEvent) Tag() Tag { return Tag{Type: "stream_event"} }
 
-// TextDelta returns the text that the event adds to the answer, if it does.
+// TextDelta returns the text that the event adds to the answer, if any.
 func (e *StreamEvent) TextDelta() (string, bool) {
 	var event struct {
 		Type  string
@@ -176,9 +175,9 @@ const (
 	ResultStructuredRetries = "error_max_structured_output_retries"
 )
 
-// Result ends a turn: there is exactly one, and it comes last. An API that
-// failed is a success with IsError, its text in Result; the error subtypes have
-// Errors instead of Result.
+// Result ends a turn: there is exactly one, and it comes last. If the API failed, it is a
+// success with IsError and the text in Result; the error subtypes have Errors instead of
+// Result.
 type Result struct {
 	Stamp
 	Subtype       string     `json:"subtype" wire:"enum=success|error_max_turns|error_max_budget_usd|error_during_execution|error_max_structured_output_retries"`
@@ -187,8 +186,8 @@ type Result struct {
 	DurationAPIMS int64      `json:"duration_api_ms"`
 	NumTurns      int        `json:"num_turns"`
 	StopReason    NullString `json:"stop_reason"`
-	// TotalCostUSD and ModelUsage count from the start of the process, Usage counts
-	// the turn.
+	// TotalCostUSD and ModelUsage count from the start of the process, Usage counts the
+	// turn.
 	TotalCostUSD      float64                `json:"total_cost_usd"`
 	Usage             Usage                  `json:"usage"`
 	ModelUsage        map[string]ModelUsage  `json:"modelUsage"`

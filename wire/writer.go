@@ -6,19 +6,18 @@ import (
 	"sync"
 )
 
-// A Writer writes messages, one per line. Each line is one call of the
-// underlying Write, so nothing is left in a buffer. The first error of the
-// stream is the error of every later call: after half a line nothing that
-// follows could be read. A message that cannot be encoded is only its own error.
+// A Writer writes messages, one per line. Each line is one call of the underlying Write, so
+// nothing stays in a buffer. The first error of the stream is returned by every later call,
+// because nothing after half a line could be parsed. If a message cannot be encoded, only
+// that call fails.
 type Writer struct {
 	mu  sync.Mutex
 	out io.Writer
 	err error
 }
 
-// NewWriter returns a Writer to w. Writing blocks as long as w does; a caller that
-// must not wait for a reader that stopped gives a w that can be closed or that
-// has a deadline.
+// NewWriter returns a Writer to w. Writing blocks as long as w does; a caller that must not
+// wait for a stalled reader passes a w that can be closed or that has a deadline.
 func NewWriter(w io.Writer) *Writer { return &Writer{out: w} }
 
 // Write writes one message.

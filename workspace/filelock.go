@@ -66,7 +66,7 @@ type queue struct {
 	n    int
 }
 
-// A process that was stopped in the middle of a write must not stop all others for ever.
+// A process that was stopped in the middle of a write must not block all others forever.
 const (
 	turnPatience = 10 * time.Second
 	firstPoll    = time.Millisecond

@@ -75,7 +75,7 @@ func (w *Workspace) readable(f guard.Facts) error {
 	case kind == "directory":
 		return refuse(IsDirectory, "%s is a directory, not a file. Use Glob with the pattern %s to list it.", f.Path, filepath.Join(f.Path, "*"))
 	case kind != "file":
-		return refuse(NotAFile, "%s is a %s, not a file; it is not opened, because that may wait for ever. Use Bash with a timeout if it is meant.", f.Path, kind)
+		return refuse(NotAFile, "%s is a %s, not a file; it is not opened, because that may wait forever. Use Bash with a timeout if it is meant.", f.Path, kind)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.add(c.Context(), args) },
 	}
 	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
-	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; told by what follows if it is left out")
+	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; by default, chosen by the arguments")
 	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment")
 	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request")
 	c.Flags().StringVar(&a.clientID, "client-id", "", "the OAuth client that was registered beforehand")

@@ -32,6 +32,13 @@ var stopWords = []struct{ pattern, instead string }{
 	{`slip of the pen`, "mistake"},
 	{`stands? (in|under|there|before|behind|beside)`, "is in, is under"},
 	{`such as it was left`, "as it was"},
+	{`for ever`, "forever"},
+	{`anybody`, "anyone, the user, another program: name it"},
+	{`(it|that|which|answer|result|schema|source) is no (object|message|text|part|error|JSON)`, "is not a …"},
+	{`go(es)? before (it|them|this|ask|allow|the others?)`, "takes precedence over, overrides"},
+	{`what (becomes?|became) of`, "the outcome, what to do with"},
+	{`draws? a (warning|remark)`, "causes a warning"},
+	{`(those|all) there are`, "all, the available ones"},
 	{`1 (calls|lines|files|agents|messages|changes)`, "the plural by the number"},
 }
 
@@ -122,6 +129,11 @@ func TestStopWordsAreFound(t *testing.T) {
 		"It recommends a fix.":                      false,
 		"needs an address, and %q is none":          true,
 		"a hook stands before the call in the list": true,
+		"It would wait for ever.":                   true,
+		"The answer is no object.":                  true,
+		"There is no object here.":                  false,
+		"The header goes before it.":                true,
+		"An invalid rule draws a warning.":          true,
 	} {
 		found := false
 		for _, w := range compileStopWords() {

@@ -11,7 +11,7 @@ import (
 
 // timelineRoutes are those that show what happened, and what happens.
 func (s *Server) timelineRoutes() []route {
-	after := parameter{"after", "the position to continue after, as the id of an event; the header Last-Event-ID goes before it"}
+	after := parameter{"after", "the position to continue after, as the id of an event; the header Last-Event-ID takes precedence"}
 	revision := parameter{"timeline", "also send timeline events, with what changed after this revision"}
 	return []route{
 		encoded[Timeline](answers(http.StatusOK, "GET", "/sessions/{id}/timeline", "The folded view of a session", s.getTimeline,

@@ -44,7 +44,7 @@ func damaged(t *testing.T, st *Stage) {
 		{"a sub-agent's lines are not the conversation's", []string{a, b, side, c, d, side}, "", "A B C D"},
 		{"lines that others will invent", []string{a, b, `{"type":"queue-operation","operation":"x"}`, `{"type":"user"}`, c, d}, "", "A B C D"},
 		{"a message of no known form", []string{a, b, chainLine("user", "c", "b", `{"role":"user","content":[{"type":"hologram","x":1}]}`), d}, "", "A B  D"},
-		{"a message that is no message", []string{a, b, chainLine("user", "c", "b", `"oops"`), d}, "", "A BD"},
+		{"a message that is not one", []string{a, b, chainLine("user", "c", "b", `"oops"`), d}, "", "A BD"},
 		{"results beside the chain, as others write them", []string{a, useLine("u1", "a", "m1", "1"), useLine("u2", "u1", "m1", "2"),
 			resultLine("r1", "u1", "1", "one"), resultLine("r2", "u2", "2", "two"), answerLine("z", "r2", "m2", "Z")}, "", "A 1? 2? 1=one 2=two Z"},
 		{"the only result beside the chain", []string{a, useLine("u1", "a", "m1", "1"), resultLine("r1", "u1", "1", "one"), userLine("c", "u1", "C")}, "", "A 1? 1=one C"},

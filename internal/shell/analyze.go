@@ -103,7 +103,7 @@ func Analyze(command string, opts *Options) *Analysis {
 	}
 	file, err := parse(command)
 	if err != nil {
-		a.unreadable(command, "the shell syntax cannot be read: "+err.Error())
+		a.unreadable(command, "the shell syntax cannot be parsed: "+err.Error())
 		a.denyBeforeError(command)
 		return a.finish()
 	}

@@ -23,6 +23,10 @@ type Options struct {
 	// Size is that of the terminal; Resized brings new ones, nil none.
 	Size    Size
 	Resized <-chan Size
+	// Now asks for the size before each frame: one that is laid out for the size before would
+	// be broken into other rows than it is thought to have, and leave some of them behind. Nil
+	// relies on Resized, which comes later.
+	Now func() Size
 	// Palette is how things look, Light how they do if the terminal says that its
 	// background is a light one; nil does not ask it.
 	Palette style.Palette

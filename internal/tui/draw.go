@@ -14,6 +14,7 @@ import (
 
 // draw brings the terminal up to date.
 func (a *app) draw() {
+	a.takeSize()
 	a.dirty, a.drawn = false, time.Now()
 	a.runStatusLine()
 	a.retitle()
@@ -32,6 +33,17 @@ func (a *app) draw() {
 	}
 	if a.dialog != nil && a.dialog.shown.IsZero() {
 		a.dialog.shown = a.drawn
+	}
+}
+
+// takeSize takes in a size that the terminal has already and was not reported yet.
+func (a *app) takeSize() {
+	if a.opts.Now == nil {
+		return
+	}
+	width, height := a.screen.Size()
+	if now := a.opts.Now(); now != (Size{width, height}) {
+		a.resize(now)
 	}
 }
 

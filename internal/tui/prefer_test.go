@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/needtest"
@@ -98,5 +99,17 @@ func TestTheStatusLineOfTheSettings(t *testing.T) {
 	}
 	if got := onlyColours("a\x1b[1;31mb\x1b[0m\x1b[3Jc"); got != "a\x1b[1;31mb\x1b[0m\\u{1b}[3Jc" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAStatusLineThatHangsIsEnded: neither it nor what it has started holds anything up.
+func TestAStatusLineThatHangsIsEnded(t *testing.T) {
+	started := time.Now()
+	_, err := commandLine(t.Context(), 100*time.Millisecond, "sleep 10 & sleep 10", t.TempDir(), "{}")
+	if err == nil || err.Error() != "it took longer than 100ms" {
+		t.Errorf("the error is %v", err)
+	}
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,4 +76,25 @@ func TestScreens(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoFrameIsLaidOutForAnOldSize: between a resize and its report nothing is drawn for the
+// size before.
+func TestNoFrameIsLaidOutForAnOldSize(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		size := Size{80, 24}
+		b.app.later(func() { b.app.opts.Now = func() Size { return size } })
+		b.tell(agent.TurnStarted{}, prompted("say it"))
+		b.app.later(func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			size = Size{33, 14}
+			b.term.Resize(33, 14)
+		})
+		b.tell(delta(0, strings.Repeat("words that fill more than a line of the screen ", 3)))
+		if w, h := b.app.screen.Size(); w != 33 || h != 14 {
+			t.Errorf("the frame is for %dx%d", w, h)
+		}
+		b.sees("words that fill more than a")
+	})
 }

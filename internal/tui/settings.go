@@ -34,7 +34,7 @@ func (a *app) permissions(args string) {
 		}
 		return rules[i], true
 	}
-	a.pop(&picker{title: a.t("Permission rules: deny goes before ask, ask before allow"), items: items, chooses: "adds or explains", acts: "removes it",
+	a.pop(&picker{title: a.t("Permission rules: deny overrides ask, and ask overrides allow"), items: items, chooses: "adds or explains", acts: "removes it",
 		choose: func(p pick) {
 			a.closeOwn()
 			if r, ok := at(p); ok {

@@ -46,7 +46,7 @@ func (a *app) runStatusLine() {
 	a.custom.told, a.custom.running = told, true
 	dir := a.talk.Turns.Dir()
 	go func() {
-		text, err := commandLine(a.ctx, command, dir, told)
+		text, err := commandLine(a.ctx, statusLineTime, command, dir, told)
 		a.later(func() {
 			a.custom.running, a.dirty = false, true
 			if err != nil && !a.custom.failed {
@@ -81,9 +81,10 @@ func (a *app) statusJSON(journal string) string {
 	return string(raw)
 }
 
-// commandLine runs a command of the settings and returns the first line of what it prints.
-func commandLine(ctx context.Context, command, dir, input string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusLineTime)
+// commandLine runs a command of the settings, for a time at most, and returns the first line
+// of what it prints.
+func commandLine(ctx context.Context, most time.Duration, command, dir, input string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	out := &boundedBuffer{most: statusLineBytes}
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
@@ -91,7 +92,7 @@ func commandLine(ctx context.Context, command, dir, input string) (string, error
 	cmd.WaitDelay = time.Second // for what it started and left
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return "", errors.New("it took longer than " + statusLineTime.String())
+			return "", errors.New("it took longer than " + most.String())
 		}
 		return "", err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-// Import reads the servers of another tool's file, told by its name: Claude
+// Import reads the servers of another tool's file, recognised by its name: Claude
 // Desktop and Claude Code, Cursor, VS Code, Windsurf, codex, gemini-cli,
 // opencode. Variables keep their meaning in haft's spelling.
 func Import(path string, data []byte) ([]Entry, error) {

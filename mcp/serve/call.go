@@ -42,7 +42,7 @@ func (p *approval) ask(c tool.Case, why tool.Verdict) tool.Verdict {
 	if !canAsk(p.request.ClientCapabilities()) {
 		return tool.Verdict{
 			Behavior: tool.Deny, Unasked: true, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
-			Reason: "it needs approval, and the MCP client cannot ask anybody (it does not support elicitation)",
+			Reason: "it needs approval, and the MCP client cannot ask the user (it does not support elicitation)",
 		}
 	}
 	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}

@@ -53,7 +53,7 @@ type Call struct {
 // A Caller takes calls through the pipeline. It is called concurrently. When ctx
 // ends it ends everything that the call started.
 type Caller interface {
-	// Call returns what became of the call. An error means that the pipeline itself
+	// Call returns the outcome of the call. An error means that the pipeline itself
 	// cannot continue.
 	Call(ctx context.Context, c Call) (tool.Result, error)
 }

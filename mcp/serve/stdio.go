@@ -29,7 +29,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// stream is the transport of Stdio. What is no message is answered as such and
+// stream is the transport of Stdio. What is not a message is answered as such and
 // ends nothing.
 type stream struct {
 	in   io.Reader
@@ -84,7 +84,7 @@ func (c *lines) read() {
 	}
 }
 
-// readLine returns a line, of one that is too long a beginning that is no message.
+// readLine returns a line, or, if it is too long, a beginning that is not a message.
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -127,7 +127,7 @@ func (c *lines) hand(in incoming) {
 	}
 }
 
-// refuse answers what is no message.
+// refuse answers what is not a message.
 func (c *lines) refuse(err error) {
 	text, merr := json.Marshal(fmt.Sprintf("this line is not a JSON-RPC message: %v", err))
 	if merr != nil {

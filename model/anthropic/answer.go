@@ -262,7 +262,7 @@ func (a *answer) replay(doc []byte, yield func(model.Event, error) bool) {
 			yield(nil, e)
 			return
 		}
-		yield(nil, sse.Garbled("the server sent a document that is no message", err))
+		yield(nil, sse.Garbled("the server sent a document that is not a message", err))
 		return
 	}
 	if !a.start(&m.wireMessage, yield) {

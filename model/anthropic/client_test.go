@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 		{"nothing", script.Fault{Status: 503, Body: " "}, model.ServerFailure, 0, true, "service unavailable"},
 		{"a login page", script.Fault{Body: "<!doctype html><html>Log in</html>", ContentType: "text/html"}, model.Garbled, 0, false, "text/html and not with a stream"},
 		{"an error with status 200", script.Fault{Body: `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`, ContentType: "application/json"}, model.Overloaded, 0, true, "overloaded"},
-		{"another API's document", script.Fault{Body: `{"choices":[]}`, ContentType: "application/json"}, model.Garbled, 0, true, "no message"},
+		{"another API's document", script.Fault{Body: `{"choices":[]}`, ContentType: "application/json"}, model.Garbled, 0, true, "not a message"},
 		{"somewhere else", script.Fault{Status: 307, Headers: map[string]string{"Location": "http://evil"}}, model.InvalidRequest, 0, false, "http://evil"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

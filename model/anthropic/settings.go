@@ -40,7 +40,7 @@ type thinking struct {
 	Binding *binding `json:"block_binding,omitempty"`
 }
 
-// binding says what becomes of thoughts after which the conversation was changed,
+// binding says what to do with thoughts after which the conversation was changed,
 // as compaction and new tools do: they are left out, and the request continues.
 type binding struct {
 	Mismatch string `json:"prefix_mismatch_behavior"`

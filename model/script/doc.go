@@ -14,6 +14,6 @@
 // X-Haft-Scripted, and names a model that begins with "scripted".
 //
 // A [Server] is safe for concurrent use; the caller closes it. It
-// listens on loopback only, takes any key, and anybody on the machine can talk
+// listens on loopback only, accepts any key, and any user of the machine can talk
 // to it: what a scenario says is no secret.
 package script

@@ -1,4 +1,4 @@
-// Package builtin lists the tools that haft brings. The list is explicit: what
+// Package builtin lists the built-in tools. The list is explicit: what
 // is not here does not exist, and what a tool needs of the world is given to it
 // here and nowhere else.
 package builtin

@@ -134,7 +134,7 @@ func revision(c *tool.Call, facts guard.Facts, list []edits.Edit, h how, counts 
 	}
 }
 
-// check refuses before anybody is asked what would be refused after.
+// check refuses, before the user is asked, what would be refused afterwards.
 func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, h how) *tool.Problem {
 	facts := ws.Look(path)
 	if p := filetool.Problem(ws.CheckPath(facts, "file_path")); p != nil {

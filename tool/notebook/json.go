@@ -93,7 +93,7 @@ func (nb *notebook) cell(at span, i int) (cell, error) {
 	if json.Unmarshal(v.Source, &lines) == nil {
 		c.source = strings.Join(lines, "")
 	} else if err := json.Unmarshal(v.Source, &c.source); err != nil {
-		return cell{}, fmt.Errorf("cell %d: its source is no text", i)
+		return cell{}, fmt.Errorf("cell %d: its source is not text", i)
 	}
 	if c.id == "" {
 		c.id = fmt.Sprintf("cell-%d", i)

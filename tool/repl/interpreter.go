@@ -203,7 +203,7 @@ func (p *interpreter) interrupt(e *evaluation) error {
 }
 
 // send writes a request. A process that does not read, because it was stopped, must
-// not hold the caller for ever.
+// not block the caller forever.
 func (p *interpreter) send(request map[string]string) error {
 	line, err := json.Marshal(request)
 	if err != nil {

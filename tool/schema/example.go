@@ -33,7 +33,7 @@ func (v *View) valid(example any) json.RawMessage {
 	return raw
 }
 
-// maxExample bounds an example: a longer one would not help anybody.
+// maxExample bounds an example: a longer one would not help.
 const maxExample = 2_000
 
 // maxMade bounds what is invented, because a foreign schema may ask for a string

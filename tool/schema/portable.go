@@ -21,7 +21,7 @@ func Portable(raw json.RawMessage) (json.RawMessage, Names, error) {
 	dec.UseNumber()
 	var root map[string]any
 	if err := dec.Decode(&root); err != nil || root == nil {
-		return nil, nil, errors.Join(errors.New("the schema is no object"), err)
+		return nil, nil, errors.Join(errors.New("the schema is not an object"), err)
 	}
 	if ref := foreignRef(root); ref != "" {
 		return nil, nil, fmt.Errorf("the schema refers to %s, which is not part of it", ref)

@@ -48,7 +48,7 @@ type Output struct {
 
 // Options are what the tool works on.
 type Options struct {
-	// Skills are those there are; nil means none.
+	// Skills are the available skills; nil means none.
 	Skills *library.Library
 	// Calls run what skills ask for; nil means that those which run commands cannot
 	// be loaded.

@@ -49,7 +49,7 @@ type Output struct {
 
 // Options are what the tool works on.
 type Options struct {
-	// Commands are those there are; nil means none.
+	// Commands are the available commands; nil means none.
 	Commands *command.Set
 	// Calls run what commands ask for; nil means that those which run or read
 	// something cannot be loaded.

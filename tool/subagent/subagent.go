@@ -123,7 +123,7 @@ type Message struct {
 	From, To, Text string
 }
 
-// Sent says what became of a message.
+// Sent is the outcome of sending a message.
 type Sent struct {
 	To string
 	// Woken is set if the agent had finished and works again.

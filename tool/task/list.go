@@ -101,7 +101,7 @@ func (l *List) remove(id string) {
 }
 
 // order makes one task wait for another. Tasks that wait for each other would
-// wait for ever.
+// wait forever.
 func (l *List) order(first, then string) error {
 	for _, id := range []string{first, then} {
 		if _, err := l.find(id); err != nil {

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/plural"
@@ -145,7 +147,7 @@ func (d *Details) text() string {
 	if len(d.Blocks) > 0 {
 		fmt.Fprintf(&b, "Waiting for it: %s\n", strings.Join(d.Blocks, ", "))
 	}
-	for _, key := range sortedKeys(d.Metadata) {
+	for _, key := range slices.Sorted(maps.Keys(d.Metadata)) {
 		fmt.Fprintf(&b, "%s: %s\n", key, d.Metadata[key])
 	}
 	return b.String() + "\n" + d.Description

@@ -187,5 +187,3 @@ func (out UpdateOutput) text() string {
 	}
 	return b.String()
 }
-
-func sortedKeys(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }

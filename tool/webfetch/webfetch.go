@@ -6,7 +6,7 @@
 // Trust: the address is chosen by the model and the page by a stranger. What
 // confines the fetch is the permission that is given per host by the pipeline, and
 // package webpage, which keeps to the public internet and sends nothing about the
-// person. What a page says goes to the model as it is, and may try to instruct it;
+// user. What a page says goes to the model as it is, and may try to instruct it;
 // an address may carry out what the model knows to a host that is allowed.
 package webfetch
 
@@ -107,7 +107,7 @@ func New(web *webpage.Fetcher, opts *Options) tool.Tool {
 	})
 }
 
-// validate refuses what cannot be fetched, before anybody is asked about it: no rule would
+// validate refuses what cannot be fetched, before the user is asked about it: no rule would
 // change that.
 func (f *fetcher) validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
 	err := f.web.Check(in.URL)

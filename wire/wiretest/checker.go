@@ -41,7 +41,7 @@ func NewChecker() *Checker {
 	return c
 }
 
-// Line returns what is wrong with a line that we wrote: it is no message, does
+// Line returns what is wrong with a line that we wrote: it is not a message, does
 // not fit the schema, or has fields that the schema does not know.
 func (c *Checker) Line(line []byte) error { return c.check(line, true) }
 

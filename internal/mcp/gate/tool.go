@@ -58,7 +58,7 @@ func check(t *Tool) error {
 		return errors.New("inputSchema is missing")
 	}
 	if t.InputSchema[0] != '{' {
-		return errors.New("inputSchema is no object")
+		return errors.New("inputSchema is not an object")
 	}
 	return checkDepth(t.InputSchema)
 }

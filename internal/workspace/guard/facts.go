@@ -125,7 +125,7 @@ func odd(path string) string {
 		case unicode.Is(unicode.Cf, r):
 			return "the path holds invisible characters"
 		case r == '\\':
-			return "the path holds backslashes, which separate names on Windows"
+			return "the path contains backslashes, which separate names on Windows"
 		}
 	}
 	return ""

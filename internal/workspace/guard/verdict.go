@@ -77,7 +77,7 @@ func (f Facts) checkKind(op Op) Verdict {
 	case t.IsDir() || t.IsRegular():
 		return Verdict{}
 	}
-	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may wait for ever. Use Bash with a timeout if it is meant", f.Path, f.Kind())}
+	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may wait forever. Use Bash with a timeout if it is meant", f.Path, f.Kind())}
 }
 
 func (f Facts) checkSensitive(op Op) Verdict {
