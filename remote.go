@@ -46,8 +46,9 @@ func (r *serverTransport) Start(ctx context.Context, l *Launch) (Link, error) {
 	request.Header.Set("Authorization", "Bearer "+r.token)
 	request.Header.Set("Connection", "Upgrade")
 	request.Header.Set("Upgrade", "haft-wire")
-	stop := context.AfterFunc(ctx, end) // the context is only for starting
-	resp, err := http.DefaultClient.Do(request)
+	stop := context.AfterFunc(ctx, end)                                                                                  // the context is only for starting
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
+	resp, err := client.Do(request)
 	if !stop() && err == nil {
 		resp.Body.Close()
 		err = ctx.Err()

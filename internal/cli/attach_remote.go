@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/attach"
 )
 
@@ -53,41 +54,44 @@ const tokenVariable = "HAFT_SERVE_TOKEN"
 // token finds the token of a server, never in the command line, which others can see.
 func (f *attachFlags) token(address attach.Address) (string, error) {
 	if f.tokenFile != "" {
-		token, _, err := readToken(f.tokenFile)
-		return token, err
+		return readToken(f.tokenFile)
 	}
 	if token := os.Getenv(tokenVariable); token != "" {
 		return token, nil
 	}
-	token, server, err := readToken(filepath.Join(keep.State(), "serve", "serve.json"))
-	if err == nil && sameServer(server, address.URL) {
-		return token, nil
+	// What a server has left is not used: another user may listen at its port now.
+	home, err := serve.OpenHome(filepath.Join(keep.State(), "serve"), false)
+	if err == nil {
+		defer home.Close()
+		if home.Running != "" && sameServer(home.Running, address.URL) {
+			return home.Token, nil
+		}
 	}
 	return "", fmt.Errorf("the token of %s is not known. Put it into a file that only you can read and name it with --token-file, or set %s", address.URL, tokenVariable)
 }
 
-// readToken reads a file that has a token, or what a server keeps: the token and its
-// address. One that others can read is not trusted.
-func readToken(path string) (token, server string, err error) {
+// readToken reads a file that has a token, or that a server keeps. One that others can read
+// is not trusted.
+func readToken(path string) (token string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		return "", "", fmt.Errorf("other users can read %s. Run: chmod 600 %s", path, path)
+		return "", fmt.Errorf("other users can read %s. Run: chmod 600 %s", path, path)
 	}
 	raw, err := regular.Read(path, 4096)
 	if err != nil {
-		return "", "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("read the token: %w", err)
 	}
-	var kept struct{ Token, URL string }
+	var kept struct{ Token string }
 	if json.Unmarshal(raw, &kept) == nil && kept.Token != "" {
-		return kept.Token, kept.URL, nil
+		return kept.Token, nil
 	}
 	if token = strings.TrimSpace(string(raw)); token == "" || strings.ContainsAny(token, " \n") {
-		return "", "", errors.New("read the token: " + path + " does not hold one")
+		return "", errors.New("read the token: " + path + " does not hold one")
 	}
-	return token, "", nil
+	return token, nil
 }
 
 // sameServer reports whether two addresses are those of one server of this machine, by

@@ -103,7 +103,8 @@ func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string)
 	for name, value := range map[string]string{"Authorization": "Bearer " + token, "Connection": "Upgrade", "Upgrade": "haft-wire"} {
 		request.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(request)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
+	resp, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("could not connect: there is no answer from %s: %w", address.URL, err)
 	}
@@ -138,6 +139,7 @@ func (c *serverConn) say(line []byte) error {
 
 // hear calls each with the lines of the conversation, and returns how it ended.
 func (c *serverConn) hear(ctx context.Context, diagnostics io.Writer, each func(line []byte) error) error {
+	defer context.AfterFunc(ctx, func() { c.Close() })() // a connection that was upgraded heeds no context
 	in := bufio.NewReader(c)
 	for {
 		line, err := in.ReadBytes('\n')

@@ -200,7 +200,7 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 
 // span writes what the rewind goes back over.
 func (f *rewindFlags) span(p *checkpoint.Plan) {
-	fmt.Fprintf(f.Out, "Back to before: %s (%s; %s and %s since)\n", inOneLine(cmp.Or(p.Span.Text, p.Target), 100),
+	fmt.Fprintf(f.Out, "Going back to just before: %s (%s; %s and %s since)\n", inOneLine(cmp.Or(p.Span.Text, p.Target), 100),
 		p.Span.Time.Local().Format("2006-01-02 15:04:05"), plural.Of(p.Span.Prompts, "prompt"), plural.Of(p.Span.Calls, "call"))
 }
 

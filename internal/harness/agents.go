@@ -235,7 +235,7 @@ func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
 		}
 		resolved, err := c.askable(name)
 		if err != nil {
-			c.World.link.Emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s works with %s: %s.", d.Name, chosen, err)})
+			c.World.link.Emit(agent.Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The agent %s uses the model %s instead of the requested one: %s.", d.Name, chosen, err)})
 			continue
 		}
 		chosen = resolved

@@ -27,7 +27,7 @@ func (w *World) openSession(ctx context.Context, o *TalkOptions) (*session.Sessi
 		var err error
 		switch id, err = store.Latest(dir); {
 		case errors.Is(err, session.ErrNotFound):
-			w.link.Emit(agent.Notice{Level: "notice", Text: "There is no session of this folder to continue: a new one begins."})
+			w.link.Emit(agent.Notice{Level: "notice", Text: "There is no session in this folder to continue. Starting a new one."})
 		case err != nil:
 			return nil, err
 		}

@@ -316,7 +316,7 @@ func (c *Conversation) fork(k commands.Command, text string) func(context.Contex
 		case subagent.Empty:
 			return fmt.Sprintf("/%s is done. Its agent had nothing to say.", k.Name), nil
 		case subagent.Moved:
-			return fmt.Sprintf("The agent %s continues /%s in the background.", r.ID, k.Name), nil
+			return fmt.Sprintf("/%s continues in the background, in the agent %s.", k.Name, r.ID), nil
 		}
 		return r.Text, fmt.Errorf("/%s was not finished (%s): %s", k.Name, r.Status, r.Why)
 	}

@@ -72,10 +72,12 @@ func TestAStuckClientHoldsUpNoTurn(t *testing.T) {
 	t.Cleanup(free)
 	s.dir = dir
 	path := "/v1/sessions/" + s.create("write").ID
-	f := s.feed(path+"/events", "")
-	q := f.Questions(1)[0]
+	var open serve.Questions
+	until(t, "the question", func() bool { s.must("GET", path+"/questions", nil, &open); return len(open.Questions) == 1 })
+	q := open.Questions[0]
 	var view serve.Timeline
 	s.must("GET", path+"/timeline", nil, &view)
+	f := s.feed(path+"/events", view.Position) // not before: the pieces of a long call may be too much for it
 	l.next.Store(true)
 	conn, err := net.Dial("tcp", inner.Addr().String())
 	if err != nil {

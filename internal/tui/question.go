@@ -124,7 +124,7 @@ func (q *questions) own(text string) {
 // words.
 func (q *questions) take(text string) bool {
 	if s := (selection{q.at, len(q.asked().Options)}); s.take(text, "") {
-		q.at = s.at
+		q.at, q.words = s.at, nil
 		q.chosen[q.at] = true
 		return true
 	}

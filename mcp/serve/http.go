@@ -117,7 +117,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Pages of this origin may not call this server. Start it with --origin to allow them.", http.StatusForbidden)
 	case !g.tokenOK(r.Header.Get("Authorization")):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="haft"`)
-		http.Error(w, "The token that this server was started with is missing or wrong.", http.StatusUnauthorized)
+		http.Error(w, "The request has no token or the wrong one. Send the token that this server was started with.", http.StatusUnauthorized)
 	default:
 		g.next.ServeHTTP(w, r)
 	}

@@ -14,7 +14,7 @@ import (
 func TestACommandThatWentToTheBackgroundIsEnded(t *testing.T) {
 	r := newRig(t, nil, &bash.Options{Dir: t.TempDir(), Environ: []string{"HAFT_BASH_BACKGROUND_MS=300"}})
 	result, err := r.call(t.Context(), "Bash", "", `{"command":"while true; do sleep 0.05; done","timeout":100}`)
-	if err != nil || !strings.Contains(result.Text(), "ended after another 300ms") {
+	if err != nil || !strings.Contains(result.Text(), "stopped after another 300ms") {
 		t.Fatalf("%q, %v", result.Text(), err)
 	}
 	select {

@@ -76,7 +76,7 @@ func (t *Tools) kill(_ context.Context, _ *tool.Call, in KillInput) (KillOutput,
 func (t *Tools) killAgent(id, work string) KillOutput {
 	out := KillOutput{TaskID: id, TaskType: agentType, Message: fmt.Sprintf("The agent %s (%s) was not at work any more.", id, brief(work))}
 	if t.opts.Agents.Stop(id) {
-		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. SendMessage lets it work again.", id, brief(work))
+		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. To have it continue, use SendMessage.", id, brief(work))
 	}
 	return out
 }

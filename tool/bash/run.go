@@ -99,7 +99,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 			if in.Timeout > 0 && limit < 10*time.Second {
 				unit = " (timeout is in milliseconds)"
 			}
-			out.note("The command did not end within %v%s and runs on in the background, id %s, where it is ended after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
+			out.note("The command did not finish within %v%s and continues in the background (id %s). It will be stopped after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
 		}
 		out.inBackground(task)
 		return out, nil

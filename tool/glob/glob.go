@@ -81,7 +81,7 @@ func (g *glob) run(ctx context.Context, c *tool.Call, in Input) (Output, error) 
 		Pattern: in.Pattern, Dir: at.Dir, Path: at.Path, Limit: limit, Allow: at.Allow,
 	})
 	if bad := (*search.GlobError)(nil); errors.As(err, &bad) {
-		return Output{}, tool.Errorf("The pattern %s cannot be read: braces must pair up and stay few.", bad.Glob)
+		return Output{}, tool.Errorf("The pattern %s is not valid: its braces do not match, or expand to too many alternatives.", bad.Glob)
 	}
 	if out := (*search.OutsideError)(nil); errors.As(err, &out) {
 		return Output{}, tool.Errorf("The pattern %s leads out of %s. Set path to %s and give a pattern relative to it.", out.Pattern, out.Path, out.Dir)

@@ -135,7 +135,7 @@ func forModel(at scope.Scope, err error) error {
 	case errors.As(err, &syntax), errors.As(err, &unknown), errors.Is(err, rx.ErrTooLarge):
 		return &tool.Error{Message: scope.Sentence(err.Error()), Err: err}
 	case errors.As(err, &glob):
-		return tool.Errorf("The glob %s cannot be read: braces must pair up and stay few.", glob.Glob)
+		return tool.Errorf("The glob %s is not valid: its braces do not match, or expand to too many alternatives.", glob.Glob)
 	}
 	return at.Error(err)
 }

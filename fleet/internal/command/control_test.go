@@ -377,3 +377,21 @@ func TestStatus(t *testing.T) {
 		t.Errorf("nothing was logged in %q", raw)
 	}
 }
+
+// A worker that is killed between a prompt's outcome and its last note, or that took a run over
+// from one that had just ended, leaves a run without a task that seems to be led.
+func TestARunThatNobodyLeadsRests(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	w := f.startWorker()
+	t.Cleanup(func() { kill(w) })
+	id, names := f.submit(1)
+	f.mustEnd(t, id, names)
+	if _, err := f.runs.Update(t.Context(), id, func(r *runs.Run) error {
+		r.State, r.Owner, r.Taken = runs.Running, "a worker that is gone", 1
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	f.mustEnd(t, id, names)
+}

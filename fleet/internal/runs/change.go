@@ -51,8 +51,22 @@ func (r *Runs) Retry(ctx context.Context, id string) error {
 	return r.Wake(ctx, run)
 }
 
-// Sweep makes the tasks that are missing: a worker that was killed between two steps may
-// leave a run with prompts and no task. It returns how many it made.
+// Rest notes that a run has nothing to do, which its worker should have done. It does nothing
+// if the run has changed since it was read.
+func (r *Runs) Rest(ctx context.Context, run *Run) error {
+	_, err := r.Update(ctx, run.ID, func(now *Run) error {
+		if now.revision != run.revision || now.State != Running && now.State != Asking {
+			return ErrUnchanged
+		}
+		now.State, now.Owner, now.Attempts, now.Taken = Idle, "", 0, 0
+		return nil
+	})
+	return err
+}
+
+// Sweep puts right what a worker that was killed between two steps may leave: a run with
+// prompts and no task gets one, and one that has neither rests, for a worker gives its task
+// back only when it has noted that the run rests. It returns how many tasks it made.
 func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 	list, err := r.List(ctx)
 	if err != nil {
@@ -73,7 +87,13 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 		return 0, err
 	}
 	for _, run := range list {
-		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() || !waiting[run.ID] {
+		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() {
+			continue
+		}
+		if !waiting[run.ID] {
+			if err := r.Rest(ctx, run); err != nil {
+				return made, err
+			}
 			continue
 		}
 		if err := r.Wake(ctx, run); err != nil {

@@ -30,7 +30,8 @@ func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
 	switch {
 	case errors.Is(err, session.ErrFenced):
 		log.Info("another worker has continued the run")
-		return // and has its task
+		w.yield(end, id)
+		return // the other has the task
 	case left:
 		log.Info("handing the run back", "error", err)
 		_ = m.Nak() // or its lease ends
@@ -84,7 +85,7 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 	case !run.Open():
 		return false, nil
 	case len(pending) == 0:
-		return false, w.rest(run)
+		return false, w.runs.Rest(w.hard, run)
 	}
 	if l.run, err = l.begin(pos); err != nil || l.run.State == runs.Quarantined {
 		return false, err
@@ -102,17 +103,23 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 	return l.turns(ctx, pending)
 }
 
-// rest notes that a run has nothing to do, if the worker that gave its last prompt an outcome
-// could not.
-func (w *worker) rest(run *runs.Run) error {
-	_, err := w.runs.Update(w.hard, run.ID, func(r *runs.Run) error {
-		if r.State != runs.Running && r.State != runs.Asking || r.Owner != run.Owner {
+// yield takes this worker's name off a run that another one has continued meanwhile, whose
+// name begin has replaced. The other one may have ended since: it left the run alone then,
+// because it did not seem to lead it any more.
+func (w *worker) yield(ctx context.Context, id string) {
+	run, err := w.runs.Update(ctx, id, func(r *runs.Run) error {
+		if r.Owner != w.Name {
 			return runs.ErrUnchanged
 		}
-		r.State, r.Owner, r.Attempts, r.Taken = runs.Idle, "", 0, 0
+		r.Owner = ""
 		return nil
 	})
-	return err
+	if err != nil || run.Owner != "" {
+		return // what is left undone, the sweeper does
+	}
+	if pending, err := w.runs.Pending(ctx, id); err == nil && len(pending) == 0 {
+		_ = w.runs.Rest(ctx, run)
+	}
 }
 
 // begin notes who leads the run, and puts it aside if that was tried too often in vain.

@@ -79,7 +79,9 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 		}
 	}
 	_, err = w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
-		if !r.Open() || r.Owner != w.Name {
+		// A worker that took it over in vain has left no name.
+		vacant := r.Owner == "" && (r.State == runs.Running || r.State == runs.Asking)
+		if !r.Open() || r.Owner != w.Name && !vacant {
 			return runs.ErrUnchanged // it was taken over, and what is true of it others know
 		}
 		r.State, r.Owner, r.Attempts, r.Taken, r.Mode = runs.Idle, "", 0, 0, mode

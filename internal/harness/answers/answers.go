@@ -123,7 +123,7 @@ func permissionsText(c *harness.Conversation) string {
 	text := fmt.Sprintf("The permission mode is %s. The modes, from most to least careful: %s.\n", c.World.Engine.Policy().Mode(), strings.Trim(fmt.Sprint(permission.Modes()), "[]"))
 	rules := c.Rules()
 	if len(rules) == 0 {
-		return text + "There are no rules. 'haft permissions add' and the answers to questions make some."
+		return text + "There are no rules yet. Add one with 'haft permissions add', or when you answer a question."
 	}
 	return text + table(func(row func(...any)) {
 		for _, r := range rules {

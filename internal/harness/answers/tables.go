@@ -89,7 +89,7 @@ func sessionsText(c *harness.Conversation, id string) (string, error) {
 		return "", err
 	}
 	if len(list) == 0 {
-		return "There are no sessions of this folder.", nil
+		return "There are no sessions in this folder.", nil
 	}
 	return table(func(row func(...any)) {
 		for _, i := range list {

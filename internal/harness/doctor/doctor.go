@@ -310,7 +310,7 @@ var helpers = []struct {
 }{
 	{"bash", "Bash runs commands with it; install bash", true},
 	{"git", "worktrees and checkpoints use it; install git", false},
-	{"pdftotext", "Read shows the text of PDF pages with it; install poppler-utils", false},
+	{"pdftotext", "the Read tool needs it to show the text of PDF pages; install poppler-utils", false},
 }
 
 func (d *Diagnosis) programs() {

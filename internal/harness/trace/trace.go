@@ -226,6 +226,7 @@ func (t *Tracer) Close() {
 // An exporter sends spans to a collector, by OTLP over HTTP in JSON, one turn after the other.
 type exporter struct {
 	url      string
+	shown    string // without a password or a query
 	headers  http.Header
 	resource []attribute
 	version  string
@@ -260,8 +261,9 @@ func openExporter(o *Options) (e *exporter, wrong string) {
 	if address == "" || o.Getenv("OTEL_SDK_DISABLED") == "true" || cmp.Or(o.Getenv("OTEL_TRACES_EXPORTER"), "otlp") != "otlp" {
 		return nil, ""
 	}
-	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Sprintf("Could not send traces to %q: set OTEL_EXPORTER_OTLP_ENDPOINT to an address such as http://localhost:4318", address)
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, "Could not send traces: set OTEL_EXPORTER_OTLP_ENDPOINT to an address such as http://localhost:4318"
 	}
 	if get("PROTOCOL") == "grpc" {
 		return nil, "Could not send traces by gRPC: set OTEL_EXPORTER_OTLP_PROTOCOL to http/json, and OTEL_EXPORTER_OTLP_ENDPOINT to the address for HTTP, such as http://localhost:4318"
@@ -283,7 +285,7 @@ func openExporter(o *Options) (e *exporter, wrong string) {
 	}
 	about.text("service.version", o.Version)
 	return &exporter{
-		url: address, headers: headers, resource: about.Attributes, version: o.Version, failed: o.Failed,
+		url: address, shown: u.Scheme + "://" + u.Host + u.Path, headers: headers, resource: about.Attributes, version: o.Version, failed: o.Failed,
 		// What the headers say is for this collector and no other.
 		client: &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}, ""
@@ -337,7 +339,7 @@ func (e *exporter) run(ctx context.Context) {
 
 // fail reports what is wrong, once: the next turn would only say the same.
 func (e *exporter) fail(err error) {
-	e.told.Do(func() { e.failed(fmt.Sprintf("Could not send traces to %s: %v", e.url, err)) })
+	e.told.Do(func() { e.failed(fmt.Sprintf("Could not send traces to %s: %v", e.shown, err)) })
 }
 
 // export sends spans, again if the collector is busy.

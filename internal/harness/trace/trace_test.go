@@ -91,8 +91,8 @@ func TestTheEnvironmentDecides(t *testing.T) {
 	turn(none, agent.Completed)
 	none.Close()
 	for want, env := range map[string]map[string]string{
-		"Could not send traces to": {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"},
-		"by gRPC":                  {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+		"Could not send traces: ": {"OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318"},
+		"by gRPC":                 {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
 	} {
 		said := ""
 		if tracer := open(t, env, func(why string) { said += why }); tracer != nil || !strings.Contains(said, want) {

@@ -136,7 +136,8 @@ test('backgroundTasks lets go of a command that runs', async (w) => {
     if (m.type === 'assistant' && m.message.content[0].type === 'tool_use') {
       await until('the command runs', () => w.exists('runs'));
       assert.equal(await q.backgroundTasks('toolu_of_nobody'), false);
-      assert.equal(await q.backgroundTasks('toolu_long'), true);
+      // A command can do its first work before haft has noted that it runs.
+      await until('the command is let go', () => q.backgroundTasks('toolu_long'));
     }
     if (m.type === 'result' && run.results.length === 1) w.file('stop', '');
     if (m.type === 'result' && run.results.length === 2) prompts.end();
