@@ -76,6 +76,8 @@ func (f *fork) chain(path, upTo string) ([]members, error) {
 		all[m.text("uuid")] = m
 		if kind := m.text("type"); (kind == "user" || kind == "assistant") && len(m["message"]) > 0 {
 			leaf = m.text("uuid")
+		} else if wentBack(m["haft"]) {
+			leaf = m.text("parentUuid")
 		}
 	})
 	if err != nil {

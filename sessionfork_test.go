@@ -28,7 +28,13 @@ func TestASessionIsForked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]int{"s": 4, all: 4, some: 2} {
+	keep(t, root, "-q", "back", 0, prompt("1", "null", "a <b>"), prompt("2", `"1"`, "b"), prompt("3", `"2"`, "rewound away"),
+		`{"type":"system","subtype":"informational","uuid":"b","parentUuid":"2","haft":{"back":{}}}`)
+	back, err := haft.ForkSession("back", &haft.ForkOptions{SessionsOptions: opts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]int{"s": 4, all: 4, some: 2, back: 2} {
 		messages, err := haft.SessionMessages(id, &opts)
 		if err != nil || len(messages) != want {
 			t.Errorf("%s has %d messages, want %d, %v", id, len(messages), want, err)
@@ -46,7 +52,7 @@ func TestASessionIsForked(t *testing.T) {
 	for _, s := range list {
 		titles += s.Title
 	}
-	if err != nil || len(list) != 3 || titles != "Half" {
+	if err != nil || len(list) != 5 || titles != "Half" {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if after, err := os.ReadFile(filepath.Join(root, "projects/-p/s.jsonl")); err != nil || string(after) != string(before) {

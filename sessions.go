@@ -135,19 +135,32 @@ func (o *SessionsOptions) file(id string) (string, error) {
 func readChain(path string, counts func(*SessionMessage) bool) ([]SessionMessage, error) {
 	all, leaf := map[string]SessionMessage{}, ""
 	err := readLines(path, func(line []byte) {
-		var m SessionMessage
-		if json.Unmarshal(line, &m) != nil || m.UUID == "" || !counts(&m) {
+		var m struct {
+			SessionMessage
+			Haft json.RawMessage `json:"haft"`
+		}
+		if json.Unmarshal(line, &m) != nil || m.UUID == "" || !counts(&m.SessionMessage) {
 			return
 		}
-		all[m.UUID] = m
-		if m.said() {
+		all[m.UUID] = m.SessionMessage
+		switch {
+		case m.said():
 			leaf = m.UUID
+		case wentBack(m.Haft):
+			leaf = m.ParentUUID
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	return chain(all, leaf), nil
+}
+
+// wentBack reports whether a line says that the conversation went back to the line's parent;
+// mark is what haft adds to it.
+func wentBack(mark json.RawMessage) bool {
+	var m struct{ Back *struct{} }
+	return json.Unmarshal(mark, &m) == nil && m.Back != nil
 }
 
 // plainID matches session ids; anything else could be a pattern or a path.

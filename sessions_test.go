@@ -78,8 +78,11 @@ func TestSessionMessagesFollowTheChain(t *testing.T) {
 		`{"type":"attachment","uuid":"3","parentUuid":"1"}`, prompt("4", `"3"`, "b"),
 		`{"type":"assistant","uuid":"9","parentUuid":"8","isSidechain":true,"message":{}}`, `{"type":"attachment","uuid":"5","parentUuid":"4"}`)
 	keep(t, root, "-p", "circle", 0, prompt("1", `"2"`, "a"), prompt("2", `"1"`, "b"))
+	back := `{"type":"system","subtype":"informational","uuid":"b","parentUuid":"1","haft":{"back":{}}}`
+	keep(t, root, "-p", "back", 0, prompt("1", "null", "a"), prompt("2", `"1"`, "rewound away"), back)
+	keep(t, root, "-p", "since", 0, prompt("1", "null", "a"), prompt("2", `"1"`, "rewound away"), back, prompt("3", `"b"`, "c"))
 	opts := &haft.SessionsOptions{ConfigDir: root}
-	for id, want := range map[string][]string{"s": {"1", "4"}, "circle": {"1", "2"}} {
+	for id, want := range map[string][]string{"s": {"1", "4"}, "circle": {"1", "2"}, "back": {"1"}, "since": {"1", "3"}} {
 		messages, err := haft.SessionMessages(id, opts)
 		if err != nil {
 			t.Fatal(err)

@@ -212,6 +212,31 @@ func TestTheModelReadsWhatWasRepaired(t *testing.T) {
 	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your call of Count was repaired: ")
 }
 
+// What is said after a command that waits is heard after it.
+func TestPromptsWaitForTheCommandBeforeThem(t *testing.T) {
+	f := &fake{t: t, answers: []reply{says(use("a", "Talk", `{}`)), says(text("2")), says(text("3"))}}
+	var a *agent.Agent
+	a = start(t, world(f, raw("Talk", func(context.Context, *tool.Call) (tool.Result, error) {
+		a.Send(userSays("joins"))
+		command := userSays("/fork")
+		command.Answer = func(context.Context) (string, error) { return "forked", nil }
+		a.Send(command)
+		a.Send(userSays("after it"))
+		return tool.Text("ok"), nil
+	})))
+	var got []string
+	for _, r := range of[agent.Result](run(t, a, "go")) {
+		got = append(got, r.Text)
+	}
+	if diff := cmp.Diff([]string{"2", "forked", "3"}, got); diff != "" {
+		t.Fatalf("results (-want +got):\n%s", diff)
+	}
+	if raw := f.requests[1].raw; !strings.Contains(raw, "joins") || strings.Contains(raw, "after it") {
+		t.Errorf("the model reads %s", raw)
+	}
+	inOrder(t, f.requests[2].raw, "/fork", "forked", "after it")
+}
+
 // Prompts that come while a turn runs.
 func TestPriorities(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -140,8 +140,10 @@ func (t *turn) join() Reason {
 	urgent := slices.ContainsFunc(a.queue, func(p Prompt) bool { return p.Priority == Now })
 	var joining []Prompt
 	if !urgent {
+		ordered := false // what was said after a command waits for it
 		a.queue = slices.DeleteFunc(a.queue, func(p Prompt) bool {
-			joins := p.Priority == Next && p.command == "" && p.Answer == nil
+			ordered = ordered || p.command != "" || p.Answer != nil
+			joins := p.Priority == Next && !ordered
 			if joins {
 				joining = append(joining, p)
 			}

@@ -50,8 +50,8 @@ type Hook struct {
 	Vars map[string]string
 	// Once lets it run a single time.
 	Once bool
-	// Agent is the sub-agent whose events alone it is for; "" means those of the whole
-	// session.
+	// Agent is the sub-agent whose events alone it is for, with the calls of those that it
+	// starts; "" means those of the whole session.
 	Agent string
 	// Check is called before each run, like the runner's; nil means that nothing prevents
 	// the run.

@@ -363,10 +363,12 @@ func TestAHookOfTwoFilesRunsOnce(t *testing.T) {
 		{Event: "Stop", Command: "true", Origin: "a:1"},
 		{Event: "Stop", Command: "true", Origin: "b:1"},
 		{Event: "Stop", Command: "true", Block: true},
+		{Event: "Stop", Command: "true", Vars: map[string]string{"CLAUDE_SKILL_DIR": "/a"}},
+		{Event: "Stop", Command: "true", Vars: map[string]string{"CLAUDE_SKILL_DIR": "/b"}},
 	}
 	newRunner(t, hooks, &hook.Options{Report: seen.report}).Fire(t.Context(), "", hook.Stop{})
-	if len(seen.list) != 2 {
-		t.Errorf("%d runs, want 2", len(seen.list))
+	if len(seen.list) != 4 {
+		t.Errorf("%d runs, want 4", len(seen.list))
 	}
 
 	broken := hook.Hook{Event: "PreToolUse", Matcher: "[", Command: "exit 2"}

@@ -3,6 +3,7 @@ package hook
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -42,6 +43,9 @@ type Options struct {
 	// Common returns what every input contains; agent is the sub-agent of the event, or "".
 	// Nil means that nothing is known.
 	Common func(agent string) Common
+	// Caller returns the sub-agent that started a sub-agent, "" for none; nil means that it is
+	// not known.
+	Caller func(agent string) string
 	// Match compares calls with rules in matchers; nil means that a rule matches every call
 	// of its tool.
 	Match MatchFunc
@@ -201,7 +205,7 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 	var tasks []*task
 	var sound []*Hook
 	for _, h := range r.of(event) {
-		if h.Preview != t.effects && event == "PreToolUse" || h.Agent != "" && h.Agent != agent {
+		if h.Preview != t.effects && event == "PreToolUse" || !r.concerns(h, agent, t) {
 			continue
 		}
 		ok, err := h.matcher.matches(t, r.opts.Match)
@@ -221,11 +225,25 @@ func (r *Runner) choose(agent string, event Event, t target) []*task {
 	return tasks
 }
 
+// concerns reports whether a hook is for what a sub-agent does. A guard must not be evaded
+// by letting another agent make the call.
+func (r *Runner) concerns(h *prepared, agent string, t target) bool {
+	if h.Agent == "" || h.Agent == agent {
+		return true
+	}
+	for t.call != nil && r.opts.Caller != nil && agent != "" {
+		if agent = r.opts.Caller(agent); agent == h.Agent {
+			return true
+		}
+	}
+	return false
+}
+
 // same reports whether two hooks would do the same: a hook that is configured in two files
 // runs once.
 func (h *Hook) same(o *Hook) bool {
 	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
-		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ")
+		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ") && maps.Equal(h.Vars, o.Vars)
 }
 
 // runAll runs hooks in parallel, waits for those that are waited for, and returns their

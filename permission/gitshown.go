@@ -203,7 +203,12 @@ func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(l.ctx, program, append([]string{"--no-pager"}, args...)...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = l.dir, in, time.Second
-	cmd.Env = append([]string{"HOME=" + os.Getenv("HOME"), "LC_ALL=C"}, l.env...)
+	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
+	for _, kv := range l.env {
+		if strings.Contains(kv, "=") { // others name what must not be in it, and nothing else is
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
 	var out limited
 	cmd.Stdout = &out
 	err = cmd.Run()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +108,9 @@ func TestGoingBackKeepsCostAndPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := s.Path()
+	if got, _ := followAll(t, path, ""); !slices.Contains(got, "back 1") {
+		t.Errorf("followers hear %q", got)
+	}
 	has(s, 4, "1", "answer to 1", "4", "answer to 4")
 	backs := 0
 	for e, err := range session.Entries(context.Background(), path) {
@@ -122,6 +126,51 @@ func TestGoingBackKeepsCostAndPlace(t *testing.T) {
 	}
 	if backs != 1 {
 		t.Errorf("went back %d times, want 1", backs)
+	}
+}
+
+// TestAForkHasItsOwnCost: not that of what it leaves out.
+func TestAForkHasItsOwnCost(t *testing.T) {
+	store := session.Open(t.TempDir())
+	s, err := store.Create(t.Context(), &session.CreateOptions{ID: uuidOf("s"), Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	converse(t, s, "1", "2", "3")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := store.Resume(t.Context(), uuidOf("s"), &session.ResumeOptions{At: uuidOf("p2"), Fork: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := fork.ID()
+	for _, when := range []string{"at first", "resumed"} {
+		if d := cmp.Diff(map[string]model.Usage{"m": {Input: 100, Output: 10}}, fork.Restored().Usage); d != "" {
+			t.Errorf("%s (-want +got):\n%s", when, d)
+		}
+		if err := fork.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if fork, err = store.Resume(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := &session.Message{Role: model.Assistant, Content: []model.Block{model.TextOf("cut")}, ID: "x", Model: "<synthetic>"}
+	if err := fork.Append(t.Context(), session.Entry{Message: said}); err != nil {
+		t.Fatal(err)
+	}
+	if err := fork.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if fork, err = store.Resume(t.Context(), id, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := fork.Restored().Model; got != "m" {
+		t.Errorf("the model is %q, want m", got)
+	}
+	if err := fork.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -104,6 +104,10 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 			r.lines = append(r.lines, l)
 		}
 	}
+}
+
+// countAll adds what was used after the end of the chain and beside it: it has been used.
+func (r *reading) countAll() {
 	r.tally.usage, r.tally.answer = r.all.usage, r.all.answer
 	if spent, ok := r.all.states[StateSpent]; ok {
 		r.tally.set(StateSpent, spent)

@@ -130,7 +130,7 @@ func (f *Follower) merge() []Followed {
 }
 
 func (p *pending) empty() bool {
-	return p.Message == nil && p.Call == nil && p.State == nil && p.Checkpoint == nil && p.Compaction == nil && p.Ask == nil && p.Answer == nil
+	return p.Message == nil && p.Call == nil && p.State == nil && p.Checkpoint == nil && p.Compaction == nil && p.Ask == nil && p.Answer == nil && p.Back == nil
 }
 
 // followChunk is how much of a file is read at once; longer lines are read completely.

@@ -48,6 +48,8 @@ func followedText(e session.Followed) string {
 		return "answer " + e.Answer.ID + " " + e.Answer.By + " " + e.Answer.Behavior.String()
 	case e.State != nil:
 		return "state " + e.State.Name
+	case e.Back != nil:
+		return "back " + e.Back.Prompt
 	}
 	return "?"
 }

@@ -182,6 +182,9 @@ func (r *reading) origin(o *ResumeOptions) origin {
 func (r *reading) restore(ctx context.Context, s *Session, o *ResumeOptions) error {
 	main := s.streams[""]
 	main.torn, main.tail = r.torn, r.last()
+	if !o.Fork { // what a fork leaves out is not its cost
+		r.countAll()
+	}
 	s.tally = r.tally
 	r.restoreBlobs(ctx, s.blobs)
 	messages, lost := fold(r.chain, r.beside, r.calls)
@@ -292,15 +295,18 @@ func (r *reading) lastMessage() string {
 	return r.last()
 }
 
-// last returns the UUID of the line that the next message follows, "" if there is none.
+// last returns the UUID of the line that the next message follows, "" if there is none. It
+// is never one that says that the conversation went back: its message is followed.
 func (r *reading) last() string {
-	if len(r.chain) == 0 {
-		if r.prefix != nil {
-			return r.prefix.index.Last
+	for _, l := range slices.Backward(r.chain) {
+		if l.extra().Back == nil {
+			return l.UUID
 		}
-		return ""
 	}
-	return r.chain[len(r.chain)-1].UUID
+	if r.prefix != nil {
+		return r.prefix.index.Last
+	}
+	return ""
 }
 
 func (r *reading) cwd() string {

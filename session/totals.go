@@ -14,6 +14,9 @@ const titleState = "title"
 // back to an earlier message does not set it back.
 const StateSpent = "beside"
 
+// syntheticModel is what messages name as their model that no model has said.
+const syntheticModel = "<synthetic>"
+
 // A tally is what the lines of a conversation add up to. It is the same whether
 // they are read or written.
 type tally struct {
@@ -81,6 +84,9 @@ func (t *tally) answered(a stop) {
 	if a.ID != t.answer.ID || a.ID == "" {
 		t.usage = t.total()
 		t.answer = stop{}
+	}
+	if a.Model == syntheticModel {
+		a.Model = ""
 	}
 	if a.Model != "" {
 		t.model = a.Model

@@ -66,7 +66,7 @@ this machine it is found. It never belongs in the address, which others can see.
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the token of the server, which only you can read")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
 	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")

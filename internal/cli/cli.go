@@ -184,9 +184,9 @@ where it may be left out, the latest one of this directory is meant.`,
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
 	fs.StringVar(&f.lang, "lang", "", "language of haft's messages on the terminal: en or zh; the setting uiLanguage and the locale say so too")
-	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, by its id or an address of 'haft serve', as 'haft attach' does")
-	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on a server, the address of 'haft serve' or of a fleet; the token comes from HAFT_SERVE_TOKEN or --token-file")
-	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file that has the token of the server, which only you can read")
+	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
+	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
+	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file with the server's token that only you can read")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
 	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")

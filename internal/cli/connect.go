@@ -29,17 +29,17 @@ func newConnect(s Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "connect URL [-- FLAGS]",
 		Short: "Run a program's conversation on a server",
-		Long: `Run a conversation on a server, 'haft serve' or a fleet, and pass on what it and the
-program that started this say to each other, as haft would with --input-format and
---output-format stream-json. What is behind -- are the flags of haft.
+		Long: `Run a conversation on a server ('haft serve' or a fleet) for a program that starts haft
+as a child process. The program speaks stream-json on standard input and output, as it
+would with haft itself. Everything after -- is passed to haft on the server as its flags.
 
-The official SDK starts an executable: give it a script with this line.
+The official SDK starts an executable. Give it a script with this line:
 
   exec haft connect http://127.0.0.1:7420 -- "$@"
 
-The folder is the one that this is started in, which has to be on the server, too, or
-that of --dir. The token comes from --token-file, from HAFT_SERVE_TOKEN, or from what
-'haft serve' of this user keeps.`,
+The conversation works in the folder on the server that has the same path as the current
+one, or in --dir. The token comes from --token-file, from HAFT_SERVE_TOKEN, or, for your
+own 'haft serve' on this machine, from the file in which it keeps it.`,
 		Example: `  haft connect http://127.0.0.1:7420 -- --input-format stream-json --output-format stream-json`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -67,8 +67,8 @@ that of --dir. The token comes from --token-file, from HAFT_SERVE_TOKEN, or from
 			})
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the folder on the server; by default the name of this one")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file that has the token of the server, which only you can read")
+	c.Flags().StringVar(&dir, "dir", "", "the folder on the server (default: the path of the current one)")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
 	return c
 }
 

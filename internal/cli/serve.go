@@ -69,14 +69,14 @@ Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
 		},
 	}
 	c.Flags().StringVar(&f.listen, "listen", "", "the address to listen on, such as 127.0.0.1:7420; by default a free port of this machine, the same as last time if it can be")
-	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a name by which clients call the server, besides those of this machine; https://NAME is a tunnel or proxy that speaks TLS with them")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another name or address that clients may use for the server; use https://NAME for a tunnel or proxy that ends TLS")
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "the certificate of the server, a PEM file")
 	c.Flags().StringVar(&f.key, "tls-key", "", "the key of the certificate, a PEM file")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "listen on another address without a certificate")
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
 	c.Flags().StringVar(&f.pair, "pair", "", "show a QR code that pairs a phone: 'answer' lets it watch and answer, 'full' send prompts as well")
 	c.Flags().Lookup("pair").NoOptDefVal = pairAnswer
-	c.Flags().BoolVar(&f.renew, "new-token", false, "choose another token: pages, programs and devices that know the old one are shut out")
+	c.Flags().BoolVar(&f.renew, "new-token", false, "make a new token; pages, programs and devices that have the old one are shut out")
 	c.Flags().BoolVar(&f.json, "json", false, "write the address as JSON")
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))

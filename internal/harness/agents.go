@@ -81,6 +81,10 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err != nil {
 		return nil, err
 	}
+	takeBack, err := c.lendText(opts.Permissions, s)
+	if err != nil {
+		return nil, err
+	}
 	hooks, err := c.hooksFor(d, s)
 	if err != nil {
 		return nil, err
@@ -97,10 +101,14 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	made := &crew.Made{
 		Agent: a, Kind: d.Name, Model: opts.ModelName, Spawns: d.Spawns(),
 		Reopen: func(ctx context.Context) error {
+			if err := dir.Open(ctx); err != nil {
+				return err
+			}
 			hooks.begin()
-			return dir.Open(ctx)
+			return nil
 		},
 		Close: func() (worktree, branch string) {
+			takeBack()
 			hooks.end()
 			return dir.Close()
 		},
@@ -200,9 +208,6 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
-	if err := c.lendText(policy, s); err != nil {
-		return nil, err
-	}
 	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
@@ -243,20 +248,20 @@ func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
 	return chosen
 }
 
-// lendText lets an agent that does a skill or command do what that allows itself.
-func (c *Conversation) lendText(policy *childPolicy, s crew.Spec) error {
-	if s.Text.Name == "" {
-		return nil
+// lendText lets an agent that does a skill or command do what that allows itself, until it
+// is taken back. One that has done it and continues with something else may not.
+func (c *Conversation) lendText(policy agent.Permissions, s crew.Spec) (takeBack func(), err error) {
+	if s.Text.Name == "" || s.Again {
+		return func() {}, nil
 	}
 	p, err := c.World.piece(knowledge.Kind(s.Text.Kind), s.Text.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !s.Again && p.Digest != s.Text.Digest {
-		return fmt.Errorf("the %s %s changed while it was being loaded; use it again", s.Text.Kind, s.Text.Name)
+	if p.Digest != s.Text.Digest {
+		return nil, fmt.Errorf("the %s %s changed while it was being loaded; use it again", s.Text.Kind, s.Text.Name)
 	}
-	_, err = policy.Allow(p.Fields.List("allowed-tools"))
-	return err
+	return policy.Allow(p.Fields.List("allowed-tools"))
 }
 
 // hooksFor are the hooks for the time that an agent works.

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/tool/subagent"
 )
 
 const (
@@ -278,5 +279,64 @@ func TestHooksOfACommand(t *testing.T) {
 				t.Errorf("resumed: %s", got)
 			}
 		})
+	}
+}
+
+// TestWhatAForkIsAllowedEndsWithIt: the agent is spoken to again, in the same process and in the next one.
+func TestWhatAForkIsAllowedEndsWithIt(t *testing.T) {
+	r := forked(t)
+	touch := uses("Bash", `{"command":"touch made"}`)
+	r.play([]script.Turn{uses("Skill", `{"skill":"forky"}`), says("done")}, map[string][]script.Turn{"FORK TEXT": {touch, says("FORK REPORT"), touch, says("again"), touch, says("again")}})
+	options := harness.Options{TrustProject: true, Allowed: []string{"Skill(forky)"}}
+	talk := r.talk(options, harness.TalkOptions{})
+	id := talk.Agent.Session()
+	r.say(talk, "go")
+	made := filepath.Join(r.dir, "made")
+	if err := os.Remove(made); err != nil {
+		t.Fatalf("the fork was not allowed what its text allows: %v", err)
+	}
+	known := talk.Agents()
+	if len(known) != 1 {
+		t.Fatalf("agents %+v", known)
+	}
+	for _, when := range []string{"the same process", "the next one"} {
+		if when == "the next one" {
+			r.close(talk)
+			talk = r.talk(options, harness.TalkOptions{Resume: id})
+			defer talk.Close(t.Context())
+		}
+		before := len(r.bodiesWith("FORK TEXT"))
+		if _, err := talk.World.Crew.Send(t.Context(), subagent.Message{To: known[0].ID, Text: "continue"}); err != nil {
+			t.Fatal(err)
+		}
+		r.say(talk, "wait for it")
+		if after := len(r.bodiesWith("FORK TEXT")); after != before+2 {
+			t.Errorf("in %s: %d requests of the agent, want 2", when, after-before)
+		}
+		if _, err := os.Stat(made); err == nil {
+			t.Errorf("in %s the agent is still allowed what the text allows", when)
+		}
+	}
+}
+
+// TestHooksOfAnAgentGuardThoseThatItStarts: their calls, and not their ends.
+func TestHooksOfAnAgentGuardThoseThatItStarts(t *testing.T) {
+	r := newRig(t)
+	r.put(".claude/agents/helper.md", strings.Replace(strings.Replace(helperAgent, "model: opus\n", hookLines, 1), "Bash, Read", "Bash, Agent", 1))
+	start := func(kind, prompt string) script.Turn {
+		return uses("Agent", `{"description":"d","prompt":"`+prompt+`","subagent_type":"`+kind+`","run_in_background":false}`)
+	}
+	r.play([]script.Turn{start("helper", "OUTER TEXT"), says("done")}, map[string][]script.Turn{
+		"OUTER TEXT": {start("general-purpose", "INNER WORK"), says("outer")},
+		"INNER WORK": {uses("Bash", `{"command":"echo forbidden"}`), uses("Bash", `{"command":"echo fine"}`), says("inner")},
+	})
+	talk := r.talk(harness.Options{TrustProject: true, Allowed: []string{"Bash(echo:*)"}}, harness.TalkOptions{})
+	defer talk.Close(t.Context())
+	r.say(talk, "go")
+	if len(r.bodiesWith("NOT HERE")) == 0 {
+		t.Error("the hook did not deny the call of the agent that its agent started")
+	}
+	if log, _ := os.ReadFile(filepath.Join(r.dir, "log")); string(log) != "call\nend\n" {
+		t.Errorf("the hooks noted %q", log)
 	}
 }

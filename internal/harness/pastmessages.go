@@ -23,7 +23,7 @@ func (c *Conversation) Past(ctx context.Context, messages int) []session.Entry {
 		if err != nil {
 			break // a conversation without messages has no file yet
 		}
-		if e.Agent != "" || e.Message == nil && e.Compaction == nil || passed && e.Time.Before(c.Began) {
+		if e.Agent != "" || e.Message == nil && e.Compaction == nil && e.Back == nil || passed && e.Time.Before(c.Began) {
 			continue // what was said after head before going back to it is left out
 		}
 		passed = passed || e.UUID == head && head != ""

@@ -104,6 +104,7 @@ func Open(o *Options) (*World, error) {
 	w.Hooks = hook.New(p.Hooks.List(), &hook.Options{
 		Project: p.Dir,
 		Common:  w.common,
+		Caller:  func(agent string) string { return w.Crew.Caller(agent) },
 		Check:   p.Hooks.MayRun,
 		Run:     w.runHook,
 		Report:  w.hookRan,

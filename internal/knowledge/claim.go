@@ -26,6 +26,8 @@ type Claim struct {
 	// Grants say what it would be allowed and run, for people: "allows: …", "runs: …",
 	// "hook: …", of an agent "tools: …", "mode: …".
 	Grants []string
+	// Hooks says that it has hooks.
+	Hooks bool
 }
 
 // Trust says whether a user has agreed to a claim as it is. Nil agrees to none.

@@ -25,8 +25,12 @@ func (p Piece) Hooks() (*settings.File, error) {
 	return ParseHooks(p.Source, p.Path, value)
 }
 
-// ParseHooks reads hooks as the settings file that they are written like.
+// ParseHooks reads hooks as the settings file that they are written like; nil means none, as
+// null does.
 func ParseHooks(source settings.Source, path string, value []byte) (*settings.File, error) {
+	if len(value) == 0 || string(value) == "null" {
+		return nil, nil
+	}
 	if !bytes.HasPrefix(value, []byte("{")) {
 		return nil, errHooks
 	}

@@ -176,7 +176,7 @@ func (s *scan) take(p Place, f file) error {
 		return err
 	}
 	if p.Source.InProject() {
-		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs(), Grants: piece.grants()}); !ok {
+		if ok, err := s.agreed(f, Claim{Kind: s.kind, Name: name, Path: f.path(), Text: text.Text, Runs: piece.runs(), Grants: piece.grants(), Hooks: len(piece.HookTexts()) > 0}); !ok {
 			return err
 		}
 	}

@@ -26,8 +26,20 @@ func (f *Folder) Claim(c knowledge.Claim) Item {
 		Origin: settings.Origin{Source: settings.Project, File: c.Path, Line: 1},
 		Files:  slices.Sorted(maps.Keys(files)),
 		Grants: c.Grants,
-		Hash:   form{kind, c.Name, f.in, c.Text, files}.hash(),
+		Hash:   form{kind, c.Name, f.in, claimed(c), files}.hash(),
 	}
+}
+
+// claimed is what a claim says. Hooks of agents and commands did not always run: who agreed
+// to one of the same text then is asked again.
+func claimed(c knowledge.Claim) any {
+	if !c.Hooks || c.Kind == knowledge.Skill {
+		return c.Text
+	}
+	return struct {
+		Text  string `json:"text"`
+		Hooks bool   `json:"hooks"`
+	}{c.Text, true}
 }
 
 // named returns the hashes of the files that commands and rules name.

@@ -76,3 +76,26 @@ func TestTrustInASkillIsBoundToAllOfIt(t *testing.T) {
 		t.Errorf("include %+v", got)
 	}
 }
+
+// TestTrustInAnAgentOfEarlierIsNotForItsHooks: they did not run when it was given.
+func TestTrustInAnAgentOfEarlierIsNotForItsHooks(t *testing.T) {
+	m := newMachine(t)
+	m.write("project/x", "")
+	f := m.folder()
+	for kind, kept := range map[knowledge.Kind]bool{knowledge.Agent: false, knowledge.Command: false, knowledge.Skill: true} {
+		claim := knowledge.Claim{Kind: kind, Name: "x", Path: "/p/x.md", Text: "a"}
+		if err := f.Grant(t.Context(), f.Claim(claim)); err != nil {
+			t.Fatal(err)
+		}
+		claim.Hooks = true
+		if f.Agreed(claim) != kept {
+			t.Errorf("the hooks of the %s are trusted: %t, want %t", kind, !kept, kept)
+		}
+		if err := f.Grant(t.Context(), f.Claim(claim)); err != nil {
+			t.Fatal(err)
+		}
+		if !f.Agreed(claim) {
+			t.Errorf("the %s with its hooks is not trusted", kind)
+		}
+	}
+}

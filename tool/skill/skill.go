@@ -152,10 +152,12 @@ func fork(sk library.Skill, text string) *subagent.Fork {
 	return &subagent.Fork{Text: subagent.Text{Kind: "skill", Name: sk.Name, Digest: sk.Digest}, Agent: sk.Agent, Model: sk.Model, Prompt: text}
 }
 
-// marks lets other calls run while an agent does a skill.
 func (s *skills) marks(in Input) tool.Marks {
 	sk, err := s.Skills.Read(in.Skill)
-	return tool.Marks{ReadOnly: true, ConcurrencySafe: err == nil && sk.Fork}
+	if err != nil {
+		return tool.Marks{ReadOnly: true}
+	}
+	return loading.Marks(s.Crew, fork(sk, ""))
 }
 
 func (s *skills) permission(_ context.Context, call *tool.Call, in Input) tool.Verdict {

@@ -167,6 +167,9 @@ func TestWhatAnAgentOfItsOwnMayDoIsAskedAbout(t *testing.T) {
 		s.write("fork", "---\ncontext: fork\nagent: "+kind+"\n---\nFind it.")
 		sk := s.tool(skill.Options{Crew: &crew{}})
 		c := &tool.Call{Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, []tool.Tool{agent}, nil, nil)}
+		if m := sk.Marks(c); m.ReadOnly == (kind == "Copy") || !m.ConcurrencySafe {
+			t.Errorf("%s: %+v", kind, m)
+		}
 		said := sk.Permission(t.Context(), c).Message
 		if p := sk.Validate(t.Context(), c); p != nil {
 			said += p.Message

@@ -153,10 +153,12 @@ func fork(c command.Command, text string) *subagent.Fork {
 	return &subagent.Fork{Text: subagent.Text{Kind: "command", Name: c.Name, Digest: c.Digest}, Agent: c.Agent, Model: c.Model, Prompt: text}
 }
 
-// marks lets other calls run while an agent does a command.
 func (s *commands) marks(in Input) tool.Marks {
 	c, _, problem := s.find(in)
-	return tool.Marks{ReadOnly: true, ConcurrencySafe: problem == nil && c.Fork}
+	if problem != nil {
+		return tool.Marks{ReadOnly: true}
+	}
+	return loading.Marks(s.Crew, fork(c, ""))
 }
 
 // find returns the command and its arguments.

@@ -95,6 +95,17 @@ func (c *Crew) Kind(id string) string {
 	return ""
 }
 
+// Caller is the agent that started another; "" if the main conversation did, or if it is not
+// known.
+func (c *Crew) Caller(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.members[id]; m != nil {
+		return m.job.Caller
+	}
+	return ""
+}
+
 // About says what an agent does, and where its transcript is; see [bash.Agents].
 func (c *Crew) About(id string) (work, transcript string, ok bool) {
 	c.mu.Lock()

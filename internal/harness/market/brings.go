@@ -36,27 +36,28 @@ func (b Brings) empty() bool {
 
 // brings reads what a plugin adds, as it will be in the folder target.
 func brings(p plugin.Plugin, target string) (b Brings, problems []knowledge.Problem) {
-	for kind, list := range map[knowledge.Kind]*[]string{
-		knowledge.Skill: &b.Skills, knowledge.Command: &b.Commands, knowledge.Agent: &b.Agents, knowledge.Style: &b.Styles,
-	} {
-		found := knowledge.NewLibrary(kind, []knowledge.Place{p.Place}, func(knowledge.Claim) bool { return true }).List()
-		for _, piece := range found.Pieces {
-			*list = append(*list, piece.Name)
-		}
-		problems = append(problems, found.Problems...)
-	}
 	set := settings.Of(p.Settings...)
 	there := func(text string) string { return strings.ReplaceAll(text, p.Dir, target) }
-	for _, h := range set.Hooks() {
-		name := h.Event
-		if h.Matcher != "" {
-			name += " " + h.Matcher
+	hooks := func(of string, set *settings.Settings) {
+		for _, h := range set.Hooks() {
+			b.Hooks = append(b.Hooks, Program{Name: strings.TrimSpace(h.Event+" "+h.Matcher) + of, Runs: there(hookLine(&h))})
 		}
-		runs := strings.TrimSpace(h.Command + " " + h.URL)
-		if len(h.Headers)+len(h.Env) > 0 {
-			runs += fmt.Sprintf(" with %v %v", h.Headers, h.Env)
+	}
+	hooks("", set)
+	for _, part := range []struct {
+		kind knowledge.Kind
+		list *[]string
+	}{{knowledge.Skill, &b.Skills}, {knowledge.Command, &b.Commands}, {knowledge.Agent, &b.Agents}, {knowledge.Style, &b.Styles}} {
+		found := knowledge.NewLibrary(part.kind, []knowledge.Place{p.Place}, func(knowledge.Claim) bool { return true }).List()
+		for _, piece := range found.Pieces {
+			*part.list = append(*part.list, piece.Name)
+			file, err := piece.Hooks()
+			if part.kind == knowledge.Agent || file == nil || err != nil {
+				continue // those of a plugin's agent do not run; a piece with an error is not listed
+			}
+			hooks(fmt.Sprintf(" of the %s %s", part.kind, piece.Name), settings.Of(file))
 		}
-		b.Hooks = append(b.Hooks, Program{Name: name, Runs: there(runs)})
+		problems = append(problems, found.Problems...)
 	}
 	for _, s := range set.MCPServers() {
 		b.Servers = append(b.Servers, Program{Name: s.Name, Runs: there(serverLine(s.JSON))})
@@ -65,6 +66,15 @@ func brings(p plugin.Plugin, target string) (b Brings, problems []knowledge.Prob
 		problems[i].Path = there(problems[i].Path)
 	}
 	return b, problems
+}
+
+// hookLine is what a hook runs or connects to, and with what.
+func hookLine(h *settings.Hook) string {
+	runs := strings.TrimSpace(h.Command + " " + h.URL)
+	if len(h.Headers)+len(h.Env) > 0 {
+		runs += fmt.Sprintf(" with %v %v", h.Headers, h.Env)
+	}
+	return runs
 }
 
 // serverLine is what a server runs or connects to, and whatever else its entry says: a

@@ -203,7 +203,7 @@ func (p *Plan) look() error {
 	if before, _ := plugin.Load([]plugin.Dir{{Path: target, Source: settings.User}}); len(before) > 0 {
 		had, _ := brings(before[0], target)
 		p.Programs = slices.DeleteFunc(p.Programs, func(now Program) bool {
-			own := strings.Contains(now.Runs, target) || strings.Contains(now.Runs, "PLUGIN_ROOT") // its files may have changed
+			own := strings.Contains(now.Runs, target) || strings.Contains(now.Runs, "PLUGIN_ROOT") || strings.Contains(now.Runs, "SKILL_DIR") // its files may have changed
 			return !own && slices.Contains(had.programs(), now)
 		})
 	}

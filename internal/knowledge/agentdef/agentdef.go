@@ -129,12 +129,9 @@ func (d Definition) Spawns() []string {
 
 // HookTexts say what its hooks run and when, for people.
 func (d Definition) HookTexts() []string {
-	if d.Hooks == nil {
-		return nil
-	}
 	file, err := knowledge.ParseHooks(d.Source, d.Path, d.Hooks)
-	if err != nil {
-		return nil // then it cannot work
+	if file == nil || err != nil {
+		return nil // with an error it cannot work
 	}
 	return knowledge.HookTexts(file)
 }

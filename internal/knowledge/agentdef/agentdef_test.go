@@ -79,6 +79,18 @@ func TestTheGeneralAgentTakesCare(t *testing.T) {
 	t.Error("there is no such agent")
 }
 
+// TestNoHooks: null means none, as leaving them out does.
+func TestNoHooks(t *testing.T) {
+	for _, value := range []string{"", "null"} {
+		if file, err := knowledge.ParseHooks(settings.Flag, "x", []byte(value)); file != nil || err != nil {
+			t.Errorf("%q: %v, %v", value, file, err)
+		}
+		if got := (agentdef.Definition{Hooks: json.RawMessage(value)}).HookTexts(); got != nil {
+			t.Errorf("%q: %q", value, got)
+		}
+	}
+}
+
 // TestHooks are those of a file, unless a plugin brings it; a file whose hooks cannot be read is left out.
 func TestHooks(t *testing.T) {
 	home, plugin := t.TempDir(), t.TempDir()

@@ -41,6 +41,12 @@ func CheckFork(crew subagent.Crew, c *tool.Call, f *subagent.Fork) *tool.Problem
 	return f.Check(crew)
 }
 
+// Marks lets other calls run while an agent does a text. An agent that works in a copy of
+// the repository gets a branch in it.
+func Marks(crew subagent.Crew, f *subagent.Fork) tool.Marks {
+	return tool.Marks{ReadOnly: f == nil || crew == nil || !f.Isolated(crew), ConcurrencySafe: f != nil}
+}
+
 // ForAgent adds to the text what an agent of its own means for the one who decides about it.
 func (t Text) ForAgent(crew subagent.Crew, c *tool.Call, f *subagent.Fork) Text {
 	if f != nil && MayFork(crew, c) {
