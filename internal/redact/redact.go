@@ -12,9 +12,11 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
@@ -29,15 +31,36 @@ var name = lazyregexp.New(`(?i)^(.*[_-])?((access|refresh|id|auth|bearer|session
 func Name(s string) bool { return name.MatchString(s) }
 
 // look is what secrets look like wherever they are.
-var look = lazyregexp.New(`(?i:bearer|basic)\s+[\w.~+/=-]{8,}` +
+var look = lazyregexp.New(`(?i:bearer)\s+[\w.~+/=-]{8,}` +
 	`|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*` + // a JSON web token
 	`|\b(sk|pk|rk)-[\w-]{16,}|\b(gh[pousr]|glpat|github_pat)[_-]\w{16,}|\bxox[abeprs]-[\w-]{10,}|\bA(KI|SI)A[0-9A-Z]{16}\b|\bAIza[\w-]{30,}` +
-	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(-----END [A-Z ]*PRIVATE KEY-----)?` +
+	// A private key has nothing but base64 and plain headers in it, so that no command hides
+	// between its lines. Of one that was cut off, the whole lines are hidden.
+	`|-----BEGIN [A-Z ]*PRIVATE KEY-----(([A-Za-z0-9+/=\s]|\\[rn]|[A-Z][A-Za-z-]*: [\w ,.-]*)*-----END [A-Z ]*PRIVATE KEY-----|((\s|\\[rn])*[A-Za-z0-9+/=]{40,})+)` +
 	`|://[^/\s:@]+:[^/\s:@]+@`)
 
+// basic is the word with what follows, which in a header are credentials.
+var basic = lazyregexp.New(`(?i)(authorization\\?["']?\s*[:=]\s*\\?["']?)?\bbasic\s+([\w.~+/=-]+)`)
+
+// hideBasic hides credentials after the word "Basic". Outside of a header they are a user
+// and a password in base64, and not "authentication".
+func hideBasic(s string) string {
+	part := basic.FindStringSubmatch(s)
+	raw := strings.TrimRight(part[2], "=")
+	if len(raw)%4 == 1 { // it was cut
+		raw = raw[:len(raw)-1]
+	}
+	pair, err := base64.RawStdEncoding.DecodeString(raw)
+	if part[1] == "" && (err != nil || !utf8.Valid(pair) || !bytes.Contains(pair, []byte(":"))) {
+		return s
+	}
+	return part[1] + Hidden
+}
+
 // assigned is a variable of a telling name with its value, as in files of settings and in
-// what env prints. A value that is another variable is none.
-var assigned = lazyregexp.New(`\b([A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)=["']?)[^\s"'$*][^\s"']{5,}`)
+// what env prints. A value that is another variable is none, and one ends where a shell
+// would read on, in quotes too, which may be those that end: the command after it is shown.
+var assigned = lazyregexp.New(`\b([A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)=["']?)[^\s"'$;|&(){}<>\x60*][^\s"'$;|&(){}<>\x60]{5,}`)
 
 // signs are parts that every text that look or assigned matches has one of. Looking for
 // them is much faster, and most texts have none.
@@ -85,11 +108,15 @@ func New(known []string) *Redactor {
 // minValue is how long the value of a variable is at least to be a secret: "true" is none.
 const minValue = 8
 
+// word is a value that is like other words, such as the password "postgres". Hiding it
+// wherever it is would hide much else and, by that, tell what it is.
+var word = lazyregexp.New(`^([A-Z]?[a-z]{1,15}|[A-Z]{1,15})$`)
+
 // Environ are the values of an environment that are secrets by the names of their
-// variables.
+// variables, without those that are short or plain words.
 func Environ(environ []string) (values []string) {
 	for _, v := range environ {
-		if n, value, _ := strings.Cut(v, "="); Name(n) && len(value) >= minValue {
+		if n, value, _ := strings.Cut(v, "="); Name(n) && len(value) >= minValue && !word.MatchString(value) {
 			values = append(values, value)
 		}
 	}
@@ -104,7 +131,8 @@ func (r *Redactor) Text(s string) string {
 	if !containsAny(s, signs) && !header(s) {
 		return s
 	}
-	return assigned.ReplaceAllString(look.ReplaceAllString(s, Hidden), "${1}"+Hidden)
+	s = basic.ReplaceAllStringFunc(look.ReplaceAllString(s, Hidden), hideBasic)
+	return assigned.ReplaceAllString(s, "${1}"+Hidden)
 }
 
 func containsAny(s string, parts []string) bool {

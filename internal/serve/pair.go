@@ -108,13 +108,13 @@ func (s *Server) pair(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	from, _, _ := net.SplitHostPort(r.RemoteAddr) // without one, all share a limit
-	if !s.tries.allowed(from, time.Now()) {
+	if !s.codes.allowed(from, time.Now()) {
 		refuse(w, &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong codes. Wait a minute and try again."})
 		return
 	}
 	token, err := s.opts.Devices.exchange(in.Code, deviceName(r.UserAgent()))
 	if errors.Is(err, errWrongCode) {
-		s.tries.failed(from, time.Now())
+		s.codes.failed(from, time.Now())
 		refuse(w, &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: "The code is wrong, was used, or is older than a minute. Make another one."})
 		return
 	}
@@ -170,6 +170,10 @@ var userOnly = []string{"/pairings", "/devices", "/devices/{id}", "/wire"}
 // Besides reading, what a device may do that is not fully trusted.
 var answerOnly = []string{"/sessions/{id}/answers", "/sessions/{id}/interrupt", "/sessions/{id}/tasks/{task}/stop"}
 
+// What a device that is not fully trusted may not read: it sees what happens in sessions,
+// and not the rest of the disk.
+var fullOnly = []string{"/sessions/{id}/file"}
+
 // limited refuses what the device that asks may not do. A stream ends when its device is
 // revoked.
 func (s *Server) limited(rt route) http.HandlerFunc {
@@ -185,7 +189,7 @@ func (s *Server) limited(rt route) http.HandlerFunc {
 		}
 		if !d.Full {
 			w.Header().Set("Haft-Access", "answer") // the page hides the rest
-			if rt.method != http.MethodGet && !slices.Contains(answerOnly, rt.path) {
+			if rt.method != http.MethodGet && !slices.Contains(answerOnly, rt.path) || slices.Contains(fullOnly, rt.path) {
 				refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "This device may watch and answer. To do more from it, pair it with haft serve --pair=full."})
 				return
 			}

@@ -19,7 +19,8 @@ import (
 // A phone is a browser on another machine, which comes through the tunnel box.example.
 type phone struct {
 	*site
-	cookie *http.Cookie
+	cookie        *http.Cookie
+	authorization string // a header; "" sends none
 }
 
 func (p *phone) send(method, path string, body any) *http.Response {
@@ -36,6 +37,9 @@ func (p *phone) send(method, path string, body any) *http.Response {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "https://box.example")
 	r.Header.Set("User-Agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X)")
+	if p.authorization != "" {
+		r.Header.Set("Authorization", p.authorization)
+	}
 	if p.cookie != nil {
 		r.AddCookie(p.cookie)
 	}
@@ -104,7 +108,7 @@ func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
 	}
 	for _, c := range []struct{ method, path string }{
 		{"POST", "/v1/sessions"}, {"POST", at + "/prompts"}, {"PATCH", at}, {"DELETE", at}, {"POST", at + "/rewind"}, {"POST", at + "/fork"}, {"POST", at + "/close"},
-		{"GET", "/v1/wire"}, {"GET", "/v1/devices"}, {"POST", "/v1/pairings"}, {"DELETE", "/v1/devices/x"},
+		{"GET", at + "/file?path=" + filepath.Join(dir, "private.txt")}, {"GET", "/v1/wire"}, {"GET", "/v1/devices"}, {"POST", "/v1/pairings"}, {"DELETE", "/v1/devices/x"},
 	} {
 		if resp := p.send(c.method, c.path, struct{}{}); resp.StatusCode != http.StatusForbidden {
 			t.Errorf("%s %s: %s", c.method, c.path, resp.Status)
@@ -120,9 +124,14 @@ func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
 		t.Errorf("a rule that stays: %s", resp.Status)
 	}
 	events := p.send("GET", at+"/events", nil)
+	p.authorization = "Basic eDp5" // of a proxy, say: it is the same device
 	if resp := p.send("POST", at+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("the answer: %s", resp.Status)
 	}
+	if late := s.refused("POST", at+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusConflict); late.By != "the paired device iPhone" {
+		t.Errorf("the question was answered by %q", late.By)
+	}
+	p.authorization = ""
 	until(t, "file", func() bool { _, err := os.Stat(filepath.Join(dir, "a.txt")); return err == nil })
 
 	var list serve.DeviceList
@@ -181,6 +190,16 @@ func TestACodeIsForOne(t *testing.T) {
 	resp := winner.send("POST", "/v1/sessions", serve.NewSession{Cwd: s.dir})
 	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Haft-Access") != "" {
 		t.Errorf("a device that may do all: %s", resp.Status)
+	}
+	var row serve.Session
+	if err := json.NewDecoder(resp.Body).Decode(&row); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("read"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if resp := winner.send("GET", "/v1/sessions/"+row.ID+"/file?path="+filepath.Join(s.dir, "a.txt"), nil); resp.StatusCode != http.StatusOK {
+		t.Errorf("a device that may do all reads a file: %s", resp.Status)
 	}
 	if resp := winner.send("POST", "/v1/pairings", serve.NewPairing{}); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("a device pairs another one: %s", resp.Status)

@@ -11,8 +11,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -253,11 +255,11 @@ func (w *watch) settledProblem(id string) *Problem {
 
 // client names who sends a request.
 func client(r *http.Request) string {
-	if r.Header.Get("Authorization") != "" {
-		return "a program of haft serve"
-	}
 	if d := deviceOf(r); d != nil {
 		return "the paired device " + d.Name
+	}
+	if r.Header.Get("Authorization") != "" {
+		return "a program of haft serve"
 	}
 	return "the web page"
 }
@@ -292,8 +294,27 @@ func (q *question) read(raw json.RawMessage) (any, error) {
 		if err := mayUpdate(u); err != nil {
 			return nil, err
 		}
+		if err := q.mayAdd(u.Rules); err != nil {
+			return nil, err
+		}
 	}
 	return &a, nil
+}
+
+// mayAdd refuses rules from which a secret was taken out on the way, by a client or a log:
+// what is in its place are wildcards, which allow much more.
+func (q *question) mayAdd(rules []wire.PermissionRule) error {
+	var asked wire.CanUseTool
+	if err := json.Unmarshal(q.Request, &asked); err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		suggested := func(u wire.PermissionUpdate) bool { return slices.Contains(u.Rules, rule) }
+		if strings.Contains(rule.ToolName+rule.RuleContent, redact.Hidden) && !slices.ContainsFunc(asked.PermissionSuggestions, suggested) {
+			return invalid("The rule %s(%s) has %s, which is in the place of a secret and would allow anything there. Send the rule as the question suggests it.", rule.ToolName, rule.RuleContent, redact.Hidden)
+		}
+	}
+	return nil
 }
 
 // mayUpdate refuses changes of the permissions that belong to the terminal: what holds

@@ -11,10 +11,12 @@ import (
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/wire"
 )
 
-// What looks like a secret is shown nowhere: not in prompts, answers, questions, results,
-// files, diffs, rows of the list, refusals and events. The call itself runs with it.
+// What looks like a secret is shown nowhere but in open questions: not in prompts, answers,
+// results, files, diffs, rows of the list, refusals and other events. The call itself runs
+// with it.
 func TestSecretsAreNotShown(t *testing.T) {
 	servetest.Home(t)
 	dir := t.TempDir()
@@ -29,15 +31,17 @@ func TestSecretsAreNotShown(t *testing.T) {
 	var said strings.Builder
 	var q serve.Question
 	f.Until("the question", func(e servetest.Event) bool {
-		said.WriteString(e.Data)
 		var all serve.Questions
+		if e.Name != "questions" {
+			said.WriteString(e.Data)
+		}
 		if e.Name != "questions" || json.Unmarshal([]byte(e.Data), &all) != nil || len(all.Questions) == 0 {
 			return false
 		}
 		q = all.Questions[0]
 		return true
 	})
-	if !strings.Contains(string(q.Request), "API_KEY=***") {
+	if !strings.Contains(string(q.Request), "API_KEY="+key) {
 		t.Errorf("asked %s", q.Request)
 	}
 	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
@@ -64,5 +68,55 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 	if raw, err := os.ReadFile(target); err != nil || string(raw) != "API_KEY="+key+"\n" {
 		t.Errorf("the file has %q, %v", raw, err)
+	}
+}
+
+// A question is shown as it is, to every client: a command cannot hide behind what looks
+// like a secret, a rule comes back as it was suggested, and an answer as it was offered.
+func TestQuestionsAreShownWhole(t *testing.T) {
+	servetest.Home(t)
+	dir := t.TempDir()
+	const command, named = "API_TOKEN=abcdef123456;{touch,proof}", "touch ghp_abcdefghijklmnopqrst"
+	run, _ := json.Marshal(map[string]string{"command": command})
+	more, _ := json.Marshal(map[string]string{"command": named})
+	const offered = "PASSWORD=hunter22"
+	choose := json.RawMessage(`{"questions":[{"question":"Which?","header":"Which","multiSelect":false,"options":[{"label":"` + offered + `","description":"one"},{"label":"other","description":"two"}]}]}`)
+	s := startSite(t, servetest.Scripted(t, script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: run}}}, script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: more}}}, script.Turn{Blocks: []script.Block{{Tool: "AskUserQuestion", Input: choose}}}, servetest.Says("Over.")), "127.0.0.1:0")
+	s.dir = dir
+	path := "/v1/sessions/" + s.create("run it").ID
+	f := s.feed(path+"/events", "")
+	q := f.Questions(1)[0]
+	var open serve.Questions
+	s.must("GET", path+"/questions", nil, &open)
+	a := s.attach(strings.TrimPrefix(path, "/v1/sessions/"), "end")
+	attached, ok := a.question().request.(*wire.CanUseTool)
+	if !ok || len(open.Questions) != 1 {
+		t.Fatalf("the terminal is asked %+v, and others %+v", attached, open)
+	}
+	for name, raw := range map[string]json.RawMessage{"event": q.Request, "reply": open.Questions[0].Request, "terminal": attached.Input} {
+		if !strings.Contains(string(raw), command) {
+			t.Errorf("the %s asks %s", name, raw)
+		}
+	}
+	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
+	q = f.OtherQuestion(q)
+	var asked wire.CanUseTool
+	if err := json.Unmarshal(q.Request, &asked); err != nil || len(asked.PermissionSuggestions) == 0 || len(asked.PermissionSuggestions[0].Rules) == 0 || strings.Contains(asked.PermissionSuggestions[0].Rules[0].RuleContent, "***") {
+		t.Fatalf("asked %s, %v", q.Request, err)
+	}
+	answer := func(rules ...wire.PermissionRule) serve.Answer {
+		raw, _ := json.Marshal(wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedPermissions: []wire.PermissionUpdate{{Type: "addRules", Behavior: "allow", Destination: "session", Rules: rules}}})
+		return serve.Answer{Question: q.ID, Digest: q.Digest, Answer: raw}
+	}
+	if p := s.refused("POST", path+"/answers", answer(wire.PermissionRule{ToolName: "Bash", RuleContent: "API_TOKEN=***"}), http.StatusBadRequest); p.Code != "invalid" || !strings.Contains(p.Message, "as the question suggests it") {
+		t.Errorf("a rule with a hidden part: %+v", p)
+	}
+	s.must("POST", path+"/answers", answer(asked.PermissionSuggestions[0].Rules...), nil)
+	q = f.OtherQuestion(q)
+	if q.Kind != "question" || !strings.Contains(string(q.Request), `"label":"`+offered+`"`) {
+		t.Errorf("asked %s", q.Request)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "proof")); err != nil {
+		t.Errorf("the command has not run: %v", err)
 	}
 }

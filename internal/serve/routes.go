@@ -92,6 +92,9 @@ func reply(w http.ResponseWriter, status int, v any, err error) {
 		w.WriteHeader(status)
 		return
 	}
+	if r, ok := w.(redacted); ok && shownWhole(v) {
+		w = r.ResponseWriter
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = writeJSON(w, v) // who asked may be gone

@@ -67,7 +67,8 @@ type Server struct {
 	cookie string            // its value
 	hosts  map[string]string // the schemes of the names that it is called by
 	port   string
-	tries  limiter
+	tries  limiter // of tokens
+	codes  limiter // of those that pair, apart: who guesses tokens keeps no device out
 	redact *redact.Redactor
 	list   *list
 	routes []route
@@ -194,6 +195,14 @@ func (r redacted) Write(raw []byte) (int, error) {
 	}
 	_, err := r.ResponseWriter.Write(r.redact.JSON(raw))
 	return len(raw), err
+}
+
+// shownWhole reports whether secrets stay in a reply or event. They do in questions: nobody
+// can decide about what is hidden, and what is hidden would come back in the answer, where
+// it is a rule with wildcards.
+func shownWhole(v any) bool {
+	_, ok := v.(Questions)
+	return ok
 }
 
 // Unwrap is for [http.ResponseController].

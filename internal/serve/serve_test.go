@@ -47,6 +47,12 @@ func startSite(t testing.TB, m *script.Server, address string, servers ...config
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runSite(t, l, siteOptions(t, m, servers...))
+}
+
+// siteOptions are those of a server for the user of the test.
+func siteOptions(t testing.TB, m *script.Server, servers ...config.Entry) *serve.Options {
+	t.Helper()
 	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-opus-5-5", Watch: live.Open("test")}
 	talk.MCP.Entries = servers
 	kept, err := serve.OpenHome(filepath.Join(os.Getenv("HAFT_HOME"), "serve"), false)
@@ -54,10 +60,16 @@ func startSite(t testing.TB, m *script.Server, address string, servers ...config
 		t.Fatal(err)
 	}
 	kept.Close() // the server of a test is one of several
-	s := serve.New(&serve.Options{
+	return &serve.Options{
 		Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Patience: patience, Files: os.DirFS("testdata/page"),
 		Hosts: []string{"https://box.example"}, Devices: kept.Devices(),
-	})
+	}
+}
+
+// runSite runs a server at a listener until the test ends.
+func runSite(t testing.TB, l net.Listener, o *serve.Options) *site {
+	t.Helper()
+	s := serve.New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()

@@ -150,7 +150,7 @@ func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, err
 			return Session{}, err
 		}
 	}
-	_, err = w.read()
+	_, err = w.read(r.Context())
 	return w.row(), err
 }
 

@@ -141,7 +141,7 @@ func (w *watch) follow() {
 	look := time.NewTicker(pollTime)
 	defer look.Stop()
 	for {
-		more, err := w.read()
+		more, err := w.read(w.ctx)
 		if err != nil {
 			return
 		}
@@ -161,19 +161,24 @@ func (w *watch) follow() {
 	}
 }
 
-// read takes in some of what was appended.
-func (w *watch) read() (bool, error) {
-	if err := w.srv.back.Refresh(w.ctx, w.id); err != nil && w.ctx.Err() != nil {
+// read takes in some of what was appended. The backend may take its time, for which ctx is
+// and in which the watch is not locked.
+func (w *watch) read(ctx context.Context) (bool, error) {
+	if err := w.srv.back.Refresh(ctx, w.id); err != nil && ctx.Err() != nil {
 		return false, err
+	}
+	path := w.file()
+	if path == "" {
+		info, err := w.srv.back.Info(ctx, w.id)
+		if err != nil || info.Path == "" {
+			return false, ctx.Err()
+		}
+		path = info.Path
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.path == "" {
-		info, err := w.srv.back.Info(w.ctx, w.id)
-		if err != nil || info.Path == "" {
-			return false, nil
-		}
-		if err := w.open(info.Path); err != nil {
+		if err := w.open(path); err != nil {
 			return false, err
 		}
 	}
@@ -344,7 +349,7 @@ func (s *Server) watched(r *http.Request) (*watch, error) {
 		return nil, err
 	}
 	for {
-		more, err := w.read()
+		more, err := w.read(r.Context())
 		if err != nil {
 			w.release()
 			return nil, err

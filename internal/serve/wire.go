@@ -47,7 +47,10 @@ func (s *Server) speak(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(s.context)
 	defer cancel()
-	defer context.AfterFunc(s.context, func() { _ = conn.SetReadDeadline(time.Now()) })()
+	defer context.AfterFunc(s.context, func() {
+		_ = conn.SetReadDeadline(time.Now())
+		_ = conn.SetWriteDeadline(time.Now().Add(endTime)) // a program that does not read holds up no end
+	})()
 	both := struct {
 		io.Reader
 		io.Writer
