@@ -108,7 +108,9 @@ func (b *Backend) hearJournals(ctx context.Context) error {
 func (b *Backend) changed(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.grown[id] = true
+	if run := b.known[id]; run != nil && run.State != runs.Archived { // of others there is no copy to keep
+		b.grown[id] = true
+	}
 	for w := range b.watchers {
 		if w.id == id {
 			w.Poke()
@@ -123,8 +125,24 @@ func (b *Backend) noteRun(id string, run *runs.Run) {
 	} else if known := b.known[id]; known == nil || !known.After(run) { // what was asked for may come late
 		b.known[id] = run
 	}
+	_, copied := b.grown[id]
+	left := b.known[id] == nil || b.known[id].State == runs.Archived
 	b.mu.Unlock()
 	b.changed(id)
+	if left && copied {
+		go b.forget(id) // a copy that is being made may wait for the engine
+	}
+}
+
+// forget removes the copy of a run that was deleted or archived. It is noted as missing after
+// it was removed, so that a run of the same name is copied again.
+func (b *Backend) forget(id string) {
+	if err := b.mirror.Forget(id); err != nil {
+		b.Log.Warn("could not remove the copy of a journal", "run", id, "error", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.grown, id)
 }
 
 // run returns what is known of a run.
@@ -267,6 +285,8 @@ func refused(err error) error {
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
 		return session.ErrNotFound
+	case errors.Is(err, runs.ErrTooLarge):
+		return serve.Refused(http.StatusRequestEntityTooLarge, "too_large", err.Error())
 	case errors.Is(err, runs.ErrFull):
 		return serve.Refused(http.StatusTooManyRequests, "too_many_sessions", err.Error())
 	}

@@ -28,9 +28,6 @@ func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) e
 	return nil
 }
 
-// maxContent is how large a prompt is sent by itself.
-const maxContent = 256 << 10
-
 // Prompt implements [serve.Backend].
 func (b *Backend) Prompt(ctx context.Context, id string, m *wire.User) (duplicate bool, err error) {
 	if duplicate, err = b.runs.Prompted(ctx, id, m.UUID); duplicate || err != nil {
@@ -42,20 +39,44 @@ func (b *Backend) Prompt(ctx context.Context, id string, m *wire.User) (duplicat
 			return false, err
 		}
 	}
-	if len(p.Content) > maxContent {
+	if len(p.Text) > runs.MaxInline {
+		if p.Content, err = json.Marshal(p.Text); err != nil {
+			return false, err
+		}
+		p.Text = ""
+	}
+	if len(p.Content) > runs.MaxInline {
 		p.Blob = blob.Digest(p.Content)
 		if err := b.logs.Blobs().Put(ctx, p.Blob, p.Content); err != nil {
 			return false, err
 		}
 		p.Content = nil
 	}
-	run, err := b.runs.Reopen(ctx, id)
-	if err != nil {
-		return false, refused(err)
+	return false, refused(b.submit(ctx, &runs.Submission{ID: id, Prompt: p}))
+}
+
+// submit hands a prompt to a run, which rests again if that fails. One that says where to work
+// begins a run that is not there.
+func (b *Backend) submit(ctx context.Context, s *runs.Submission) error {
+	run, undo, err := b.runs.Reopen(ctx, s.ID)
+	fresh := errors.Is(err, runs.ErrNotFound) && s.Dir != ""
+	if err != nil && !fresh {
+		return err
 	}
-	b.noteRun(id, run)
-	_, _, err = b.runs.Submit(ctx, &runs.Submission{ID: id, Prompt: p})
-	return false, refused(err)
+	if !fresh {
+		b.noteRun(s.ID, run)
+	}
+	_, kept, err := b.runs.Submit(ctx, s)
+	if err == nil || kept != "" || fresh {
+		return err
+	}
+	ctx, cancel := engine.Attempt(context.WithoutCancel(ctx))
+	defer cancel()
+	run, undoErr := undo(ctx)
+	if undoErr == nil {
+		b.noteRun(s.ID, run)
+	}
+	return errors.Join(err, undoErr)
 }
 
 // callTime is how long a request waits for a worker that is about to begin or to end.

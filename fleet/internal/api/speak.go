@@ -22,7 +22,8 @@ import (
 func (b *Backend) Speak(ctx context.Context, in *serve.Launching, conn io.ReadWriter) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	worker, err := b.find(ctx, in)
+	said, gone := readAhead(ctx, conn)
+	worker, err := b.find(gone, in)
 	if err != nil {
 		serve.Lead(ctx, conn, func(io.Writer) (*headless.Options, error) { return nil, err })
 		return
@@ -31,13 +32,50 @@ func (b *Backend) Speak(ctx context.Context, in *serve.Launching, conn io.ReadWr
 	context.AfterFunc(ctx, func() { worker.Close() })
 	go func() {
 		defer worker.Close() // the program has gone, and does not end by itself
-		_, _ = io.Copy(worker, conn)
+		_, _ = io.Copy(worker, said)
 	}()
 	last := &tail{Writer: conn}
 	_, _ = io.Copy(last, worker)
 	if !bytes.Contains(last.end, []byte(`"haft_exit"`)) {
 		fmt.Fprintf(conn, "{\"type\":\"haft_stderr\",\"line\":%q}\n{\"type\":\"haft_exit\",\"code\":1}\n", "The worker that led the conversation was lost. Resume the session to continue.")
 	}
+}
+
+// aheadMost is how many reads of what a program says are kept until a worker hears it.
+const aheadMost = 64
+
+// readAhead reads what a program says. Gone ends when the program has, even while nobody hears
+// it yet: the wait for a worker ends then.
+func readAhead(ctx context.Context, conn io.Reader) (said io.Reader, gone context.Context) {
+	gone, end := context.WithCancel(ctx)
+	parts := make(chan []byte, aheadMost)
+	r, w := io.Pipe()
+	go func() {
+		defer end()
+		defer close(parts)
+		for {
+			part := make([]byte, 32<<10)
+			n, err := conn.Read(part)
+			select {
+			case parts <- part[:n]:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		for part := range parts {
+			if _, err := w.Write(part); err != nil {
+				break
+			}
+		}
+		w.Close()
+	}()
+	context.AfterFunc(ctx, func() { r.Close() })
+	return r, gone
 }
 
 // tail keeps the last bytes that were written.
@@ -73,10 +111,7 @@ func (b *Backend) find(ctx context.Context, in *serve.Launching) (net.Conn, erro
 	}
 	defer l.Close()
 	context.AfterFunc(ctx, func() { l.Close() })
-	if _, err := b.runs.Reopen(ctx, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
-		return nil, err
-	}
-	if _, _, err := b.runs.Submit(ctx, &runs.Submission{ID: id, Dir: in.Dir, Prompt: runs.Prompt{Connect: address, Args: in.Args}}); err != nil {
+	if err := b.submit(ctx, &runs.Submission{ID: id, Dir: in.Dir, Prompt: runs.Prompt{Connect: address, Args: in.Args}}); err != nil {
 		return nil, err
 	}
 	return l.Accept()

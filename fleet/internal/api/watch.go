@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -17,12 +18,15 @@ type watcher struct {
 	serve.Watcher
 	id    string
 	ctx   context.Context
-	asked map[string]context.CancelFunc // questions that were put to it; under the backend's lock
+	asked map[string]*asking // questions that were put to it; under the backend's lock
 }
+
+// asking is a question that a watcher has not answered yet.
+type asking struct{ cancel context.CancelFunc }
 
 // Watch implements [serve.Backend].
 func (b *Backend) Watch(ctx context.Context, id string, o serve.Watcher) {
-	w := &watcher{Watcher: o, id: id, ctx: ctx, asked: map[string]context.CancelFunc{}}
+	w := &watcher{Watcher: o, id: id, ctx: ctx, asked: map[string]*asking{}}
 	b.mu.Lock()
 	b.watchers[w] = true
 	for _, q := range b.questions {
@@ -83,8 +87,8 @@ func (b *Backend) noteQuestion(id string, q *runs.Question) {
 	}
 	delete(b.questions, id)
 	for w := range b.watchers {
-		if cancel := w.asked[id]; cancel != nil {
-			cancel()
+		if a := w.asked[id]; a != nil {
+			a.cancel()
 			delete(w.asked, id)
 		}
 	}
@@ -95,25 +99,47 @@ func (b *Backend) ask(w *watcher, q *runs.Question) {
 	if q.Run != w.id || w.asked[q.ID] != nil {
 		return
 	}
-	r := request(q)
 	ctx, cancel := context.WithCancel(w.ctx)
-	w.asked[q.ID] = cancel
+	this := &asking{cancel}
+	w.asked[q.ID] = this
 	go func() {
-		defer cancel()
+		defer b.ended(w, q.ID, this)
+		r, err := b.request(ctx, q)
+		if err != nil {
+			b.Log.Warn("could not ask a question", "question", q.ID, "error", err)
+			return
+		}
 		w.Ask(ctx, r, func(answer any) error { return b.answer(context.WithoutCancel(ctx), q, answer) })
 	}()
 }
 
+// ended notes that a question is not put to a watcher any more. Another one of its name may be.
+func (b *Backend) ended(w *watcher, id string, this *asking) {
+	this.cancel()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w.asked[id] == this {
+		delete(w.asked, id)
+	}
+}
+
 // request is a question as the wire has it.
-func request(q *runs.Question) wire.Request {
+func (b *Backend) request(ctx context.Context, q *runs.Question) (wire.Request, error) {
+	raw := q.Request
+	if q.Blob != "" {
+		var err error
+		if raw, err = b.logs.Blobs().Get(ctx, q.Blob); err != nil {
+			return nil, err
+		}
+	}
 	if q.Kind == runs.Elicits {
 		r := new(wire.Elicitation)
-		_ = json.Unmarshal(q.Request, r) // a worker wrote it
-		return r
+		_ = json.Unmarshal(raw, r) // a worker wrote it
+		return r, nil
 	}
 	r := &wire.CanUseTool{ToolName: q.Tool, Title: q.Title, Input: q.Input}
-	_ = json.Unmarshal(q.Request, r) // as above; one of an older worker has none
-	return r
+	_ = json.Unmarshal(raw, r) // as above; one of an older worker has none
+	return r, nil
 }
 
 // answer settles a question, if nobody has.
@@ -129,10 +155,18 @@ func (b *Backend) answer(ctx context.Context, q *runs.Question, answer any) erro
 	case *wire.ElicitationReply:
 		a.Allow = said.Action == "accept"
 	}
+	if len(raw) > runs.MaxInline {
+		if a.Reply, a.Blob = nil, blob.Digest(raw); len(a.Message) > runs.MaxInline {
+			a.Message = "" // the reply has it
+		}
+		if err := b.logs.Blobs().Put(ctx, a.Blob, raw); err != nil {
+			return err
+		}
+	}
 	err = b.runs.Answer(ctx, q.ID, a)
 	var late *runs.AnsweredError
 	if errors.As(err, &late) {
-		reply, err := late.Answer.JSON(q.Kind)
+		reply, err := late.Answer.JSON(ctx, b.logs.Blobs(), q.Kind)
 		if err != nil {
 			return err
 		}

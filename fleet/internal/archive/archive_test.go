@@ -202,3 +202,22 @@ func TestAFolderKeepsFiles(t *testing.T) {
 		t.Errorf("what is not there: %v", err)
 	}
 }
+
+// What is kept goes to the store that was chosen, and nowhere else.
+func TestABucketFollowsNoRedirects(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another store was asked") }))
+	t.Cleanup(other.Close)
+	srv := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(srv.Close)
+	env := map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL_S3": srv.URL}
+	s, err := Open("s3://bucket", func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), "id.jsonl", []byte("content")); err == nil || !strings.Contains(err.Error(), "307") {
+		t.Errorf("kept with %v", err)
+	}
+	if _, err := s.Get(t.Context(), "id.jsonl"); err == nil || !strings.Contains(err.Error(), "307") {
+		t.Errorf("read with %v", err)
+	}
+}

@@ -37,8 +37,9 @@ func openBucket(to string, getenv func(string) string) (*bucket, error) {
 	name, prefix, _ := strings.Cut(strings.TrimPrefix(to, scheme), "/")
 	b := &bucket{
 		name: name, prefix: strings.Trim(prefix, "/"), region: cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"), "us-east-1"),
-		keys:   credentials{getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY"), getenv("AWS_SESSION_TOKEN")},
-		client: &http.Client{Timeout: 5 * time.Minute},
+		keys: credentials{getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY"), getenv("AWS_SESSION_TOKEN")},
+		// Where else a store sends what it gets was not chosen here, and may be without TLS.
+		client: &http.Client{Timeout: 5 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	switch {
 	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "":

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 )
 
@@ -29,6 +30,11 @@ func newQuestions(out io.Writer) *cobra.Command {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, q := range list {
 			if asJSON {
+				if q.Blob != "" {
+					if q.Request, err = journal.New(conn, tenant, nil).Blobs().Get(ctx, q.Blob); err != nil {
+						return fmt.Errorf("list questions: %w", err)
+					}
+				}
 				if err := json.NewEncoder(out).Encode(q); err != nil {
 					return err
 				}

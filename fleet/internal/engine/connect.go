@@ -117,7 +117,7 @@ func Try(ctx context.Context, do func(context.Context) (again bool, err error)) 
 		attempt, cancel := Attempt(ctx)
 		again, err := do(attempt)
 		cancel()
-		if err == nil || !again {
+		if err == nil || !again || errors.Is(err, nats.ErrMaxPayload) { // a message does not get smaller
 			return Explain(err)
 		}
 		if Pause(ctx, wait) != nil {

@@ -37,6 +37,8 @@ type copied struct {
 	next uint64 // the first number in the stream that was not looked at; 0 if nothing was
 	ends map[string]session.Pos
 	rest map[string][]byte // of a line whose end has not come
+	// sizes are how much of each file is whole: an append that failed may leave more.
+	sizes map[string]int64
 }
 
 // Mirror returns a mirror in a folder.
@@ -50,32 +52,61 @@ func (m *Mirror) Store() *session.Store { return session.Open(m.dir) }
 // project is the one folder of the sessions: where they work does not matter here.
 const project = "fleet"
 
-// Path is the file of a session.
-func (m *Mirror) Path(id string) string { return filepath.Join(m.dir, project, id+".jsonl") }
+// Path is the file of a session; "" if the id cannot be that of one.
+func (m *Mirror) Path(id string) string {
+	if !engine.Word(id) {
+		return ""
+	}
+	return filepath.Join(m.dir, project, id+".jsonl")
+}
 
 // Forget removes the copy of a session.
 func (m *Mirror) Forget(id string) error {
+	c := m.hold(id)
+	defer c.mu.Unlock()
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	delete(m.copies, id)
+	m.mu.Unlock()
 	return m.remove(id)
 }
 
+// hold returns what is known of the copy of a session, locked: one that was forgotten while its
+// lock was waited for is not it any more.
+func (m *Mirror) hold(id string) *copied {
+	for {
+		m.mu.Lock()
+		c := m.copies[id]
+		if c == nil {
+			c = &copied{ends: map[string]session.Pos{}, rest: map[string][]byte{}, sizes: map[string]int64{}}
+			m.copies[id] = c
+		}
+		m.mu.Unlock()
+		c.mu.Lock()
+		m.mu.Lock()
+		current := m.copies[id] == c
+		m.mu.Unlock()
+		if current {
+			return c
+		}
+		c.mu.Unlock()
+	}
+}
+
+// remove removes files of a session. An id that is more than a name would be another folder.
 func (m *Mirror) remove(id string) error {
+	if !engine.Word(id) {
+		return fmt.Errorf("%q cannot be the id of a session", id)
+	}
 	return errors.Join(os.RemoveAll(m.Path(id)), os.RemoveAll(filepath.Join(m.dir, project, id)))
 }
 
 // Refresh copies what was appended to the journal of a session. The error is a
 // [DamagedError] if entries are missing or changed.
 func (m *Mirror) Refresh(ctx context.Context, id string) error {
-	m.mu.Lock()
-	c := m.copies[id]
-	if c == nil {
-		c = &copied{ends: map[string]session.Pos{}, rest: map[string][]byte{}}
-		m.copies[id] = c
+	if !engine.Word(id) {
+		return fmt.Errorf("copy the journal: %q cannot be the id of a session", id)
 	}
-	m.mu.Unlock()
-	c.mu.Lock()
+	c := m.hold(id)
 	defer c.mu.Unlock()
 	if c.next == 0 {
 		if err := m.remove(id); err != nil {
@@ -141,18 +172,20 @@ func (m *Mirror) add(ctx context.Context, id string, c *copied, subject string, 
 		if agent, ok := strings.CutPrefix(subject[strings.LastIndexByte(subject, '.')+1:], agentPrefix); ok {
 			path = filepath.Join(m.dir, project, id, "subagents", "agent-"+agent+".jsonl")
 		}
-		if err := appendFile(path, text[:end]); err != nil {
+		if err := appendFile(path, c.sizes[subject], text[:end]); err != nil {
 			return err
 		}
 		if err := os.Chtimes(path, e.at, e.at); err != nil {
 			return err
 		}
+		c.sizes[subject] += int64(end)
 	}
 	c.rest[subject] = bytes.Clone(text[end:])
 	return nil
 }
 
-func appendFile(path string, text []byte) error {
+// appendFile appends to a file of a size. What is behind that is left of an append that failed.
+func appendFile(path string, size int64, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -160,6 +193,13 @@ func appendFile(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(text)
+	if info, statErr := file.Stat(); statErr != nil {
+		err = statErr
+	} else if info.Size() > size {
+		err = file.Truncate(size)
+	}
+	if err == nil {
+		_, err = file.Write(text)
+	}
 	return errors.Join(err, file.Close())
 }

@@ -19,7 +19,7 @@ func (r *Runs) Live(id string) string { return "live." + r.tenant + "." + id }
 
 // Begin makes a run without a prompt. One that is there already stays as it is.
 func (r *Runs) Begin(ctx context.Context, s *Submission) (*Run, error) {
-	if !word(s.ID) {
+	if !engine.Word(s.ID) {
 		return nil, fmt.Errorf("begin a run: %q cannot be its id", s.ID)
 	}
 	if err := r.checkRoom(ctx); err != nil {
@@ -35,9 +35,12 @@ func (r *Runs) Begin(ctx context.Context, s *Submission) (*Run, error) {
 }
 
 // Reopen makes a run that rests one that waits for a worker: it is about to get a prompt. One
-// that was cancelled takes prompts again.
-func (r *Runs) Reopen(ctx context.Context, id string) (*Run, error) {
-	return r.Update(ctx, id, func(run *Run) error {
+// that was cancelled takes prompts again. Undo is for a prompt that could not be kept: it makes
+// the run what it was, unless it has changed since, and returns what it is.
+func (r *Runs) Reopen(ctx context.Context, id string) (run *Run, undo func(context.Context) (*Run, error), err error) {
+	var was Run
+	run, err = r.Update(ctx, id, func(run *Run) error {
+		was = *run
 		switch run.State {
 		case Cancelled:
 			run.Attempts, run.Taken = 0, 0
@@ -48,11 +51,24 @@ func (r *Runs) Reopen(ctx context.Context, id string) (*Run, error) {
 		run.State, run.Reason = Queued, ""
 		return nil
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	reopened := run.revision
+	return run, func(ctx context.Context) (*Run, error) {
+		return r.Update(ctx, id, func(run *Run) error {
+			if run.revision != reopened || reopened == was.revision {
+				return ErrUnchanged
+			}
+			run.State, run.Reason, run.Attempts, run.Taken = was.State, was.Reason, was.Attempts, was.Taken
+			return nil
+		})
+	}, nil
 }
 
 // Prompted reports whether a run has a prompt.
 func (r *Runs) Prompted(ctx context.Context, id, prompt string) (has bool, err error) {
-	if !word(id) || !word(prompt) {
+	if !engine.Word(id) || !engine.Word(prompt) {
 		return false, nil
 	}
 	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
@@ -114,10 +130,12 @@ func (r *Runs) Watch(ctx context.Context, ready func(), each func(id string, run
 	for n := range uint32(engine.Shards) {
 		known.Add(1)
 		go func() {
-			ended <- r.watch(ctx, engine.Runs(n), sync.OnceFunc(known.Done), func(v jetstream.KeyValueEntry, id string) {
+			done := sync.OnceFunc(known.Done)
+			defer done() // after what it has ended with: nothing waits for it
+			ended <- r.watch(ctx, engine.Runs(n), done, func(v jetstream.KeyValueEntry, id string) {
 				if v.Operation() != jetstream.KeyValuePut {
 					each(id, nil)
-				} else if run, err := decode(v); err == nil {
+				} else if run, err := r.decode(v); err == nil {
 					each(id, run)
 				}
 			})
@@ -132,7 +150,12 @@ func (r *Runs) Watch(ctx context.Context, ready func(), each func(id string, run
 		select {
 		case <-all:
 			all = nil
-			ready()
+			select {
+			case err := <-ended:
+				return err // all that are left are known
+			default:
+				ready()
+			}
 		case err := <-ended:
 			return err
 		}
@@ -142,10 +165,9 @@ func (r *Runs) Watch(ctx context.Context, ready func(), each func(id string, run
 // WatchQuestions is [Runs.Watch] for questions; one that was withdrawn is nil.
 func (r *Runs) WatchQuestions(ctx context.Context, ready func(), each func(id string, q *Question)) error {
 	return r.watch(ctx, engine.Questions, ready, func(v jetstream.KeyValueEntry, id string) {
-		q := &Question{revision: v.Revision()}
 		if v.Operation() != jetstream.KeyValuePut {
 			each(id, nil)
-		} else if json.Unmarshal(v.Value(), q) == nil {
+		} else if q, err := r.decodeQuestion(v); err == nil {
 			each(id, q)
 		}
 	})

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
 // A Question is about a call that the rules of a run leave to a user.
@@ -20,11 +22,13 @@ type Question struct {
 	Run   string          `json:"run"`
 	Tool  string          `json:"tool"`
 	Title string          `json:"title,omitempty"`
-	Input json.RawMessage `json:"input"`
+	Input json.RawMessage `json:"input,omitempty"`
 	// Request is the request of the wire, as its Kind says: can_use_tool or elicitation.
 	Kind    string          `json:"kind,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
-	Asked   time.Time       `json:"asked"`
+	// Blob is the digest of a request that is too large to be sent; Input is missing then, too.
+	Blob  string    `json:"blob,omitempty"`
+	Asked time.Time `json:"asked"`
 	// Answer is the first that was given; nil means none yet.
 	Answer *Answer `json:"answer,omitempty"`
 
@@ -39,11 +43,18 @@ type Answer struct {
 	At      time.Time `json:"at"`
 	// Reply is the answer as the wire has it; nil means what Allow and Message say.
 	Reply json.RawMessage `json:"reply,omitempty"`
+	// Blob is the digest of a reply that is too large to be sent.
+	Blob string `json:"blob,omitempty"`
 }
 
+// MaxInline is how large a content is sent by itself; a larger one is kept as a blob.
+const MaxInline = 256 << 10
+
 // JSON is the answer to a question of some kind as the wire has it.
-func (a *Answer) JSON(kind string) (json.RawMessage, error) {
+func (a *Answer) JSON(ctx context.Context, blobs blob.Store, kind string) (json.RawMessage, error) {
 	switch {
+	case a.Blob != "":
+		return blobs.Get(ctx, a.Blob)
 	case a.Reply != nil:
 		return a.Reply, nil
 	case kind == Elicits && a.Allow:
@@ -73,7 +84,10 @@ func (e *AnsweredError) Error() string {
 // Ask puts a question about a call of a run and waits for its answer until ctx ends. It is
 // withdrawn then.
 func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, error) {
-	if !word(call) {
+	if !engine.Word(q.Run) {
+		return nil, fmt.Errorf("ask: %q cannot be the id of a run", q.Run)
+	}
+	if !engine.Word(call) {
 		sum := sha256.Sum256([]byte(call))
 		call = hex.EncodeToString(sum[:8])
 	}
@@ -122,9 +136,25 @@ func (r *Runs) getQuestion(ctx context.Context, id string) (q *Question, err err
 		if err != nil {
 			return err
 		}
-		q = &Question{revision: v.Revision()}
-		return json.Unmarshal(v.Value(), q)
+		q, err = r.decodeQuestion(v)
+		if err != nil {
+			return fmt.Errorf("%w: %w", jetstream.ErrKeyNotFound, err) // what cannot be read is no question
+		}
+		return nil
 	})
+	return q, err
+}
+
+// decodeQuestion reads a question. Its key says which it is and whose, as in [Runs.decode].
+func (r *Runs) decodeQuestion(v jetstream.KeyValueEntry) (*Question, error) {
+	id := strings.TrimPrefix(v.Key(), r.key(""))
+	run, call, _ := strings.Cut(id, ".")
+	if !engine.Word(run) || !engine.Word(call) {
+		return nil, fmt.Errorf("%q cannot be the id of a question", id)
+	}
+	q := new(Question)
+	err := json.Unmarshal(v.Value(), q)
+	q.ID, q.Run, q.revision = id, run, v.Revision()
 	return q, err
 }
 
@@ -155,8 +185,7 @@ func (r *Runs) Withdraw(ctx context.Context, run string) error {
 func (r *Runs) Questions(ctx context.Context) ([]*Question, error) {
 	var list []*Question
 	err := r.values(ctx, engine.Questions, func(v jetstream.KeyValueEntry) {
-		q := &Question{revision: v.Revision()}
-		if json.Unmarshal(v.Value(), q) == nil && q.Answer == nil {
+		if q, err := r.decodeQuestion(v); err == nil && q.Answer == nil {
 			list = append(list, q)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
@@ -145,6 +146,9 @@ func (r *Runs) bucket(ctx context.Context, id string) (jetstream.KeyValue, error
 func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 	var run *Run
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		if !engine.Word(id) {
+			return false, ErrNotFound
+		}
 		kv, err := r.bucket(ctx, id)
 		if err != nil {
 			return true, err
@@ -156,7 +160,7 @@ func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 		if err != nil {
 			return true, err
 		}
-		run, err = decode(v)
+		run, err = r.decode(v)
 		return false, err
 	})
 	if err != nil {
@@ -165,9 +169,16 @@ func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 	return run, nil
 }
 
-func decode(v jetstream.KeyValueEntry) (*Run, error) {
-	run := &Run{revision: v.Revision()}
-	return run, json.Unmarshal(v.Value(), run)
+// decode reads a run. Its key says which it is, whatever a worker has written into it.
+func (r *Runs) decode(v jetstream.KeyValueEntry) (*Run, error) {
+	id := strings.TrimPrefix(v.Key(), r.key(""))
+	if !engine.Word(id) {
+		return nil, fmt.Errorf("%q cannot be the id of a run", id)
+	}
+	run := new(Run)
+	err := json.Unmarshal(v.Value(), run)
+	run.ID, run.revision = id, v.Revision()
+	return run, err
 }
 
 // ErrUnchanged ends a [Runs.Update] that is not needed.
@@ -223,7 +234,7 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	if err == nil {
 		run.revision = revision
 	}
-	return true, engine.Explain(err)
+	return !errors.Is(err, nats.ErrMaxPayload), engine.Explain(err)
 }
 
 // listTime is how long a list may take.
@@ -234,7 +245,7 @@ func (r *Runs) List(ctx context.Context) ([]*Run, error) {
 	var list []*Run
 	for n := range uint32(engine.Shards) {
 		err := r.values(ctx, engine.Runs(n), func(v jetstream.KeyValueEntry) {
-			if run, err := decode(v); err == nil {
+			if run, err := r.decode(v); err == nil {
 				list = append(list, run)
 			}
 		})

@@ -37,7 +37,7 @@ func (r *Runs) scheduleSubject(kind, name string) string { return kind + "." + r
 
 // SetSchedule keeps a schedule, in place of one with the same name.
 func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
-	if !word(s.Name) {
+	if !engine.Word(s.Name) {
 		return fmt.Errorf("the schedule %q cannot be: names are letters, digits, - and _", s.Name)
 	}
 	if s.Submission.ID != "" || s.Submission.Prompt.UUID != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
@@ -23,7 +24,7 @@ const AnyWorker = "any"
 // OnHost is the class of runs that only workers on a host may take.
 func OnHost(host string) string {
 	return "host-" + strings.Map(func(r rune) rune {
-		if word(string(r)) {
+		if engine.Word(string(r)) {
 			return r
 		}
 		return '_'
@@ -83,15 +84,23 @@ type Submission struct {
 }
 
 // Submit hands a prompt to the fleet. When it returns without an error, the prompt is on the
-// disk and will be run; one that was submitted before is not run again.
+// disk and will be run; one that was submitted before is not run again. With an error, the
+// prompt is "" unless it is on the disk nevertheless.
 func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, err error) {
 	id, p := cmp.Or(s.ID, session.NewUUID()), s.Prompt
 	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
-	if !word(id) || !word(p.UUID) || !word(cmp.Or(s.Class, AnyWorker)) {
+	if !engine.Word(id) || !engine.Word(p.UUID) || !engine.Word(cmp.Or(s.Class, AnyWorker)) {
 		return "", "", fmt.Errorf("submit: ids and classes are letters, digits, - and _")
 	}
 	if !slices.Contains(Priorities(), cmp.Or(s.Priority, Normal)) {
 		return "", "", fmt.Errorf("submit: there is no priority %q, only %s", s.Priority, strings.Join(Priorities(), ", "))
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return "", "", fmt.Errorf("submit: %w", err)
+	}
+	if int64(len(raw)) > r.conn.NATS.MaxPayload()-headers { // before there is a run that waits for it
+		return "", "", fmt.Errorf("submit: %w", ErrTooLarge)
 	}
 	var run *Run
 	if err = ErrNotFound; s.ID != "" {
@@ -108,10 +117,6 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	}
 	if !run.Open() {
 		return "", "", fmt.Errorf("submit: run %s is %s; it takes no more prompts", id, run.State)
-	}
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return "", "", fmt.Errorf("submit: %w", err)
 	}
 	if err := r.once(ctx, r.subject("p", id, p.UUID), raw); err != nil {
 		return "", "", fmt.Errorf("submit: %w", err)
@@ -135,6 +140,12 @@ func firstLine(text string) string {
 	}
 	return line
 }
+
+// ErrTooLarge is the error for a prompt that does not fit into a message.
+var ErrTooLarge = errors.New("the prompt and the flags are too large for the fleet; put what is long into a file and name the file")
+
+// headers is how much of a message its headers may take.
+const headers = 4 << 10
 
 // ErrFull is the error for a run that is one too many.
 var ErrFull = errors.New("too many runs wait")
@@ -168,11 +179,6 @@ func (r *Runs) checkRoom(ctx context.Context) error {
 // limitTime is how long it may take until a new limit counts.
 const limitTime = 5 * time.Second
 
-// word reports whether a name can be part of a subject.
-func word(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
-}
-
 // subject is that of a prompt ("p") or an outcome ("r").
 func (r *Runs) subject(kind, id, name string) string {
 	return shardSubject(kind, engine.ShardOf(id), r.tenant, id, name)
@@ -192,6 +198,9 @@ func (r *Runs) create(ctx context.Context, run *Run) (*Run, error) {
 		}
 		return !engine.NoRoom(err), err
 	})
+	if errors.Is(err, nats.ErrMaxPayload) {
+		err = ErrTooLarge
+	}
 	if err != nil || !there {
 		return run, err
 	}

@@ -121,9 +121,13 @@ func (e *end) write() {
 			return
 		}
 		select {
-		case <-e.room:
-		case <-e.ctx.Done():
-			return
+		case <-e.room: // before anything else: what was written last is sent even if the end has come
+		default:
+			select {
+			case <-e.room:
+			case <-e.ctx.Done():
+				return
+			}
 		}
 		e.mu.Lock()
 		e.sent++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -18,6 +19,17 @@ import (
 
 // connectTime is how long a program may take to answer.
 const connectTime = 10 * time.Second
+
+// lastTime is how long a program may take to hear the last words of a conversation.
+const lastTime = 5 * time.Second
+
+// endWith ends a conversation with a context. A program that does not listen is not waited for.
+func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		_ = conn.SetReadDeadline(time.Now())
+		_ = conn.SetWriteDeadline(time.Now().Add(lastTime))
+	})
+}
 
 // connect lets the program that waits lead the conversation until it ends. It returns what is
 // left to do. A program that has gone, or lost another worker, is not waited for.
@@ -37,7 +49,7 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 	if err != nil {
 		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to lead the conversation has gone.", Worker: w.Name}
 	} else {
-		stop := context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })
+		stop := endWith(ctx, conn)
 		serve.Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
 			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
 				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.run.Dir, w.Name)

@@ -21,6 +21,7 @@ import (
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
@@ -47,7 +48,7 @@ const continueText = "[The worker that ran this turn was lost. Continue where it
 func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, err error) {
 	w := l.worker
 	if l.finished {
-		if err := w.runs.Settle(w.hard, l.run.ID, pending[0].UUID, &runs.Outcome{Text: l.said, Reason: string(agent.Completed), Worker: w.Name}); err != nil {
+		if err := w.runs.Settle(w.hard, l.run.ID, pending[0].UUID, &runs.Outcome{Text: shorten(l.said), Reason: string(agent.Completed), Worker: w.Name}); err != nil {
 			return false, err
 		}
 		pending, l.resumed = pending[1:], false
@@ -173,14 +174,28 @@ func (l *leader) content(p *runs.Prompt) (any, error) {
 	return p.Text, nil
 }
 
-// maxResult is how large a result is kept with the outcome.
-const maxResult = 512 << 10
+// maxResult is how large a result is kept with the outcome, maxText how large its text: both go
+// into one message.
+const (
+	maxResult = 512 << 10
+	maxText   = 256 << 10
+)
+
+// shorten cuts a text that is too large, as it is written in JSON. The session has all of it.
+func shorten(text string) string {
+	for cut := text; ; cut = strings.ToValidUTF8(cut[:len(cut)/2], "") {
+		switch raw, err := json.Marshal(cut); {
+		case err != nil || len(raw) > maxText:
+		case cut == text:
+			return text
+		default:
+			return cut + "\n[The rest is in the session.]"
+		}
+	}
+}
 
 func outcome(r *wire.Result, worker string) *runs.Outcome {
-	out := &runs.Outcome{IsError: r.IsError, Reason: r.TerminalReason, Text: r.Result, CostUSD: r.TotalCostUSD, Worker: worker}
-	if out.Text == "" {
-		out.Text = strings.Join(r.Errors, "; ")
-	}
+	out := &runs.Outcome{IsError: r.IsError, Reason: r.TerminalReason, Text: shorten(cmp.Or(r.Result, strings.Join(r.Errors, "; "))), CostUSD: r.TotalCostUSD, Worker: worker}
 	if raw, err := wire.Encode(r); err == nil && len(raw) <= maxResult {
 		out.Result = bytes.TrimSpace(raw)
 	}
@@ -277,6 +292,12 @@ func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMes
 	case *wire.Elicitation:
 		q.Kind, q.Tool, q.Title, q.Input, name = runs.Elicits, "mcp__"+r.MCPServerName, r.Message, r.RequestedSchema, r.ElicitationID
 	}
+	if len(raw) > runs.MaxInline {
+		q.Title, q.Input, q.Request, q.Blob = firstRunes(q.Title), nil, nil, blob.Digest(raw)
+		if err := l.logs.Blobs().Put(ctx, q.Blob, raw); err != nil {
+			return nil, "", err
+		}
+	}
 	if err := l.state(ctx, runs.Asking); err != nil {
 		return nil, "", err
 	}
@@ -287,8 +308,16 @@ func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMes
 	if err != nil {
 		return nil, "", err
 	}
-	raw, err = a.JSON(q.Kind)
+	raw, err = a.JSON(ctx, l.logs.Blobs(), q.Kind)
 	return raw, a.By, err
+}
+
+// firstRunes is the beginning of a title, for lists.
+func firstRunes(title string) string {
+	if runes := []rune(title); len(runes) > 200 {
+		return string(runes[:199]) + "…"
+	}
+	return title
 }
 
 // state notes how the run is, as long as this worker leads it.

@@ -1,0 +1,232 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// open returns the backend of a fleet without workers.
+func open(t *testing.T) *Backend {
+	t.Helper()
+	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(t.Context(), &Options{Conn: conn, Tenant: engine.DefaultTenant, Dir: t.TempDir(), Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); {
+		if time.Now().After(end) {
+			t.Fatalf("it did not happen: %s", what)
+		}
+		_ = engine.Pause(t.Context(), 5*time.Millisecond)
+	}
+}
+
+func TestALargePromptIsABlob(t *testing.T) {
+	b := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Create(ctx, "run", &serve.NewSession{Cwd: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("long ", 1<<19)
+	m := &wire.User{UUID: "prompt"}
+	m.Message.Content.Text = text
+	if _, err := b.Prompt(ctx, "run", m); err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.runs.Pending(ctx, "run")
+	if err != nil || len(list) != 1 || list[0].Text != "" {
+		t.Fatalf("%d prompts, %v", len(list), err)
+	}
+	raw, err := b.logs.Blobs().Get(ctx, list[0].Blob)
+	var got string
+	if err != nil || json.Unmarshal(raw, &got) != nil || got != text {
+		t.Errorf("kept %d bytes, %v", len(raw), err)
+	}
+}
+
+// Flags that do not fit into a message are refused, and the run rests as before.
+func TestLargeFlagsAreRefused(t *testing.T) {
+	b := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Create(ctx, "run", &serve.NewSession{Cwd: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	err := b.submit(ctx, &runs.Submission{ID: "run", Dir: "/", Prompt: runs.Prompt{Connect: "nowhere", Args: []string{strings.Repeat("x", 2<<20)}}})
+	if !errors.Is(err, runs.ErrTooLarge) {
+		t.Errorf("submitted with %v", err)
+	}
+	if run, err := b.runs.Get(ctx, "run"); err != nil || run.State != runs.Idle {
+		t.Errorf("the run is %v, %v", run, err)
+	}
+	if b.Status("run", "").Working {
+		t.Error("the run is shown at work")
+	}
+}
+
+// A program that gives up before a worker has come is not waited for.
+func TestAProgramGivesUp(t *testing.T) {
+	b := open(t)
+	ours, theirs := net.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.Speak(t.Context(), &serve.Launching{Dir: "/", Args: []string{"-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose", "--session-id=11111111-1111-4111-8111-111111111111"}}, ours)
+	}()
+	if _, err := theirs.Write([]byte("{}\n")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it waits for a worker", func() bool {
+		list, err := b.runs.Pending(t.Context(), "11111111-1111-4111-8111-111111111111")
+		return err == nil && len(list) == 1
+	})
+	theirs.Close()
+	select {
+	case <-ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it still waits for a worker")
+	}
+}
+
+// What a program says before a worker has come is not lost, not even if it is all.
+func TestWhatWasSaidAheadIsHeard(t *testing.T) {
+	text := bytes.Repeat([]byte("line\n"), 1<<20)
+	said, gone := readAhead(t.Context(), bytes.NewReader(text))
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(said); err != nil || !bytes.Equal(got.Bytes(), text) {
+		t.Errorf("heard %d bytes of %d, %v", got.Len(), len(text), err)
+	}
+	<-gone.Done()
+}
+
+// Nothing is kept here of runs that were archived or deleted.
+func TestCopiesAreForgotten(t *testing.T) {
+	b := open(t)
+	for name, leave := range map[string]func(id string) error{
+		"archived": func(id string) error {
+			_, err := b.runs.Update(t.Context(), id, func(r *runs.Run) error { r.State = runs.Archived; return nil })
+			return err
+		},
+		"deleted": func(id string) error { return b.runs.Delete(t.Context(), id) }, // by another server
+	} {
+		s := sessiontest.Create(t, b.sessions(), &session.CreateOptions{Cwd: t.TempDir()})
+		sessiontest.Add(t, s, sessiontest.Prompt("text"))
+		sessiontest.Close(t, s)
+		if err := b.Create(t.Context(), s.ID(), &serve.NewSession{Cwd: "/"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Refresh(t.Context(), s.ID()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(b.mirror.Path(s.ID())); err != nil {
+			t.Fatal(err)
+		}
+		if err := leave(s.ID()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the copy of what was "+name+" is gone", func() bool {
+			b.mu.Lock()
+			_, noted := b.grown[s.ID()]
+			b.mu.Unlock()
+			_, err := os.Stat(b.mirror.Path(s.ID()))
+			return !noted && os.IsNotExist(err)
+		})
+	}
+}
+
+// A watcher hears a large question whole, and one that it has dealt with is not kept.
+func TestAWatcherIsAsked(t *testing.T) {
+	b := open(t)
+	if err := b.Create(t.Context(), "run", &serve.NewSession{Cwd: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	large, err := json.Marshal(&wire.CanUseTool{ToolName: "Write", ToolUseID: "call", Input: json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &runs.Question{Run: "run", Tool: "Write", Blob: blob.Digest(large)}
+	if err := b.logs.Blobs().Put(t.Context(), q.Blob, large); err != nil {
+		t.Fatal(err)
+	}
+	heard, answered := make(chan wire.Request, 1), make(chan *runs.Answer, 1)
+	b.Watch(t.Context(), "run", serve.Watcher{Poke: func() {}, Tell: func(wire.Message) {}, Ask: func(_ context.Context, r wire.Request, settle func(any) error) {
+		heard <- r
+		if err := settle(&wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedInput: r.(*wire.CanUseTool).Input}); err != nil {
+			t.Error(err)
+		}
+	}})
+	go func() {
+		a, err := b.runs.Ask(t.Context(), q, "call")
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- a
+	}()
+	if r, ok := (<-heard).(*wire.CanUseTool); !ok || len(r.Input) != 2<<20+2 {
+		t.Errorf("asked %T", r)
+	}
+	raw, err := (<-answered).JSON(t.Context(), b.logs.Blobs(), "")
+	if err != nil || len(raw) < 2<<20 {
+		t.Errorf("the answer has %d bytes, %v", len(raw), err)
+	}
+	eventually(t, "the question is not kept", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for w := range b.watchers {
+			if len(w.asked) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// A question whose watcher has dealt with it can be put to it again, also if nobody says
+// meanwhile that it is settled.
+func TestAQuestionThatEndedIsNotKept(t *testing.T) {
+	b := open(t)
+	b.Watch(t.Context(), "run", serve.Watcher{Poke: func() {}, Tell: func(wire.Message) {}, Ask: func(context.Context, wire.Request, func(any) error) {}})
+	b.noteQuestion("run.call", &runs.Question{ID: "run.call", Run: "run"})
+	eventually(t, "the question is not kept", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for w := range b.watchers {
+			return w.asked["run.call"] == nil
+		}
+		return false
+	})
+}
