@@ -67,7 +67,7 @@ func (f *attachFlags) token(address attach.Address) (string, error) {
 			return home.Token, nil
 		}
 	}
-	return "", fmt.Errorf("the token of %s is not known. Put it into a file that only you can read and name it with --token-file, or set %s", address.URL, tokenVariable)
+	return "", fmt.Errorf("the token of %s is not known, and no 'haft serve' of yours runs there. Start it, or put the token into a file that only you can read and name it with --token-file, or set %s", address.URL, tokenVariable)
 }
 
 // readToken reads a file that has a token, or that a server keeps. One that others can read

@@ -41,7 +41,12 @@ The conversation works in the folder on the server that has the same path as the
 one, or in --dir. The token comes from --token-file, from HAFT_SERVE_TOKEN, or, for your
 own 'haft serve' on this machine, from the file in which it keeps it.`,
 		Example: `  haft connect http://127.0.0.1:7420 -- --input-format stream-json --output-format stream-json`,
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("could not connect: name the address of the server, such as http://127.0.0.1:7420")}
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			conn, err := f.dial(c.Context(), args[0], dir, args[1:])
 			if err != nil {

@@ -254,7 +254,7 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s ser
 		fmt.Fprintf(f.Err, "\n%s\nScan this with the phone within a minute, or open %s there.\n'haft serve devices' lists paired devices.\n", drawing, s.Pair.URL)
 	}
 	if !s.Already {
-		fmt.Fprintf(f.Err, "Open this address in a browser. Who has it can use your sessions; the token is also in %s.\nCtrl-C ends the server.\n", s.TokenFile)
+		fmt.Fprintf(f.Err, "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C ends the server.\n", s.TokenFile)
 	}
 	return nil
 }

@@ -18,32 +18,7 @@ func TestCloneFetchesWhatIsAskedFor(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file address has no drive")
 	}
-	dir := t.TempDir()
-	run := func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	commit := func(text string) string {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "text"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run("add", "text")
-		run("commit", "-q", "-m", text)
-		return run("rev-parse", "HEAD")
-	}
-	run("init", "-q", "-b", "main", ".")
-	first := commit("first")
-	run("tag", "v1")
-	run("branch", "old")
-	commit("second")
-	third := commit("third")
+	dir, first, third := newRepository(t)
 	for _, c := range []struct{ name, ref, sha, want, text string }{
 		{"the default branch", "", "", third, "third"},
 		{"a tag", "v1", "", first, "first"},
@@ -106,4 +81,37 @@ func TestSourcesOfPlugins(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
 		}
 	}
+}
+
+// newRepository makes one with three commits: the first has the tag v1 and the branch old, and
+// the last is the tip of main.
+func newRepository(t *testing.T) (dir, first, last string) {
+	t.Helper()
+	dir = t.TempDir()
+	commit := func(text string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "text"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		runGit(t, dir, "add", "text")
+		runGit(t, dir, "commit", "-q", "-m", text)
+		return runGit(t, dir, "rev-parse", "HEAD")
+	}
+	runGit(t, dir, "init", "-q", "-b", "main", ".")
+	first = commit("first")
+	runGit(t, dir, "tag", "v1")
+	runGit(t, dir, "branch", "old")
+	commit("second")
+	return dir, first, commit("third")
+}
+
+func runGit(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
 }

@@ -24,7 +24,8 @@ func TestCloneOverHTTPS(t *testing.T) {
 		t.Skip("git's server is a CGI program, which this test runs on Unix")
 	}
 	root := t.TempDir()
-	first, second := makeRepository(t, filepath.Join(root, "tools.git"))
+	dir, first, last := newRepository(t)
+	runGit(t, dir, "clone", "-q", "--bare", ".", filepath.Join(root, "tools.git"))
 	srv := httptest.NewTLSServer(gitServer(t, root))
 	t.Cleanup(srv.Close)
 	trust(t, srv)
@@ -41,7 +42,7 @@ func TestCloneOverHTTPS(t *testing.T) {
 	}))
 	t.Cleanup(elsewhere.Close)
 	for _, c := range []struct{ name, url, ref, sha, commit, want string }{
-		{"the default branch", srv.URL + "/tools.git", "", "", second, ""},
+		{"the default branch", srv.URL + "/tools.git", "", "", last, ""},
 		{"a tag", srv.URL + "/tools.git", "v1", "", first, ""},
 		{"a commit", srv.URL + "/tools.git", "", first, first, ""},
 		{"a commit that is not there", srv.URL + "/tools.git", "", strings.Repeat("a", 40), "", "could not fetch " + srv.URL},
@@ -66,37 +67,6 @@ func TestCloneOverHTTPS(t *testing.T) {
 	if _, err := (repository{URL: srv.URL + "/tools.git"}).clone(t.Context(), filepath.Join(t.TempDir(), "tree")); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("from a server that nobody knows: %v", err)
 	}
-}
-
-// makeRepository makes one with two commits, the first of which has the tag v1.
-func makeRepository(t *testing.T, dir string) (first, second string) {
-	t.Helper()
-	work := t.TempDir()
-	run := func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
-		cmd.Dir = work
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	commit := func(text string) string {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(work, "text"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run("add", "text")
-		run("commit", "-q", "-m", text)
-		return run("rev-parse", "HEAD")
-	}
-	run("init", "-q", "-b", "main", ".")
-	first = commit("first")
-	run("tag", "v1")
-	second = commit("second")
-	run("clone", "-q", "--bare", ".", dir)
-	return first, second
 }
 
 // gitServer is git's own, for the repositories below a folder.
