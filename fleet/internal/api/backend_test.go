@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/sessiontest"
@@ -23,19 +24,7 @@ import (
 // open returns the backend of a fleet without workers.
 func open(t *testing.T) *Backend {
 	t.Helper()
-	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
-		t.Fatal(err)
-	}
+	conn := enginetest.Setup(t)
 	b, err := Open(t.Context(), &Options{Conn: conn, Tenant: engine.DefaultTenant, Dir: t.TempDir(), Name: "test"})
 	if err != nil {
 		t.Fatal(err)

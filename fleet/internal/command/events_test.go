@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/session"
@@ -15,19 +15,7 @@ import (
 // A stream of events that is cut at any byte and continued after the last whole event shows
 // each event once. One line is longer than what a message holds.
 func TestEventsAreSeenOnceWhereverTheStreamIsCut(t *testing.T) {
-	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
-		t.Fatal(err)
-	}
+	conn := enginetest.Setup(t)
 	logs := journal.New(conn, "default", nil)
 	s := sessiontest.Create(t, session.OpenLogs(logs, t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
 	for range 4 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/session"
@@ -12,19 +13,7 @@ import (
 // open returns the journals of a server of the test's own.
 func open(t *testing.T) (*engine.Conn, *journal.Logs) {
 	t.Helper()
-	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
-		t.Fatal(err)
-	}
+	conn := enginetest.Setup(t)
 	return conn, journal.New(conn, "default", nil)
 }
 

@@ -12,31 +12,12 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 )
-
-// connect returns a connection to a server of the test's own, which keeps nothing yet.
-func connect(t *testing.T) *engine.Conn {
-	t.Helper()
-	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	return conn
-}
 
 func open(t *testing.T) *Runs {
 	t.Helper()
-	conn := connect(t)
-	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
-		t.Fatal(err)
-	}
-	return New(conn, engine.DefaultTenant)
+	return New(enginetest.Setup(t), engine.DefaultTenant)
 }
 
 // write writes a value as a hostile worker may.
@@ -150,7 +131,7 @@ func TestReopenIsUndone(t *testing.T) {
 
 // A watch that ends before it knows everything is not ready, and leaves nobody waiting.
 func TestAWatchThatEndsEarly(t *testing.T) {
-	r := New(connect(t), engine.DefaultTenant) // there are no buckets
+	r := New(enginetest.Connect(t), engine.DefaultTenant) // there are no buckets
 	if err := r.Watch(t.Context(), func() { t.Error("it is ready") }, func(string, *Run) {}); err == nil {
 		t.Error("it ended without an error")
 	}

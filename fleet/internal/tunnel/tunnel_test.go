@@ -8,21 +8,12 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 )
 
 // What was written before the end is sent, whichever is noticed first.
 func TestTheLastDataIsSent(t *testing.T) {
-	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
+	conn := enginetest.Connect(t)
 	heard := make(chan *nats.Msg, 16)
 	to := conn.NATS.NewInbox()
 	if _, err := conn.NATS.ChanSubscribe(to, heard); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/wire"
@@ -19,24 +20,13 @@ import (
 
 // A question that does not fit into a message is asked nevertheless, and so is its answer given.
 func TestALargeQuestion(t *testing.T) {
-	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
-		t.Fatal(err)
-	}
+	conn := enginetest.Setup(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	w := &worker{Options: Options{Conn: conn, Tenant: engine.DefaultTenant, Name: "w"}, runs: runs.New(conn, engine.DefaultTenant), hard: ctx}
 	l := &leader{worker: w, run: &runs.Run{ID: "run"}}
 	logs := journal.New(conn, engine.DefaultTenant, nil)
+	var err error
 	if l.logs, err = logs.Hold(ctx, "run"); err != nil {
 		t.Fatal(err)
 	}
