@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -204,6 +205,10 @@ func Reminders(h *model.History) (notes []string) {
 		return nil
 	}
 	for i := range h.Len() {
+		// Results are most of a conversation, and decoding them most of what a resume would cost.
+		if !bytes.Contains(h.JSON(i), []byte("system-reminder")) {
+			continue
+		}
 		m, err := h.Message(i)
 		if err != nil || m.Role != model.User {
 			continue

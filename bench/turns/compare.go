@@ -57,6 +57,7 @@ func middle(runs []figures) figures {
 		first: pick(func(f figures) time.Duration { return f.first }),
 		turn:  pick(func(f figures) time.Duration { return f.turn }),
 		total: pick(func(f figures) time.Duration { return f.total }),
+		cpu:   pick(func(f figures) time.Duration { return f.cpu }),
 		rss:   int64(pick(func(f figures) time.Duration { return time.Duration(f.rss) })),
 		anon:  int64(pick(func(f figures) time.Duration { return time.Duration(f.anon) })),
 	}
