@@ -160,7 +160,10 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 	}
 	if !f.json {
 		leader := fmt.Sprintf("process %d", reply.PID)
-		if reply.PID == 0 {
+		switch {
+		case reply.PID == 0 && reply.Busy:
+			leader = "running on another machine"
+		case reply.PID == 0:
 			leader = "not running: a prompt continues it"
 		}
 		about := strings.Join(slices.DeleteFunc([]string{leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode)}, func(s string) bool { return s == "" }), ", ")
