@@ -293,6 +293,9 @@ func (s *submission) finish(out *serve.Outcome) error {
 	case out.State == serve.OutcomeQuarantined:
 		s.tellHow("The session was put aside. An operator looks at it with: haft-fleet runs show " + s.session)
 		return codeError(exitQuarantined)
+	case out.State == serve.OutcomeLost:
+		fmt.Fprintf(s.Err, "  Continue it with: haft -p --on %s --resume %s continue\n", s.server.URL, s.session)
+		return codeError(exitFailed)
 	case out.State == serve.OutcomeCancelled, strings.HasPrefix(result.TerminalReason, "aborted_"):
 		return codeError(exitCancelled)
 	case out.State != serve.OutcomeDone, result.IsError:
