@@ -32,16 +32,17 @@ type keeper struct {
 
 	box   *sandbox.Box // nil outside one
 	rooms rooms        // where confined commands are started
+	score *score
 }
 
 // keep runs the keeper on its socket until the harness is gone and everything
 // it started with it.
-func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box) {
+func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box, score *score) {
 	runtime.LockOSThread() // the death signal of a command is tied to the thread that started it
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	k := &keeper{
 		conn: conn, self: os.Getpid(), session: rand.Uint32() & sessionMask, groups: groups,
-		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{},
+		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, score: score,
 	}
 	defer groups.close()
 
@@ -170,6 +171,9 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
 	}
 	j.tag.wear()
+	if r.Expendable {
+		defer k.score.raise()()
+	}
 	files := []uintptr{uintptr(r.files[0]), uintptr(r.files[1]), uintptr(r.files[2])}
 	exec := func() {
 		pid, err = syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
