@@ -202,6 +202,9 @@ func newAnalyzer(opts *Options) *analyzer {
 	if opts != nil {
 		a.opts = *opts
 	}
+	if a.opts.FS != nil {
+		a.opts.FS = Snapshot(a.opts.FS)
+	}
 	if a.opts.Roots == nil && a.opts.Cwd != "" {
 		a.opts.Roots = []string{a.opts.Cwd}
 	}

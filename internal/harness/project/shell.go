@@ -51,6 +51,7 @@ func (s *Shell) Writes(command, dir string) (paths []string) {
 // a command that needs no shell.
 func (s *Shell) Plain(command, dir string) (env, words []string) {
 	in := s.in(dir)
+	in.FS = shell.Snapshot(in.FS)
 	found := shell.Analyze(command, in)
 	if !found.ReadOnly {
 		return nil, nil
