@@ -155,7 +155,7 @@ func notStarted(err error) error {
 // background: not one that sleeps on purpose, and only where the model can deal
 // with background commands.
 func (t *Tools) detaches(c *tool.Call, command string) bool {
-	return !t.opts.EndAtLimit && hasBackground(c.Session) && !lastCommand(command).is("sleep")
+	return !t.opts.EndAtLimit && hasBackground(c.Session) && !(strings.Contains(command, "sleep") && lastCommand(command).is("sleep"))
 }
 
 // output is what a task has written so far, and how many bytes that is.
