@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/processgroup"
 	"github.com/haftdev/haft/internal/visible"
 )
 
@@ -90,6 +91,7 @@ func commandLine(ctx context.Context, most time.Duration, command, dir, input st
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
 	cmd.WaitDelay = time.Second // for what it started and left
+	processgroup.Own(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", lang.Errorf("it took longer than %s", most)
