@@ -1,12 +1,5 @@
 //go:build unix
 
-// Package processgroup ends a short command of the settings, such as a hook or a status line,
-// together with what it has started. Commands of the model need more: see shellrun.
-//
-//	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-//	processgroup.Own(cmd)
-//
-// Call it before the command starts. It has no state.
 package processgroup
 
 import (

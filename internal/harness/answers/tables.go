@@ -147,7 +147,7 @@ func (a answerer) planText(p *checkpoint.Plan) string {
 			if s.Foreign {
 				note = a.t("changed by another program")
 			}
-			row(a.action(s), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
+			row(Action(a.words, s), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
 		}
 	})
 	if p.Uncovered != "" {

@@ -15,8 +15,9 @@ func State(words *lang.Catalogue, state string) string {
 		"empty", "stalled", "cancelled", "budget", "error", "moved", "lost")
 }
 
-func (a answerer) action(s *checkpoint.Step) string {
-	return oneOf(a.words, s.Action(), "delete", "create", "restore")
+// Action is what is done to a file to bring it back, in the words of the user.
+func Action(words *lang.Catalogue, s *checkpoint.Step) string {
+	return oneOf(words, s.Action(), "delete", "create", "restore")
 }
 
 // oneOf is a word that lower layers have, translated if it is one of those listed.
