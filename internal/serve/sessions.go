@@ -59,7 +59,10 @@ func (s *Server) listSessions(r *http.Request) (Sessions, error) {
 
 // createSession begins a session, with its first prompt if there is one.
 func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error) {
-	if !filepath.IsAbs(in.Cwd) {
+	switch {
+	case in.Workspace != nil && in.Cwd != "":
+		return Session{}, invalid("Give cwd or workspace, not both.")
+	case in.Workspace == nil && !filepath.IsAbs(in.Cwd):
 		return Session{}, notFolder(in.Cwd)
 	}
 	if err := checkMode(in.Mode); err != nil {

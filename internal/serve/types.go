@@ -59,15 +59,25 @@ type Sessions struct {
 	All      bool      `json:"all,omitempty"`
 }
 
-// NewSession says which session is to begin.
+// NewSession says which session is to begin: in the folder Cwd, or in a workspace.
 type NewSession struct {
-	Cwd    string `json:"cwd"`
-	Prompt string `json:"prompt,omitempty"`
+	Cwd       string     `json:"cwd,omitempty"`
+	Workspace *Workspace `json:"workspace,omitempty"`
+	Prompt    string     `json:"prompt,omitempty"`
 	// UUID names the prompt; see Prompt.
 	UUID  string `json:"uuid,omitempty"`
 	Model string `json:"model,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 	Title string `json:"title,omitempty"`
+}
+
+// A Workspace is a git repository that a session works on, on any worker of a fleet.
+type Workspace struct {
+	Repository string `json:"repository"`
+	// Ref is a branch, a tag or a commit; "" means the repository's own branch.
+	Ref string `json:"ref,omitempty"`
+	// Push is the branch that the result is pushed to; "" pushes nothing.
+	Push string `json:"push,omitempty"`
 }
 
 // A SessionChange changes a session. What is absent stays.

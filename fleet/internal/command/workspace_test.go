@@ -281,3 +281,34 @@ func TestTwoWorkersNeverShareAFolder(t *testing.T) {
 		t.Error("nothing is stored")
 	}
 }
+
+// Stored files that are gone are not replaced by older ones: the run is put aside with the reason.
+func TestLostFilesQuarantine(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	f.override = calls(t, func(n int, _ *script.Request) string {
+		if n == 0 {
+			return "echo 1 >one.txt"
+		}
+		return ""
+	})
+	a := f.startHost("host-a")
+	id := f.operate("submit", "TURN", "--repo", f.remote(), "--", "--permission-mode=bypassPermissions", "--model=sonnet")
+	waitFor(t, "the run to rest", func() bool { return f.show(id).State == runs.Idle })
+	kill(a)
+	store, err := f.conn.Objects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range f.show(id).Workspace.Stored.Packs {
+		if err := store.Delete(t.Context(), "default/"+digest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.startHost("host-b")
+	f.operate("submit", "again", "--run", id)
+	waitFor(t, "the run to be put aside", func() bool {
+		run := f.show(id)
+		return run.State == runs.Quarantined && strings.Contains(run.Reason, "the stored files of the run after the call")
+	})
+}

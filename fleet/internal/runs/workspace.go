@@ -21,6 +21,15 @@ type Workspace struct {
 	PushError string `json:"push_error,omitempty"`
 }
 
+// Copy is what a fork of a run begins with: the same files, of which its journal says how they were.
+// It pushes nothing: the branch is that of the first run.
+func (w *Workspace) Copy() *Workspace {
+	if w == nil {
+		return nil
+	}
+	return &Workspace{Spec: w.Spec, Base: w.Base, BaseBranch: w.BaseBranch}
+}
+
 // check refuses what cannot be a workspace.
 func (w *Workspace) check() error {
 	if err := w.Check(); err != nil {
