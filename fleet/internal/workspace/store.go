@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/haftdev/haft/internal/regular"
 )
 
 // Store stores the files as they are now, after a call, and returns the point to go into the
@@ -228,7 +227,7 @@ const (
 
 // readNoted returns what is known of the folder in root; nil if it was never finished.
 func readNoted(root string) *noted {
-	raw, err := regular.Read(filepath.Join(root, notedName), 1<<20)
+	raw, err := os.ReadFile(filepath.Join(root, notedName))
 	n := new(noted)
 	if err != nil || json.Unmarshal(raw, n) != nil || n.Point == nil {
 		return nil
