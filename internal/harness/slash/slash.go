@@ -11,13 +11,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -140,7 +140,7 @@ func (in *Input) Missing(text string) []string {
 	return missing
 }
 
-var extension = regexp.MustCompile(`\.[A-Za-z]\w{0,9}$`)
+var extension = lazyregexp.New(`\.[A-Za-z]\w{0,9}$`)
 
 // Mentioned returns the files that a text mentions, read as the model would be
 // allowed to read them.
