@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
@@ -79,7 +81,10 @@ const endTime = 15 * time.Second
 // Run runs one command line and returns its exit code. A program whose main is not [Main]
 // has no supervisor for shell commands and passes the zero Reexec; see package shellrun.
 func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
-	root := newRoot(s, reexec)
+	root, addCommands := newConversation(s, reexec)
+	if mayNameCommand(args) {
+		addCommands()
+	}
 	if forProgram(args) {
 		args = launch.Known(args, root.Flags(), s.Err)
 	}
@@ -121,8 +126,17 @@ var outcomeCodes = map[sched.Status]int{
 	sched.Cancelled: exitCancelled,
 }
 
+// newRoot returns haft with all its commands.
 func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
-	root := group(&cobra.Command{
+	root, addCommands := newConversation(s, reexec)
+	addCommands()
+	return root
+}
+
+// newConversation returns haft without its commands, which only a command line that names one of them and help need:
+// their flags are a tenth of what a start allocates.
+func newConversation(s Streams, reexec shellrun.Reexec) (root *cobra.Command, addCommands func()) {
+	root = group(&cobra.Command{
 		Use:   "haft",
 		Short: "Run tools for language models, under your control",
 		Long: `haft is a tool system for language models: every effect a model has on the
@@ -132,10 +146,19 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	addCommands = sync.OnceFunc(func() {
+		for _, sub := range subcommands {
+			root.AddCommand(sub.build(s, reexec))
+		}
+		root.SetHelpCommand(newHelp(s))
+	})
 	converse := &converseFlags{Streams: s, reexec: reexec}
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if _, err := converse.words(""); err != nil {
+			return err
+		}
 		if converse.attachTo != "" {
 			if len(args) > 0 || c.Flags().NFlag() > 1 {
 				return usageError{errors.New("--attach goes with neither a prompt nor other flags. Run 'haft attach --help' for more")}
@@ -151,6 +174,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		}
 		if !converse.print && converse.Input != "stream-json" {
 			if !converse.asksSomething(c.Flags(), args) {
+				addCommands() // to one of which the word may be near
 				return help(c, args)
 			}
 			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs as 'haft -p' does")
@@ -163,10 +187,12 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newServe(s, reexec), newConnect(s), newFleet(s), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newPlugin(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
-	root.SetHelpCommand(newHelp(s))
-	return root
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		addCommands() // which help lists
+		show(c, args)
+	})
+	return root, addCommands
 }
 
 func newSessions(s Streams) *cobra.Command {
@@ -183,7 +209,7 @@ where it may be left out, the latest one of this directory is meant.`,
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
-	fs.StringVar(&f.lang, "lang", "", "language of haft's messages on the terminal: en or zh; the setting uiLanguage and the locale say so too")
+	fs.StringVar(&f.lang, "lang", "", "language of haft's messages: "+strings.Join(lang.Names(), " or ")+"; the setting uiLanguage and the locale say so too")
 	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
 	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file with the server's token that only you can read")

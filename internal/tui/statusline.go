@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/processgroup"
 	"github.com/haftdev/haft/internal/visible"
 )
 
@@ -90,9 +91,10 @@ func commandLine(ctx context.Context, most time.Duration, command, dir, input st
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
 	cmd.WaitDelay = time.Second // for what it started and left
+	processgroup.Own(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return "", errors.New("it took longer than " + most.String())
+			return "", lang.Errorf("it took longer than %s", most)
 		}
 		return "", err
 	}
@@ -111,13 +113,13 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+var colours = lazyregexp.New(`\x1b\[[0-9;:]*m`)
 
 // onlyColours leaves colours in a line and makes every other escape visible.
 func onlyColours(line string) string {
 	var b strings.Builder
 	for {
-		at := colours.FindStringIndex(line)
+		at := colours.Get().FindStringIndex(line)
 		if at == nil {
 			return b.String() + visible.Cells(line)
 		}

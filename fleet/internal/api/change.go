@@ -21,7 +21,7 @@ import (
 
 // Create implements [serve.Backend]. Whether the folder is there, the worker will see.
 func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) error {
-	s := &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Ask: true}
+	s := &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Args: in.Args, Ask: !in.Unattended}
 	if w := in.Workspace; w != nil {
 		s.Workspace = &runs.Workspace{Spec: workspace.Spec{Repository: w.Repository, Ref: w.Ref}, Push: w.Push}
 	}

@@ -10,14 +10,14 @@ package slash
 import (
 	"context"
 	"errors"
-	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -59,7 +59,7 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 	}
 	c, err := in.Commands.Find(name)
 	if isHeld(err) {
-		return Command{Command: commands.Command{Name: name}}, true, fmt.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
+		return Command{Command: commands.Command{Name: name}}, true, lang.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
 	}
 	if err != nil {
 		return Command{}, false, nil
@@ -140,7 +140,7 @@ func (in *Input) Missing(text string) []string {
 	return missing
 }
 
-var extension = regexp.MustCompile(`\.[A-Za-z]\w{0,9}$`)
+var extension = lazyregexp.New(`\.[A-Za-z]\w{0,9}$`)
 
 // Mentioned returns the files that a text mentions, read as the model would be
 // allowed to read them.
