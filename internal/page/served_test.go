@@ -347,7 +347,7 @@ func twoTabs(t *testing.T, s *site, p *tab) {
 	p.wait(armed)
 	q.wait(armed)
 	q.click(".question button.allow")
-	p.wait(`document.querySelector(".question.settled")?.textContent.includes("the web page") || !document.querySelector(".question")`)
+	p.wait(`document.querySelector(".question.settled")?.textContent.includes("the web page on Linux") || !document.querySelector(".question")`)
 	for _, x := range []*tab{p, q} {
 		x.wait(`[...document.querySelectorAll(".i-text")].filter((e) => e.textContent.includes("Once.")).length === 1`)
 		x.clean()

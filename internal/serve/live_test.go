@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/model/anthropic"
@@ -138,6 +140,11 @@ func TestSessionsOfTerminals(t *testing.T) {
 	}
 	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
 	f.Message("result", "Written.")
+	var view serve.Timeline
+	s.must("GET", path+"/timeline", nil, &view)
+	if n := slices.IndexFunc(view.Items, func(i *timeline.Item) bool { return i.Call != nil }); n < 0 || view.Items[n].Call.By != "a program that uses haft serve" {
+		t.Errorf("the journal of the terminal does not say who answered: %+v", view.Items)
+	}
 	say("write again")
 	q = f.OtherQuestion(q)
 	answers <- tool.Verdict{Behavior: tool.Deny, Reason: "the test denies it"}
