@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )

@@ -129,13 +129,7 @@ func (l *list) readRest(infos []session.Info) {
 
 // unwritten are sessions that this server leads in which nothing was said yet.
 func (l *list) unwritten(infos []session.Info, cwd string) []Session {
-	s := l.srv
-	s.mu.Lock()
-	watches := make([]*watch, 0, len(s.watches))
-	for _, w := range s.watches {
-		watches = append(watches, w)
-	}
-	s.mu.Unlock()
+	watches := l.srv.allWatches()
 	slices.SortFunc(watches, func(a, b *watch) int { return b.began.Compare(a.began) }) // rows are large: sorting them is 30 KB of code
 	rows := []Session{}
 	for _, w := range watches {

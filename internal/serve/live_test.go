@@ -178,6 +178,10 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	s := startSite(t, m, "127.0.0.1:0")
 	until(t, "the journal", func() bool { status, _ := s.do("GET", path, nil); return status == http.StatusOK })
 	q := s.feed(path+"/events", "").Questions(1)[0]
+	var at serve.QuestionPlace
+	if s.must("GET", "/v1/questions/"+q.ID, nil, &at); at.Session != talk.Agent.Session() || at.Item < 0 || !at.Open {
+		t.Errorf("the question is in %+v", at)
+	}
 	s.end()
 	s = startSite(t, m, "127.0.0.1:0")
 	// The card of before is answered, before the new server was asked for anything.
@@ -185,6 +189,18 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	s.feed(path+"/events", "").Message("assistant", "Written.")
 	if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusConflict); p.Code != "answered" {
 		t.Errorf("the second answer: %+v", p)
+	}
+	// A third server knows it from the journal only.
+	s.end()
+	s = startSite(t, m, "127.0.0.1:0")
+	was := at
+	if s.must("GET", "/v1/questions/"+q.ID, nil, &at); at.Session != was.Session || at.Item != was.Item || at.Open {
+		t.Errorf("the question was in %+v, after that in %+v", was, at)
+	}
+	for _, id := range []string{session.NewUUID(), "..%2F..", "type"} {
+		if p := s.refused("GET", "/v1/questions/"+id, nil, http.StatusNotFound); p.Code != "no_question" {
+			t.Errorf("%s: %+v", id, p)
+		}
 	}
 }
 

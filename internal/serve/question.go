@@ -32,6 +32,7 @@ type question struct {
 func (s *Server) questionRoutes() []route {
 	return []route{
 		answers(http.StatusOK, "GET", "/sessions/{id}/questions", "The questions that are open", s.getQuestions),
+		answers(http.StatusOK, "GET", "/questions/{question}", "The session that a question is or was asked in", s.findQuestion),
 		takes(http.StatusNoContent, "POST", "/sessions/{id}/answers", "Answer a question; the first answer counts", s.answer),
 	}
 }
@@ -249,7 +250,7 @@ func (w *watch) settledProblem(id string) *Problem {
 	i, open := w.fold.Asked(id)
 	switch {
 	case i == nil:
-		return &Problem{status: http.StatusNotFound, Code: "no_question", Message: "There is no such question."}
+		return errNoQuestion
 	case open:
 		return &Problem{status: http.StatusConflict, Code: "not_running", Message: "The process that asked has ended. Send a prompt to continue the session."}
 	case i.Call.By == "":
