@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -208,7 +209,8 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 		}
 	}()
 	heard := &messages{all: f.Output == "json" && f.verbose}
-	how := conn.hear(c.Context(), f.Err, func(line []byte) error {
+	var said bytes.Buffer // by the server, as diagnostics
+	how := conn.hear(c.Context(), io.MultiWriter(f.Err, &said), func(line []byte) error {
 		m, err := wire.Decode(line)
 		if err != nil {
 			return nil // as a program would skip it
@@ -222,7 +224,10 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 		}
 		return heard.Write(m)
 	})
-	if f.Output != "stream-json" {
+	// Why there is no conversation is among the diagnostics, too.
+	repeats := f.Output == "text" && heard.result != nil && len(heard.result.Errors) > 0 &&
+		strings.Contains(said.String(), "haft: "+visible.Indented(strings.Join(heard.result.Errors, "\n"))+"\n")
+	if f.Output != "stream-json" && !repeats {
 		if err := f.show(heard); err != nil {
 			return fmt.Errorf("write the answer: %w", err)
 		}
