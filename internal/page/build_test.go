@@ -96,11 +96,28 @@ func joinModules(name string) (string, error) {
 		for line := range strings.Lines(imports.ReplaceAllString(string(raw), "")) {
 			line = strings.TrimPrefix(strings.TrimLeft(line, "\t"), "export ")
 			if line != "\n" && !strings.HasPrefix(line, "//") {
-				out.WriteString(line)
+				out.WriteString(tight(line))
 			}
 		}
 		return nil
 	}
 	err := add(name)
 	return out.String(), err
+}
+
+// blanks are those around signs, and texts, which keep theirs.
+var blanks = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| *([-=+*<>!&|?:,;{}()\[\]]) *`)
+
+// tight is a line without the blanks that say nothing. One with a template, a regular
+// expression or two signs that would become another one stays as it is.
+func tight(line string) string {
+	if strings.ContainsAny(line, "`/'") || strings.Contains(line, "+ +") || strings.Contains(line, "- -") {
+		return line
+	}
+	return blanks.ReplaceAllStringFunc(line, func(m string) string {
+		if m[0] == '"' {
+			return m
+		}
+		return strings.Trim(m, " ")
+	})
 }

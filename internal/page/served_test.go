@@ -535,7 +535,9 @@ func TestFirstPaint(t *testing.T) {
 		var paint float64
 		p.eval(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &paint)
 		took := time.Duration(paint * float64(time.Millisecond))
-		t.Logf("load %d: first paint after %v", n, took)
+		var when string
+		p.eval(`performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).map((e) => e.name.replace(/.*\/(?=.)/, "").slice(-24) + " " + [e.startTime, e.requestStart, e.responseStart, e.responseEnd].map(Math.round).join("/")).join(", ")`, &when)
+		t.Logf("load %d: first paint after %v (%s)", n, took, when)
 		if best == 0 || took < best {
 			best = took
 		}
