@@ -18,6 +18,7 @@ type Limit struct {
 // Limits are all known limits, the most important first.
 var Limits = []Limit{
 	{"Bash, and everything else that runs shell commands, is refused.", []string{"windows"}},
+	{"Commands are not confined by a sandbox and cannot be previewed.", []string{"darwin", "freebsd"}},
 	{"A command that starts its own session (setsid), or is still running when haft is killed with kill -9, is not stopped.", []string{"darwin", "freebsd"}},
 	{"Processes that an MCP server or a hook has started are not stopped with it.", []string{"windows"}},
 	{"Two processes can resume the same session at the same time and damage its file.", []string{"windows"}},
@@ -26,6 +27,7 @@ var Limits = []Limit{
 	{"A checkpoint misses a change that keeps the size and modification time of a file.", []string{"darwin", "freebsd", "windows"}},
 	{"Free space is not checked before a write, so a full disk is noticed only during the write. The old file stays intact.", []string{"darwin", "freebsd", "windows"}},
 	{"Each search reads every folder again, because changes are not watched.", []string{"darwin", "freebsd", "windows"}},
+	{"haft attach does not work.", []string{"windows"}},
 	{"haft cannot be suspended with ctrl+z.", []string{"windows"}},
 }
 
