@@ -371,7 +371,7 @@ func linksToQuestion(t *testing.T, s *site, p *tab) {
 	id := s.create(p, "link to me")
 	p.wait(armed)
 	var address string
-	p.eval(`document.querySelector(".question h2 a").href`, &address)
+	p.eval(`document.querySelector(".question .perma").href`, &address)
 	q := s.browser.tab(390, 844)
 	defer q.close()
 	q.open(address)
