@@ -79,8 +79,8 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 			if err != nil {
 				return nil, err
 			}
-			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
-				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.run.Dir, w.Name)
+			if info, err := os.Stat(l.dir()); err != nil || !info.IsDir() {
+				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.dir(), w.Name)
 			}
 			opts, err := launch.Parse(args, w.Version, log)
 			if err == nil {
@@ -91,6 +91,7 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 		})
 		stop()
 		conn.Close()
+		l.closed()
 	}
 	if w.hard.Err() != nil {
 		return pending, nil
