@@ -138,7 +138,16 @@ func (p *permissionPanel) letters(v view) []string {
 	for _, c := range p.choices {
 		words = append(words, string(c.letter)+" "+v.t(short[c.answer]))
 	}
-	return append(hardWrap("  "+strings.Join(words, " · "), v.width), p.troubles(v)...)
+	var lines []string
+	for len(words) > 0 {
+		n := len(words)
+		for n > 1 && ansi.StringWidth(strings.Join(words[:n], " · ")) > v.width-2 {
+			n--
+		}
+		lines = append(lines, "  "+strings.Join(words[:n], " · "))
+		words = words[n:]
+	}
+	return append(lines, p.troubles(v)...)
 }
 
 // title asks what the person decides.
