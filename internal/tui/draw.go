@@ -50,7 +50,10 @@ func (a *app) takeSize() {
 // layout is everything below the scrollback, and where the caret is.
 func (a *app) layout(v view) ([]string, screen.Cursor) {
 	if a.viewer != nil {
-		return a.viewer.lines(v), screen.Cursor{Hidden: true}
+		lines := a.viewer.lines(v)
+		at, typing := takeCaret(lines)
+		at.Hidden = !typing
+		return lines, at
 	}
 	foot, at := a.foot(v)
 	room := max(v.height-len(foot), 0)
@@ -59,6 +62,9 @@ func (a *app) layout(v view) ([]string, screen.Cursor) {
 		body = body[cut:]
 	}
 	at.Row += len(body)
+	if c, typing := takeCaret(body); typing && a.dialog != nil && (a.dialog.own || a.dialog.focused) {
+		at = c
+	}
 	return append(body, foot...), at
 }
 

@@ -153,22 +153,28 @@ func (f *form) lines(v view, height int) []string {
 	}
 	first := len(lines) // of the field that is filled in
 	for i, fd := range f.fields {
-		text, mark := f.values[fd.name], "  "
+		text, mark := visible.Cells(f.values[fd.name]), "  "
 		if i == f.now {
-			text, mark, first = f.write.Text(), v.paint.Accent.Of("▸ "), len(lines)
-		}
-		if fd.secret {
-			text = strings.Repeat("•", len([]rune(text)))
+			mark, first = v.paint.Accent.Of("▸ "), len(lines)
 		}
 		switch {
 		case i == f.now && fd.options != nil:
 			text = ""
+		case i == f.now && fd.secret:
+			text = strings.Repeat("•", len([]rune(f.write.Text()))) + caret
 		case i == f.now:
-			text += "▏"
+			text = typed(f.write)
+		case fd.secret:
+			text = strings.Repeat("•", len([]rune(f.values[fd.name])))
 		case fd.options != nil:
-			text = fd.titles(text)
+			text = visible.Cells(fd.titles(f.values[fd.name]))
 		}
-		lines = append(lines, "  "+mark+visible.Cells(fd.label)+": "+visible.Cells(text))
+		for j, part := range hardWrap(visible.Cells(fd.label)+": "+text, v.width-4) {
+			if j > 0 {
+				mark = "    "
+			}
+			lines = append(lines, "  "+mark+part)
+		}
 		if i == f.now && fd.help != "" {
 			lines = append(lines, v.paint.Dim.Of("      "+visible.Cells(fd.help)))
 		}
