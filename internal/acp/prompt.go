@@ -182,7 +182,7 @@ func (s *session) carryOut(p *prompt) {
 	case typed.Command.Name == "clear":
 		s.local(p, "A session of an editor is not cleared: begin a new one in the editor instead.")
 	default:
-		answer, ok, err := answers.Run(s.talk, typed.Command.Name, typed.Arguments)
+		answer, ok, err := answers.Run(s.talk, nil, typed.Command.Name, typed.Arguments)
 		switch {
 		case err != nil:
 			answer = fmt.Sprintf("/%s did not work: %v", typed.Command.Name, err)

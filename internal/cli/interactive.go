@@ -120,7 +120,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 func (f *converseFlags) words(setting string) (*lang.Catalogue, error) {
 	words, err := lang.Load(lang.Choose(f.lang, setting, os.Getenv))
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{fmt.Errorf("could not choose the language: %w", err)}
 	}
 	return words, nil
 }

@@ -2,7 +2,11 @@
 // each. docs/platforms.md and haft doctor show the same list.
 package platform
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/haftdev/haft/internal/lang"
+)
 
 // Supported are the systems that CI checks. Tests run on the first.
 var Supported = []string{"linux", "darwin", "freebsd", "windows"}
@@ -10,7 +14,7 @@ var Supported = []string{"linux", "darwin", "freebsd", "windows"}
 // A Limit is something that works on Linux but not on some other system.
 type Limit struct {
 	// Text is a sentence for users.
-	Text string
+	Text lang.Text
 	// Systems are the values of GOOS that have the limit.
 	Systems []string
 }
@@ -32,7 +36,7 @@ var Limits = []Limit{
 }
 
 // Of returns the limits of a system by its GOOS, and whether it is supported.
-func Of(goos string) (limits []string, supported bool) {
+func Of(goos string) (limits []lang.Text, supported bool) {
 	for _, l := range Limits {
 		if slices.Contains(l.Systems, goos) {
 			limits = append(limits, l.Text)

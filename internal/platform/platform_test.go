@@ -15,7 +15,7 @@ func TestLinuxLacksNothing(t *testing.T) {
 	if limits, ok := platform.Of("linux"); !ok || len(limits) != 0 {
 		t.Errorf("%v %v", limits, ok)
 	}
-	if limits, ok := platform.Of("windows"); !ok || !strings.HasPrefix(limits[0], "Bash") {
+	if limits, ok := platform.Of("windows"); !ok || !strings.HasPrefix(string(limits[0]), "Bash") {
 		t.Errorf("%v %v", limits, ok)
 	}
 	if _, ok := platform.Of("plan9"); ok {

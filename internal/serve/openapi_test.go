@@ -31,7 +31,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, operations := range doc.Paths {
-		named := strings.NewReplacer("{id}", "ID", "{index}", "N", "{task}", "TASK").Replace(path)
+		named := strings.NewReplacer("{id}", "ID", "{index}", "N", "{task}", "TASK", "{uuid}", "UUID").Replace(path)
 		for method := range operations {
 			if want := "`" + strings.ToUpper(method) + " " + named + "`"; path != "/v1/login" && !strings.Contains(string(guide), want) {
 				t.Errorf("docs/serve.md does not have %s", want)

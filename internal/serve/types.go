@@ -61,6 +61,10 @@ type Sessions struct {
 
 // NewSession says which session is to begin.
 type NewSession struct {
+	// ID is the UUID of the session; "" lets the server choose one. If there is a session of
+	// this id in the same folder already, it is the one that is meant: a request whose reply
+	// was lost can be sent again.
+	ID     string `json:"id,omitempty"`
 	Cwd    string `json:"cwd"`
 	Prompt string `json:"prompt,omitempty"`
 	// UUID names the prompt; see Prompt.
@@ -68,6 +72,12 @@ type NewSession struct {
 	Model string `json:"model,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 	Title string `json:"title,omitempty"`
+	// Args are flags of 'haft -p' for the session, such as --max-turns=5. They are kept with
+	// it.
+	Args []string `json:"args,omitempty"`
+	// Unattended says that nobody answers questions: what would be asked is denied, as with
+	// 'haft -p'.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 // A SessionChange changes a session. What is absent stays.
@@ -109,6 +119,26 @@ type Prompted struct {
 	UUID string `json:"uuid"`
 	// Duplicate says that it was taken before.
 	Duplicate bool `json:"duplicate,omitempty"`
+}
+
+// What became of a prompt.
+const (
+	OutcomeWaiting     = "waiting"     // it is queued, or its turn runs
+	OutcomeDone        = "done"        // its turn has ended
+	OutcomeCancelled   = "cancelled"   // a user has cancelled it
+	OutcomeQuarantined = "quarantined" // the session was put aside, and the prompt waits in it
+	OutcomeLost        = "lost"        // the process that ran it ended before its turn did
+)
+
+// An Outcome is what became of a prompt.
+type Outcome struct {
+	UUID string `json:"uuid"`
+	// State is waiting, done, cancelled, quarantined or lost.
+	State string `json:"state"`
+	// Reason says why it has no answer.
+	Reason string `json:"reason,omitempty"`
+	// Result is the result message of docs/wire.md.
+	Result json.RawMessage `json:"result,omitempty"`
 }
 
 // A Question is one that waits for an answer.

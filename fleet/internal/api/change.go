@@ -20,7 +20,7 @@ import (
 
 // Create implements [serve.Backend]. Whether the folder is there, the worker will see.
 func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) error {
-	run, err := b.runs.Begin(ctx, &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Ask: true})
+	run, err := b.runs.Begin(ctx, &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Args: in.Args, Ask: !in.Unattended})
 	if err != nil {
 		return refused(err)
 	}

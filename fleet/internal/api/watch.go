@@ -45,8 +45,8 @@ func (b *Backend) Watch(ctx context.Context, id string, o serve.Watcher) {
 
 // tell tells the result of a prompt, after what its turn has written.
 func (b *Backend) tell(w *watcher, out *runs.Outcome) {
-	m, err := wire.Decode(out.Result)
-	if out.Result == nil || err != nil {
+	m, err := wire.Decode(resultOf(w.id, out))
+	if err != nil {
 		return
 	}
 	b.awaitRest(w.ctx, w.id)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/headless/launch"
 )
 
 // newSchedules keeps schedules.
@@ -49,9 +50,12 @@ func newSchedule() *cobra.Command {
 	var s runs.Schedule
 	cmd := runsCommand("set", "Submit a prompt as a new run whenever a cron expression says", cobra.MinimumNArgs(2),
 		func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
-			s.Name, s.Submission.Prompt.Text, s.Submission.Args = args[0], args[1], args[2:]
+			var err error
+			if s.Submission.Args, err = launch.Submitted(args[2:], true); err != nil {
+				return fmt.Errorf("could not set the schedule: %w", err)
+			}
+			s.Name, s.Submission.Prompt.Text = args[0], args[1]
 			if s.Submission.Dir == "" {
-				var err error
 				if s.Submission.Dir, err = os.Getwd(); err != nil {
 					return err
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/headless/launch"
 )
 
 func newSubmit(out io.Writer) *cobra.Command {
@@ -34,7 +35,10 @@ func newSubmit(out io.Writer) *cobra.Command {
 			if host != "" {
 				s.Class = runs.OnHost(host)
 			}
-			s.Prompt.Text, s.Args = args[0], args[1:]
+			s.Prompt.Text = args[0]
+			if s.Args, err = launch.Submitted(args[1:], true); err != nil {
+				return fmt.Errorf("could not submit the prompt: %w", err)
+			}
 			r := runs.New(conn, join.tenant)
 			id, prompt, err := r.Submit(cmd.Context(), &s)
 			if err != nil {

@@ -219,7 +219,11 @@ func (l *leader) open() (*conversation, error) {
 	if l.run.Ask {
 		args = append(args, "--permission-prompt-tool=stdio")
 	}
-	opts, err := launch.Parse(append(args, l.run.Args...), w.Version, io.Discard)
+	given, err := launch.Submitted(l.run.Args, false)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := launch.Parse(append(args, given...), w.Version, io.Discard)
 	if err != nil {
 		return nil, err
 	}
