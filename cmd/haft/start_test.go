@@ -27,7 +27,7 @@ func TestStartDoesNoWork(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	const one, all = 512 << 10, 2 << 20
+	const one, all = 160 << 10, 560 << 10
 	total, packages := 0, 0
 	line := regexp.MustCompile(`^init (\S+) .* (\d+) bytes`)
 	for scan := bufio.NewScanner(&trace); scan.Scan(); {

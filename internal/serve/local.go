@@ -93,6 +93,9 @@ func (l *local) Watch(context.Context, string, Watcher) {}
 
 // Create implements [Backend].
 func (l *local) Create(ctx context.Context, id string, in *NewSession) error {
+	if in.Workspace != nil {
+		return invalid("Workspaces belong to fleets. Name a folder with cwd, or use the API of haft-fleet.")
+	}
 	if info, err := os.Stat(in.Cwd); err != nil || !info.IsDir() {
 		return notFolder(in.Cwd)
 	}

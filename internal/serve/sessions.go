@@ -64,7 +64,10 @@ func (s *Server) listSessions(r *http.Request) (Sessions, error) {
 
 // createSession begins a session, with its first prompt if there is one.
 func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error) {
-	if !filepath.IsAbs(in.Cwd) {
+	switch {
+	case in.Workspace != nil && in.Cwd != "":
+		return Session{}, invalid("Give cwd or workspace, not both.")
+	case in.Workspace == nil && !filepath.IsAbs(in.Cwd):
 		return Session{}, notFolder(in.Cwd)
 	}
 	if err := checkMode(in.Mode); err != nil {
@@ -127,7 +130,7 @@ func (s *Server) existing(in *NewSession) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cwd := w.row().Cwd; cwd != in.Cwd {
+	if cwd := w.row().Cwd; cwd != in.place() {
 		w.release()
 		return nil, &Problem{status: http.StatusConflict, Code: "id_taken", Message: fmt.Sprintf("There is a session %s, and it works in %s.", in.ID, cwd)}
 	}
@@ -154,7 +157,7 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 	}
 	w, err := s.newWatch(id, "")
 	if err == nil {
-		w.users, w.cwd = w.users+1, in.Cwd // nobody else knows it yet
+		w.users, w.cwd = w.users+1, in.place() // nobody else knows it yet
 	}
 	s.mu.Unlock()
 	if err != nil {

@@ -59,14 +59,15 @@ type Sessions struct {
 	All      bool      `json:"all,omitempty"`
 }
 
-// NewSession says which session is to begin.
+// NewSession says which session is to begin: in the folder Cwd, or in a workspace.
 type NewSession struct {
 	// ID is the UUID of the session; "" lets the server choose one. If there is a session of
 	// this id in the same folder already, it is the one that is meant: a request whose reply
 	// was lost can be sent again.
-	ID     string `json:"id,omitempty"`
-	Cwd    string `json:"cwd"`
-	Prompt string `json:"prompt,omitempty"`
+	ID        string     `json:"id,omitempty"`
+	Cwd       string     `json:"cwd,omitempty"`
+	Workspace *Workspace `json:"workspace,omitempty"`
+	Prompt    string     `json:"prompt,omitempty"`
 	// UUID names the prompt; see Prompt.
 	UUID  string `json:"uuid,omitempty"`
 	Model string `json:"model,omitempty"`
@@ -78,6 +79,27 @@ type NewSession struct {
 	// Unattended says that nobody answers questions: what would be asked is denied, as with
 	// 'haft -p'.
 	Unattended bool `json:"unattended,omitempty"`
+}
+
+// A Workspace is a git repository that a session works on, on any worker of a fleet.
+type Workspace struct {
+	Repository string `json:"repository"`
+	// Ref is a branch, a tag or a commit; "" means the repository's own branch.
+	Ref string `json:"ref,omitempty"`
+	// Push is the branch that the result is pushed to; "" pushes nothing.
+	Push string `json:"push,omitempty"`
+}
+
+// place is what the row of the session will show as its folder.
+func (n *NewSession) place() string {
+	switch w := n.Workspace; {
+	case w == nil:
+		return n.Cwd
+	case w.Ref == "":
+		return "git+" + w.Repository
+	default:
+		return "git+" + w.Repository + "@" + w.Ref
+	}
 }
 
 // A SessionChange changes a session. What is absent stays.

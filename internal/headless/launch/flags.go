@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -85,12 +86,12 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "the mode bypassPermissions: deny rules still hold")
 	fs.BoolVar(&f.mayBypass, "allow-dangerously-skip-permissions", false, "let the session change to the mode bypassPermissions")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
-		fs.StringArrayVar(&f.allowed, name, nil, "rules for calls that need no approval, such as 'Bash(go test:*)'")
+		fs.Var((*words)(&f.allowed), name, "rules for calls that need no approval, such as 'Bash(go test:*)'")
 	}
 	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
-		fs.StringArrayVar(&f.disallowed, name, nil, "rules for calls that are denied")
+		fs.Var((*words)(&f.disallowed), name, "rules for calls that are denied")
 	}
-	fs.StringArrayVar(&f.tools, "tools", nil, "the only tools to offer; default for all, '' for none")
+	fs.Var((*words)(&f.tools), "tools", "the only tools to offer; default for all, '' for none")
 	fs.BoolVar(&f.bare, "bare", false, "only the tools Bash, Read and Edit")
 	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
 	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt by the text of a file")
@@ -103,8 +104,8 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.name, "name", "n", "", "what the session is called")
 	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session, a UUID")
 	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to the disk")
-	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "another folder that tools may work in")
-	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that contains a plugin")
+	fs.Var((*words)(&f.addDirs), "add-dir", "another folder that tools may work in")
+	fs.Var((*words)(&f.plugins), "plugin-dir", "a folder that contains a plugin")
 	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	fs.StringVar(&f.sources, "setting-sources", "", "the settings to read: user,project,local")
 	fs.BoolVar(&f.iKnow, "i-know", false, "let bypassPermissions run as root, as IS_SANDBOX=1 does")
@@ -125,7 +126,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.IntVar(&f.thinkingTokens, "max-thinking-tokens", 0, "how many tokens thinking may take")
 	fs.StringVar(&f.effort, "effort", "", "low, medium, high, xhigh or max; a level that the model does not take becomes the next lower one")
 	fs.StringSliceVar(&f.betas, "betas", nil, "features of the API that are not on by default")
-	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
+	fs.Var((*words)(&f.servers), "mcp-config", "MCP servers to add: a JSON object, or a file")
 	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
 	fs.StringVar(&f.agent, "agent", "", "the main agent, with its prompt, tools and model: see haft agents")
 	fs.StringVar(&f.agents, "agents", "", "agents to add: a JSON object by name, or a file")
@@ -145,3 +146,27 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 		_ = fs.MarkHidden(hidden)
 	}
 }
+
+// words are the values of a flag that is given several times. The library's own type encodes the default of every such
+// flag as CSV, with a buffer of 4 KB for each.
+type words []string
+
+func (w *words) Set(word string) error {
+	*w = append(*w, word)
+	return nil
+}
+
+func (w *words) String() string { return strings.Join(*w, " ") }
+
+// Append, Replace and GetSlice make them a [pflag.SliceValue].
+func (w *words) Append(word string) error { return w.Set(word) }
+
+func (w *words) Replace(list []string) error {
+	*w = list
+	return nil
+}
+
+func (w *words) GetSlice() []string { return *w }
+
+// Type is what help calls a value.
+func (*words) Type() string { return "stringArray" }
