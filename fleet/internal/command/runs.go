@@ -46,7 +46,7 @@ func newRuns(out io.Writer) *cobra.Command {
 	})
 	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	_ = seal.MarkFlagRequired("to") // the flag is there
-	cmd.AddCommand(ls, seal, newLogs(out),
+	cmd.AddCommand(ls, seal, newLogs(out), newFiles(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			run, err := runs.New(conn, tenant).Get(ctx, args[0])
 			if err != nil {
@@ -126,6 +126,9 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	store, err := archive.Open(to, os.Getenv)
 	if err != nil {
 		return "", "", fmt.Errorf("archive run %s: %w", id, err)
+	}
+	if err := archiveFiles(ctx, logs, run, store); err != nil {
+		return "", "", err
 	}
 	if location, digest, err = logs.Seal(ctx, id, store); err != nil {
 		return "", "", err

@@ -51,8 +51,8 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 	} else {
 		stop := endWith(ctx, conn)
 		serve.Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
-			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
-				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.run.Dir, w.Name)
+			if info, err := os.Stat(l.dir()); err != nil || !info.IsDir() {
+				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.dir(), w.Name)
 			}
 			opts, err := launch.Parse(p.Args, w.Version, log)
 			if err == nil {
@@ -63,6 +63,7 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 		})
 		stop()
 		conn.Close()
+		l.closed()
 	}
 	if w.hard.Err() != nil {
 		return pending, nil
