@@ -52,6 +52,9 @@ type Options struct {
 	// Unattended says that the stream only carries events away: no one at its other end can
 	// be asked, so MCP servers are told that they cannot ask.
 	Unattended bool
+	// OneSession says that someone else has given the session its name and looks for it under
+	// that: /clear, which begins another one, is refused.
+	OneSession bool
 	// Watch is called with every event as well; nil means no one watches. It must not block
 	// for long.
 	Watch func(agent.Event) error

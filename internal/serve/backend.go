@@ -19,7 +19,8 @@ type Backend interface {
 	List(ctx context.Context, o *session.ListOptions) ([]session.Info, error)
 	// Info returns what a list would tell about one session, which is named by its whole id.
 	Info(ctx context.Context, id string) (session.Info, error)
-	// Refresh brings the file of a session's journal up to date.
+	// Refresh brings the file of a session's journal up to date. A [Problem] says that it
+	// cannot be read any more.
 	Refresh(ctx context.Context, id string) error
 	// Status says how a session is whose journal is at path.
 	Status(id, path string) Status

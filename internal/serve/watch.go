@@ -169,7 +169,8 @@ func (w *watch) follow() {
 // read takes in some of what was appended. The backend may take its time, for which ctx is
 // and in which the watch is not locked.
 func (w *watch) read(ctx context.Context) (bool, error) {
-	if err := w.srv.back.Refresh(ctx, w.id); err != nil && ctx.Err() != nil {
+	var gone *Problem
+	if err := w.srv.back.Refresh(ctx, w.id); err != nil && (ctx.Err() != nil || errors.As(err, &gone)) {
 		return false, err
 	}
 	path := w.file()

@@ -429,3 +429,92 @@ func TestAProgramConnects(t *testing.T) {
 		t.Errorf("resumed: code %d", code)
 	}
 }
+
+// A run is one session: /clear is refused with what to do instead, and the run continues. Files
+// are not rewound, and a run that was archived says where it is.
+func TestWhatAFleetRefuses(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	w := f.startWorker()
+	t.Cleanup(func() { kill(w) })
+	id, prompts := f.submit(1)
+	f.mustEnd(t, id, prompts)
+	_, prompt, err := f.runs.Submit(t.Context(), &runs.Submission{ID: id, Prompt: runs.Prompt{Text: "/clear"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := f.runs.Await(t.Context(), id, prompt); err != nil || !out.IsError || !strings.Contains(out.Text, "begin a new session instead") {
+		t.Errorf("/clear: %+v, %v", out, err)
+	}
+	_, prompt, err = f.runs.Submit(t.Context(), &runs.Submission{ID: id, Prompt: runs.Prompt{Text: "TURN after it"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mustEnd(t, id, []string{prompt})
+	path := "/v1/sessions/" + id
+	var now serve.Session
+	if f.site.Must("GET", path, nil, &now); now.Turns < 2 {
+		t.Errorf("after /clear the session is %+v", now)
+	}
+	if p := f.site.Refused("POST", path+"/rewind", serve.Rewind{To: prompt}, http.StatusConflict); p.Code != "not_here" || !strings.Contains(p.Message, "Fork the session") {
+		t.Errorf("rewind: %+v", p)
+	}
+	archive := f.fleet.start("runs", "archive", id, "--to", filepath.Join(f.dir, "archive"), "--join", f.url, "--key", f.key("operator"))
+	if err := archive.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	run, err := f.runs.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the API to know that the run was archived", func() bool {
+		code, raw := f.site.Do("GET", path, nil)
+		return code == http.StatusGone && strings.Contains(string(raw), run.Archive)
+	})
+	f.fleet.start("runs", "ls", "--state", "archived", "--join", f.url, "--key", f.key("operator"))
+	waitFor(t, "the archived run in the list", func() bool {
+		raw, err := os.ReadFile(f.output.Name())
+		return err == nil && strings.Contains(string(raw), id+"  archived") && strings.Contains(string(raw), run.Archive)
+	})
+}
+
+// What a program starts its conversation with is not kept in the engine: there may be secrets
+// in it.
+func TestFlagsOfAProgramAreNotKept(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	w := f.startWorker()
+	t.Cleanup(func() { kill(w) })
+	const secret = "a-secret-of-the-program"
+	c := f.haft(t, "connect", f.site.URL, "--", "--input-format=stream-json", "--output-format=stream-json", "--append-system-prompt="+secret)
+	told := make(chan bool, 16)
+	f.override = func(q *script.Request) (script.Turn, bool) {
+		told <- strings.Contains(string(q.Body), secret)
+		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
+	}
+	fmt.Fprintln(c.in, `{"type":"user","session_id":"","parent_tool_use_id":null,"message":{"role":"user","content":"hello"}}`)
+	if !<-told {
+		t.Error("the flag has not reached the model")
+	}
+	waitFor(t, "a result", func() bool { return strings.Contains(c.said(&c.out), `{"type":"result"`) })
+	c.in.Close()
+	if code := c.end(t); code != 0 {
+		t.Errorf("code %d", code)
+	}
+	blocks, err := filepath.Glob(filepath.Join(f.dir, "store", "jetstream", "*", "streams", "*", "msgs", "*.blk"))
+	if err != nil || len(blocks) == 0 {
+		t.Fatalf("the store has %d blocks, %v", len(blocks), err)
+	}
+	for _, block := range blocks {
+		if strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(block))), "J") {
+			continue // the journal, where the conversation is
+		}
+		raw, err := os.ReadFile(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(raw, []byte(secret)) {
+			t.Errorf("%s has the flag", block)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,7 @@ func newRuns(out io.Writer) *cobra.Command {
 			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
 		}), asJSON)
 	})
-	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running or quarantined")
+	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the place of the archive)")
 	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	seal := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
@@ -101,7 +102,7 @@ func printRuns(out io.Writer, list []*runs.Run, asJSON bool) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), run.Dir, run.Reason)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), run.Dir, cmp.Or(run.Archive, run.Reason))
 	}
 	return table.Flush()
 }

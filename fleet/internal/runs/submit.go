@@ -57,7 +57,7 @@ type Prompt struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	Blob    string          `json:"blob,omitempty"`
 	// Connect is where a program waits that leads the conversation itself; "" for a prompt.
-	// Args are its flags.
+	// Args are [FlagsFollow], or its flags if an older version has submitted it.
 	Connect string   `json:"connect,omitempty"`
 	Args    []string `json:"args,omitempty"`
 
@@ -66,6 +66,11 @@ type Prompt struct {
 
 	seq uint64
 }
+
+// FlagsFollow are the flags of a program that sends its flags over its connection: they may
+// have secrets in them, which the engine would keep. A worker of an older version, which does
+// not wait for them, refuses to begin with these.
+func FlagsFollow() []string { return []string{"--output-format=follows"} }
 
 // A Submission begins a run, or continues one.
 type Submission struct {

@@ -280,7 +280,7 @@ func (l *leader) equip(o *headless.Options) {
 			o.Talk.ID, o.Talk.Resume = "", l.run.ID
 		}
 	}
-	o.Talk.Continue = false
+	o.Talk.Continue, o.OneSession = false, true
 	o.Talk.Watch = live.OpenWith(&live.Options{
 		Version: w.Version,
 		Listen:  func(id string) (net.Listener, error) { return tunnel.Listen(w.Conn.NATS, w.runs.Live(id)) },
