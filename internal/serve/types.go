@@ -182,6 +182,15 @@ type Questions struct {
 	Questions []Question `json:"questions"`
 }
 
+// A QuestionPlace is where a question is or was asked.
+type QuestionPlace struct {
+	Session string `json:"session"`
+	// Item is the index of the call that it is about, -1 if it is about none.
+	Item int `json:"item"`
+	// Open says that it waits for an answer.
+	Open bool `json:"open"`
+}
+
 // An Answer answers a question.
 type Answer struct {
 	Question string `json:"question"`

@@ -29,6 +29,7 @@ type watch struct {
 	began     time.Time
 	path      string         // "" until there is a journal
 	fold      *timeline.Fold // of it
+	caughtUp  bool           // the fold has been at its end
 	users     int
 	left      time.Time     // when the last user was gone
 	changed   chan struct{} // closed at the next change
@@ -107,10 +108,12 @@ func (w *watch) put(ctx context.Context, r wire.Request, settle func(any) error)
 	_ = w.question(ctx, r, settle) // what cannot be asked is left to others
 }
 
-// open begins to fold the journal.
+// open begins to fold the journal, or continues where the list is.
 func (w *watch) open(path string) (err error) {
 	w.path = path
-	w.fold, err = timeline.Follow(path)
+	if w.fold = w.srv.list.handOver(path); w.fold == nil {
+		w.fold, err = timeline.Follow(path)
+	}
 	return err
 }
 
@@ -188,7 +191,7 @@ func (w *watch) read(ctx context.Context) (bool, error) {
 	if err != nil && w.ctx.Err() != nil {
 		return false, err
 	}
-	if more {
+	if w.caughtUp = w.caughtUp || !more && err == nil; more {
 		w.notify()
 	}
 	return more, nil // a journal that cannot be read now is looked at again

@@ -23,14 +23,14 @@ import (
 func TestChaosWithWorkspaces(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		last := q.LastText()
 		if !strings.Contains(last, "TURN") && !strings.Contains(last, "The worker that ran this turn was lost") {
 			return script.Turn{}, false
 		}
 		input, _ := json.Marshal(map[string]string{"command": "sleep 0.1; echo mark-" + rand.Text() + " >>effects; sleep 0.2"})
 		return script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: input}}}, true
-	}
+	})
 	remote, prompts := f.remote(), map[string][]string{}
 	for range 3 {
 		id := ""

@@ -111,6 +111,7 @@ func (s *Server) request(ctx context.Context, method, path string, body any) (*h
 		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+s.Token)
+	r.Header.Set("User-Agent", serve.TerminalAgent)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
