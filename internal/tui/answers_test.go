@@ -19,7 +19,7 @@ import (
 )
 
 // answered are the commands whose answer is a text on the screen.
-var answeredCommands = []string{"status", "cost", "context", "hooks", "doctor", "add-dir", "agents", "skills", "output-style"}
+var answeredCommands = []string{"status", "cost", "context", "hooks", "doctor", "add-dir", "skills", "output-style"}
 
 // realAnswers lets a real conversation answer commands after two turns. What differs
 // from run to run and from machine to machine is replaced.
