@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/stackroom"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -125,7 +126,10 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s.table = s.requests()
 	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
 	s.tell = s.newTeller()
-	go s.read(ctx)
+	go func() {
+		stackroom.Reserve()
+		s.read(ctx)
+	}()
 	s.serve(ctx)
 	defer s.out.close()
 	return s.close()

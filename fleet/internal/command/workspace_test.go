@@ -112,7 +112,7 @@ func TestAWorkspaceMovesToAnotherHost(t *testing.T) {
 	const look = `(find . -path ./.git -prune -o -print | sort; find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum; git log --format=%s; git symbolic-ref HEAD) >`
 	first := filepath.Join(f.dir, "first")
 	var told atomic.Pointer[string]
-	f.override = calls(t, func(n int, q *script.Request) string {
+	f.setOverride(calls(t, func(n int, q *script.Request) string {
 		switch n {
 		case 0:
 			return change
@@ -128,7 +128,7 @@ func TestAWorkspaceMovesToAnotherHost(t *testing.T) {
 			return "echo more >more.txt"
 		}
 		return ""
-	})
+	}))
 	a := f.startHost("host-a")
 	id := f.operate("submit", "TURN", "--repo", remote, "--ref", "main", "--push", "haft/result", "--", "--permission-mode=bypassPermissions", "--model=sonnet")
 	waitFor(t, "the third command", func() bool { return fileExists(half) })
@@ -222,12 +222,12 @@ func TestARunWaitsForItsHost(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	began := filepath.Join(f.dir, "began")
-	f.override = calls(t, func(n int, _ *script.Request) string {
+	f.setOverride(calls(t, func(n int, _ *script.Request) string {
 		if n == 0 {
 			return "touch " + began + "; sleep 60"
 		}
 		return ""
-	})
+	}))
 	a := f.startHost("host-a")
 	id := f.operate("submit", "TURN", "--dir", filepath.Join(f.dir, "project"), "--", "--permission-mode=bypassPermissions", "--model=sonnet")
 	waitFor(t, "the command", func() bool { return fileExists(began) })
@@ -250,7 +250,7 @@ func TestTwoWorkersNeverShareAFolder(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	remote, began, where := f.remote(), filepath.Join(f.dir, "began"), filepath.Join(f.dir, "where")
-	f.override = calls(t, func(n int, _ *script.Request) string {
+	f.setOverride(calls(t, func(n int, _ *script.Request) string {
 		switch n {
 		case 0:
 			return "pwd >>" + where + "; echo kept >kept.txt"
@@ -260,7 +260,7 @@ func TestTwoWorkersNeverShareAFolder(t *testing.T) {
 			return "pwd >>" + where + "; ls >>" + where
 		}
 		return ""
-	})
+	}))
 	zombie := f.startHost("host-a")
 	id := f.operate("submit", "TURN", "--repo", remote, "--", "--permission-mode=bypassPermissions", "--model=sonnet")
 	waitFor(t, "the command", func() bool { return fileExists(began) })
@@ -286,12 +286,12 @@ func TestTwoWorkersNeverShareAFolder(t *testing.T) {
 func TestLostFilesQuarantine(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	f.override = calls(t, func(n int, _ *script.Request) string {
+	f.setOverride(calls(t, func(n int, _ *script.Request) string {
 		if n == 0 {
 			return "echo 1 >one.txt"
 		}
 		return ""
-	})
+	}))
 	a := f.startHost("host-a")
 	id := f.operate("submit", "TURN", "--repo", f.remote(), "--", "--permission-mode=bypassPermissions", "--model=sonnet")
 	waitFor(t, "the run to rest", func() bool { return f.show(id).State == runs.Idle })

@@ -57,9 +57,11 @@ func (w *Workspace) store(ctx context.Context, call string) (*Point, error) {
 			return nil, err
 		}
 	}
-	w.refs = refs.mark
-	if err := w.note(&p); err != nil {
-		return nil, err
+	if fresh := readNoted(w.root) == nil; fresh || im.cmd != nil { // else nothing has changed but the call
+		w.refs = refs.mark
+		if err := w.note(&p); err != nil {
+			return nil, err
+		}
 	}
 	w.point = &p
 	return &p, nil
