@@ -209,7 +209,7 @@ func TestTheModelReadsWhatWasRepaired(t *testing.T) {
 		},
 	})))
 	result(t, run(t, a, "go"))
-	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your call of Count was repaired: ")
+	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your Count call was repaired: ")
 }
 
 // What is said after a command that waits is heard after it.

@@ -244,7 +244,7 @@ func causeText(cause error) string {
 	case cause == nil, errors.Is(cause, context.Canceled):
 		return "the turn was stopped"
 	case errors.Is(cause, context.DeadlineExceeded):
-		return "the time for the turn is up"
+		return "the turn reached its time limit"
 	}
 	return cause.Error()
 }

@@ -159,7 +159,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	s := p.load()
 	want := []string{
 		`M:1: it cannot be understood: line 1: more than 200 values inside one another`,
-		`P/.haft/settings.local.json:1: it is not read: larger than 1048576 bytes`,
+		`P/.haft/settings.local.json:1: it could not be read: larger than 1048576 bytes`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: type "prompt" is not one that haft runs (command, http): the hook does not run, and blocks what it is for`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook does not run, and blocks what it is for`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[2]: timeout must be a number of seconds, at most a day: the hook does not run, and blocks what it is for`,
@@ -213,10 +213,10 @@ func TestALinkOutOfTheProjectIsRefused(t *testing.T) {
 			t.Skipf("no links here: %v", err)
 		}
 		s := p.load()
-		want := []string{"P/.claude/settings.json:1: it is not read: path escapes from parent"}
+		want := []string{"P/.claude/settings.json:1: it could not be read: path escapes from parent"}
 		got := p.problems(s)
 		if link == ".claude" {
-			want = append([]string{"P/.claude/settings.local.json:1: it is not read: path escapes from parent"}, want...)
+			want = append([]string{"P/.claude/settings.local.json:1: it could not be read: path escapes from parent"}, want...)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: problems (-want +got):\n%s", link, diff)

@@ -37,7 +37,7 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 		files = append(files, Diff(f))
 	}
 	if p.Ran {
-		summary = append(summary, fmt.Sprintf("It has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), "If you allow it, this change is applied. The command does not run again.")
+		summary = append(summary, fmt.Sprintf("It has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), "If you allow it, these changes are applied. The command does not run again.")
 	}
 	switch {
 	case protected == 1:

@@ -29,24 +29,24 @@ func TestEveryCommandAnswers(t *testing.T) {
 		t.Fatalf("%+v", last)
 	}
 	want := map[string][]string{
-		"help":         {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
+		"help":         {"/rewind [apply] [MESSAGE]", "Show the available commands"},
 		"context":      {"The context of claude-opus-5-5 holds", "█ System prompt", "▪ Messages", "· Free space", "····"},
 		"cost":         {"This session has cost", "It has been open for", "claude-opus-5-5", "cache read"},
 		"add-dir":      {r.dir},
 		"export":       {"The conversation is in " + r.dir},
 		"config":       {"calls.afterFailure", "one of continue, cancel", "/config KEY VALUE"},
-		"hooks":        {"There are no hooks"},
+		"hooks":        {"No hooks are set up"},
 		"memory":       {"There are no instructions here. /init writes some.", "AGENTS.md", "/memory add"},
 		"status":       {"Session", c.Agent.Session(), "Permission mode  acceptEdits", "MCP servers      0 of 0 connected"},
 		"model":        {"The model is claude-opus-5-5"},
 		"output-style": {"default", "in use", "Explanatory", "/output-style STYLE"},
 		"permissions":  {"The permission mode is acceptEdits", "deny", "WebFetch"},
-		"mcp":          {"There are no MCP servers. Add one with: haft mcp add"},
+		"mcp":          {"No MCP servers are set up. Add one with: haft mcp add"},
 		"agents":       {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
 		"skills":       {"pdf", "Reads PDFs"},
 		"resume":       {c.Agent.Session(), "this one", "make it", "haft --resume ID"},
 		"rewind":       {"delete", "made.txt", "To do it: /rewind apply"},
-		"doctor":       {" in " + r.dir, "mode acceptEdits", "There are no MCP servers"},
+		"doctor":       {" in " + r.dir, "mode acceptEdits", "No MCP servers are set up"},
 		"tools":        {"Agent", "TaskCreate", "found by ToolSearch"},
 	}
 	for _, b := range command.Builtins() {
@@ -76,7 +76,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"rewind nothing":    "nothing",
 		"mcp enable x":      "Server not found: x",
 		"add-dir nowhere":   "could not add nowhere: it is not a folder",
-		"config colour red": `there is no setting "colour" that takes one value`,
+		"config colour red": `there is no setting "colour" with a single value`,
 		"config modle opus": "Did you mean model?",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
@@ -122,7 +122,7 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 		"permissions wrong": `unknown permission mode "wrong"`,
 		"mcp reconnect x":   "Server not found: x",
 		"resume abc":        "haft --resume abc",
-		"rewind":            "nothing was said in this session yet",
+		"rewind":            "this session has no messages yet",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
 		if text, ok, err := answers.Run(c, name, args); !ok || err == nil || !strings.Contains(err.Error(), words) {
@@ -165,7 +165,7 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 	for _, s := range steps {
 		name, args, _ := strings.Cut(s.typed, " ")
 		before, _ := os.ReadFile(s.file)
-		if _, _, err := answers.Run(c, name, args); err == nil || !strings.Contains(err.Error(), "type it on a terminal") {
+		if _, _, err := answers.Run(c, name, args); err == nil || !strings.Contains(err.Error(), "type it in a terminal") {
 			t.Errorf("/%s for a program: %v", s.typed, err)
 		}
 		if after, _ := os.ReadFile(s.file); string(after) != string(before) {

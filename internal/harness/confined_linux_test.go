@@ -70,7 +70,7 @@ func TestTheAdviceOfASandboxIsFollowed(t *testing.T) {
 	if len(outcomes) != 2 {
 		t.Fatalf("%d results", len(outcomes))
 	}
-	if text := outcomes[0].Result.Text(); !strings.Contains(text, "It wanted to reach haft.invalid:80.") || !strings.Contains(text, advice) {
+	if text := outcomes[0].Result.Text(); !strings.Contains(text, "It tried to reach haft.invalid:80.") || !strings.Contains(text, advice) {
 		t.Errorf("the first result is %q", text)
 	}
 	if to, _ := outcomes[1].Result.Output.(tool.Confined).ConfinedTo(); to != tool.Unconfined || strings.Contains(outcomes[1].Result.Text(), "sandbox") {

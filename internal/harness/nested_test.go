@@ -145,7 +145,7 @@ func TestARewoundConversationKeepsWhatTheUserAllowed(t *testing.T) {
 		t.Errorf("mode %s, rules %v, roots %v", policy.Mode(), policy.Allowed(), c.World.Engine.Guard().Roots())
 	}
 	r.say(c, "again")
-	if all := r.bodies(); strings.Contains(all[1], "took the conversation back") {
+	if all := r.bodies(); strings.Contains(all[1], "returned the conversation to this point") {
 		t.Errorf("told without need:\n%s", all[1])
 	}
 }

@@ -293,7 +293,7 @@ func TestFindASession(t *testing.T) {
 		t.Errorf("with a wrong token: %v", err)
 	}
 	server.URL = "http://127.0.0.1:1"
-	if _, err := server.Find(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), "there is no answer from http://127.0.0.1:1") {
+	if _, err := server.Find(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), "no answer from http://127.0.0.1:1") {
 		t.Errorf("without a server: %v", err)
 	}
 }

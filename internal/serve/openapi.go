@@ -31,7 +31,7 @@ func describe(routes []route) object {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "haft serve", "version": "1",
-			"description": "Watch and steer sessions. Messages of event streams are those of docs/wire.schema.json. Readers ignore fields and events that they do not know.",
+			"description": "Watch and control sessions. Messages in event streams follow docs/wire.schema.json. Readers must ignore unknown fields and events.",
 		},
 		"paths": paths,
 		"components": object{"schemas": g.all, "securitySchemes": object{

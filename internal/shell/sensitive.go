@@ -46,10 +46,10 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 		full = path.Join(strings.ToLower(a.dirs[0]), clean)
 	}
 	if a.secret(full, clean) || loose && aimsAtSecret(clean) || tree && a.holdsHome(full) {
-		return fmt.Sprintf("%s may hold credentials", strings.ReplaceAll(shape, unknown, "…"))
+		return fmt.Sprintf("%s may contain credentials", strings.ReplaceAll(shape, unknown, "…"))
 	}
 	if !loose && a.linksToSecret(shape) {
-		return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
+		return fmt.Sprintf("%s is a link to a file that may contain credentials", shape)
 	}
 	return ""
 }

@@ -144,7 +144,7 @@ func (c *classifier) hook(p settings.Place) ruling {
 	}
 	h, ok := c.hooks[strings.Join(p.Path, "/")]
 	if !ok {
-		return never("it is no hook that haft can run")
+		return never("it is not a hook that haft can run")
 	}
 	return ruling{item: hookSubject(h)}
 }

@@ -72,7 +72,7 @@ var pngStart = []byte("\x89PNG\r\n\x1a\n")
 func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 	p, ok := d.program()
 	if !ok {
-		return nil, errors.New("could not paste an image: this session has no desktop. Name the file instead: @picture.png")
+		return nil, errors.New("could not paste an image: this session has no desktop. Mention the file instead: @picture.png")
 	}
 	raw, err := d.run(ctx, p, "", p.image)
 	if err == nil && p.decode != nil {
@@ -83,7 +83,7 @@ func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 	case errors.As(err, &missing):
 		return nil, fmt.Errorf("could not paste an image: %s is needed for that; install %s", missing.Name, p.install)
 	case err != nil || !bytes.HasPrefix(raw, pngStart):
-		return nil, errors.New("could not paste an image: there is none in the clipboard")
+		return nil, errors.New("could not paste an image: there is no image in the clipboard")
 	}
 	return raw, nil
 }

@@ -62,7 +62,7 @@ func (r rules) Held() []trust.Item {
 
 func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 	if r.c.World.Project.Folder == nil {
-		return errors.New("there is no config folder to keep it in")
+		return errors.New("there is no config folder to save it in")
 	}
 	return r.c.World.Project.Folder.Grant(ctx, items...)
 }

@@ -148,7 +148,7 @@ func (t *Terminal) EditFile(path string) error {
 		editor = os.Getenv("EDITOR")
 	}
 	if editor == "" {
-		return errors.New("set VISUAL or EDITOR to the editor you like")
+		return errors.New("set VISUAL or EDITOR to your editor")
 	}
 	back, err := t.lend()
 	if err != nil {

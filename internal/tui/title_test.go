@@ -24,7 +24,7 @@ func TestTheWindowIsNamed(t *testing.T) {
 
 func TestTerminalsAreExplained(t *testing.T) {
 	for name, c := range map[string]struct{ program, term, tmux, want string }{
-		"kitty":    {"", "xterm-kitty", "", "shift+enter begins a line here as it is"},
+		"kitty":    {"", "xterm-kitty", "", "shift+enter already starts a new line here"},
 		"ghostty":  {"ghostty", "xterm-ghostty", "", "as it is"},
 		"code":     {"vscode", "xterm-256color", "", "workbench.action.terminal.sendSequence"},
 		"apple":    {"Apple_Terminal", "xterm-256color", "", "Use Option as Meta key"},

@@ -29,7 +29,7 @@ var fields = []struct {
 func parse(text string) (c cron, err error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) != len(fields) {
-		return c, fmt.Errorf("%q has %d fields, not 5: minute, hour, day of the month, month, day of the week", text, len(words))
+		return c, fmt.Errorf("%q has %d fields instead of 5: minute, hour, day of the month, month, day of the week", text, len(words))
 	}
 	var bits [5]uint64
 	for i, word := range words {

@@ -206,7 +206,7 @@ func TestWhatIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, input, want string }{
 		{"ScheduleWakeup", `{}`, "delaySeconds and prompt are needed"},
 		{"ScheduleWakeup", `{"delaySeconds":60}`, "delaySeconds and prompt are needed"},
-		{"CronCreate", `{"cron":"* * * *","prompt":"x"}`, "has 4 fields, not 5"},
+		{"CronCreate", `{"cron":"* * * *","prompt":"x"}`, "has 4 fields instead of 5"},
 		{"CronCreate", `{"cron":"61 * * * *","prompt":"x"}`, `minute "61"`},
 		{"CronCreate", `{"cron":"5-1 * * * *","prompt":"x"}`, "5 is after 1"},
 		{"CronCreate", `{"cron":"*/0 * * * *","prompt":"x"}`, "a step is a number from 1 on"},

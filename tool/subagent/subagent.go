@@ -87,7 +87,7 @@ type Status string
 const (
 	Completed Status = "completed"
 	Empty     Status = "empty"     // it ended without a word
-	Stalled   Status = "stalled"   // its model fell silent
+	Stalled   Status = "stalled"   // its model stopped answering
 	Cancelled Status = "cancelled" // someone stopped it
 	Budget    Status = "budget"    // it came to a limit
 	Failed    Status = "error"

@@ -71,8 +71,8 @@ func TestWhatTheModelReads(t *testing.T) {
 		"a finished agent's words": {subagent.Report{ID: "a1", Status: subagent.Completed, Text: "found it", ToolUses: 3}, "found it\n\n[agent a1, 3 calls]", false},
 		"one without a word":       {subagent.Report{ID: "a1", Status: subagent.Empty}, "without a word", false},
 		"a stalled one says so before its words": {
-			subagent.Report{ID: "a1", Status: subagent.Stalled, Text: "so far", Why: "its model fell silent for 5m0s"},
-			"did not finish (stalled): its model fell silent for 5m0s. What it had said so far:\n\nso far", true,
+			subagent.Report{ID: "a1", Status: subagent.Stalled, Text: "so far", Why: "its model stopped answering for 5m0s"},
+			"did not finish (stalled): its model stopped answering for 5m0s. What it had said so far:\n\nso far", true,
 		},
 		"one in a copy of the repository": {
 			subagent.Report{ID: "a1", Status: subagent.Completed, Text: "done", Worktree: "/w", Branch: "b"}, "its changes are in /w, on the branch b", false,

@@ -198,7 +198,7 @@ func TestAPrivateAddressSaysWhoCanAllowIt(t *testing.T) {
 func TestABadAddressIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
 	f := webfetch.New(fetcher(t), nil)
 	p := f.Validate(t.Context(), &tool.Call{Input: []byte(`{"url":"file:///etc/passwd"}`)})
-	if p == nil || p.Message != `"file:///etc/passwd" cannot be fetched: an address begins with http:// or https://.` {
+	if p == nil || p.Message != `"file:///etc/passwd" cannot be fetched: an address must start with http:// or https://.` {
 		t.Errorf("%+v", p)
 	}
 }

@@ -17,15 +17,16 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/plural"
 )
 
 // newRuns shows and changes runs.
 func newRuns(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List runs, show them, and change how they are"}
+	cmd := &cobra.Command{Use: "runs", Short: "List, show, cancel, retry and archive runs"}
 	var state, to string
 	var asJSON bool
 	var tags map[string]string
-	ls := runsCommand("ls", "List runs, the latest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
+	ls := runsCommand("ls", "List runs, newest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).List(ctx)
 		if err != nil {
 			return err
@@ -34,8 +35,8 @@ func newRuns(out io.Writer) *cobra.Command {
 			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
 		}), asJSON)
 	})
-	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running or quarantined")
-	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
+	ls.Flags().StringVar(&state, "state", "", "list only runs in this state, such as running or quarantined")
+	ls.Flags().StringToStringVar(&tags, "tag", nil, "list only runs with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	seal := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		location, digest, err := archiveRun(ctx, conn, tenant, args[0], to)
@@ -44,7 +45,7 @@ func newRuns(out io.Writer) *cobra.Command {
 		}
 		return err
 	})
-	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX (keys are read from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
 	_ = seal.MarkFlagRequired("to") // the flag is there
 	cmd.AddCommand(ls, seal, newLogs(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
@@ -59,7 +60,7 @@ func newRuns(out io.Writer) *cobra.Command {
 		runsCommand("cancel", "Stop a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Cancel(ctx, args[0])
 		}),
-		runsCommand("retry", "Let workers take a run again that was put aside", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+		runsCommand("retry", "Let workers retry a quarantined run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Retry(ctx, args[0])
 		}))
 	return cmd
@@ -121,7 +122,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 		return "", "", fmt.Errorf("archive run %s: it is %s", id, run.State)
 	}
 	if pending, err := r.Pending(ctx, id); err != nil || len(pending) > 0 {
-		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it has %d prompts to run", id, len(pending)))
+		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it still has %s to run", id, plural.Of(len(pending), "prompt")))
 	}
 	store, err := archive.Open(to, os.Getenv)
 	if err != nil {
@@ -133,7 +134,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	was := run.State
 	if _, err := r.Update(ctx, id, func(run *runs.Run) error {
 		if run.State != was {
-			return fmt.Errorf("archive run %s: it is %s by now", id, run.State)
+			return fmt.Errorf("archive run %s: it is now %s", id, run.State)
 		}
 		run.State, run.Archive, run.Digest = runs.Archived, location, digest
 		return nil

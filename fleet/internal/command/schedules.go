@@ -17,7 +17,7 @@ import (
 
 // newSchedules keeps schedules.
 func newSchedules(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "schedules", Short: "Submit runs again and again"}
+	cmd := &cobra.Command{Use: "schedules", Short: "Submit runs on a schedule"}
 	var asJSON bool
 	ls := runsCommand("ls", "List schedules", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).Schedules(ctx)
@@ -47,7 +47,7 @@ func newSchedules(out io.Writer) *cobra.Command {
 
 func newSchedule() *cobra.Command {
 	var s runs.Schedule
-	cmd := runsCommand("set", "Submit a prompt as a new run whenever a cron expression says", cobra.MinimumNArgs(2),
+	cmd := runsCommand("set", "Submit a prompt as a new run at the times of a cron expression", cobra.MinimumNArgs(2),
 		func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			s.Name, s.Submission.Prompt.Text, s.Submission.Args = args[0], args[1], args[2:]
 			if s.Submission.Dir == "" {
@@ -63,9 +63,9 @@ func newSchedule() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.Cron, "cron", "", "when: minute, hour, day of the month, month and day of the week, or \"@every 1h\"")
 	flags.StringVar(&s.Zone, "zone", "", "time zone of the expression, such as Europe/Berlin; the default is UTC")
-	flags.StringVar(&s.Submission.Dir, "dir", "", "where the runs work, on the worker's machine; the default is this folder")
+	flags.StringVar(&s.Submission.Dir, "dir", "", "working directory of the runs on the worker's machine; defaults to the current path")
 	flags.StringVar(&s.Submission.Class, "label", runs.AnyWorker, "which workers may take the runs")
-	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "how urgent the runs are: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "priority of the runs: "+strings.Join(runs.Priorities(), ", "))
 	_ = cmd.MarkFlagRequired("cron") // the flag is there
 	return cmd
 }

@@ -18,7 +18,7 @@ func newSubmit(out io.Writer) *cobra.Command {
 	var wait, asJSON bool
 	var host string
 	cmd := &cobra.Command{
-		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Hand a prompt to the fleet", Args: cobra.MinimumNArgs(1),
+		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Send a prompt to the fleet", Args: cobra.MinimumNArgs(1),
 		Example: "  haft-fleet submit --wait 'fix the failing test' -- --permission-mode acceptEdits",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conn, err := join.connect(cmd.Context(), "operator.nk")
@@ -61,15 +61,15 @@ func newSubmit(out io.Writer) *cobra.Command {
 	}
 	join.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&s.ID, "run", "", "continue this run instead of a new one")
+	flags.StringVar(&s.ID, "run", "", "continue this run instead of starting a new one")
 	flags.StringVar(&s.Class, "label", runs.AnyWorker, "which workers may take a new run")
-	flags.BoolVar(&s.Ask, "ask", false, "let a new run wait for answers ('haft-fleet questions') to what would be denied")
+	flags.BoolVar(&s.Ask, "ask", false, "let a new run wait for approval ('haft-fleet questions') where it would be denied")
 	flags.StringVar(&host, "host", "", "only workers on this host may take a new run")
-	flags.StringVar(&s.Priority, "priority", runs.Normal, "how urgent a new run is: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.Priority, "priority", runs.Normal, "priority of a new run: "+strings.Join(runs.Priorities(), ", "))
 	flags.StringToStringVar(&s.Tags, "tag", nil, "tags of a new run, such as team=docs; 'runs ls --tag' finds them")
 	cmd.MarkFlagsMutuallyExclusive("label", "host")
-	flags.StringVar(&s.Dir, "dir", "", "where a new run works, on the worker's machine; the default is this folder")
-	flags.StringVar(&s.Prompt.UUID, "uuid", "", "name of the prompt: sent again under the same name, it is not run again")
+	flags.StringVar(&s.Dir, "dir", "", "working directory of a new run on the worker's machine; defaults to the current path")
+	flags.StringVar(&s.Prompt.UUID, "uuid", "", "id of the prompt; a prompt with the same id runs only once")
 	flags.BoolVar(&wait, "wait", false, "wait for the answer and print it")
 	flags.BoolVar(&asJSON, "json", false, "with --wait: print the outcome as JSON")
 	return cmd

@@ -227,7 +227,7 @@ func TestAnotherLayoutIsRefused(t *testing.T) {
 	}
 	_, take := conn.Consumer(t.Context(), "class-any-normal", "task.any.normal.*", time.Minute)
 	for what, err := range map[string]error{"join": conn.CheckLayout(t.Context()), "serve": conn.Setup(t.Context(), 1, engine.Limits{}), "take tasks": take} {
-		if err == nil || !strings.Contains(err.Error(), "layout 99") || !strings.Contains(err.Error(), "use the version of haft-fleet that the server has") {
+		if err == nil || !strings.Contains(err.Error(), "layout 99") || !strings.Contains(err.Error(), "use the server's version of haft-fleet") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -44,15 +44,15 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 	defer control.Unsubscribe()
 	dial, stop := context.WithTimeout(ctx, connectTime)
 	defer stop()
-	out := &runs.Outcome{Reason: "connected", Text: "A program led the conversation.", Worker: w.Name}
+	out := &runs.Outcome{Reason: "connected", Text: "A program ran the conversation.", Worker: w.Name}
 	conn, err := tunnel.Dial(dial, w.Conn.NATS, p.Connect)
 	if err != nil {
-		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to lead the conversation has gone.", Worker: w.Name}
+		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to run the conversation is gone.", Worker: w.Name}
 	} else {
 		stop := endWith(ctx, conn)
 		serve.Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
 			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
-				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.run.Dir, w.Name)
+				return nil, fmt.Errorf("%q is not a folder on the machine of worker %s", l.run.Dir, w.Name)
 			}
 			opts, err := launch.Parse(p.Args, w.Version, log)
 			if err == nil {

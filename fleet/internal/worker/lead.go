@@ -37,7 +37,7 @@ func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
 		_ = m.Nak() // or its lease ends
 		return
 	case err != nil:
-		log.Error("could not lead the run", "error", err)
+		log.Error("could not execute the run", "error", err)
 		_ = m.NakWithDelay(time.Second)
 		return
 	}
@@ -138,10 +138,10 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 		switch {
 		case r.Attempts > w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("%d workers took it and ended before anything was written", w.Attempts)
+			r.Reason = fmt.Sprintf("%d workers took it and ended before they wrote anything", w.Attempts)
 		case r.Taken > takenFactor*w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("%d workers took it and none of them finished it", r.Taken-1)
+			r.Reason = fmt.Sprintf("%d workers took it and none finished it", r.Taken-1)
 		}
 		return nil
 	})

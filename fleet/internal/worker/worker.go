@@ -104,7 +104,7 @@ func (w *worker) queues(ctx context.Context) (list []jetstream.Consumer, wake <-
 }
 
 // errDrained ends turns that take too long when the worker ends.
-var errDrained = errors.New("the worker ends; another one continues")
+var errDrained = errors.New("this worker is stopping; another one continues")
 
 func (w *worker) setDefaults() {
 	if w.Slots == 0 {

@@ -27,7 +27,7 @@ import (
 // better answers of its own. What is kept beyond the session is not changed; only a user at a terminal may.
 func Run(c *harness.Conversation, name, args string) (text string, ok bool, err error) {
 	if changes(name, args) {
-		return "", true, fmt.Errorf("/%s changes files beyond this session: type it on a terminal", strings.TrimSpace(name+" "+args))
+		return "", true, fmt.Errorf("/%s changes files beyond this session: type it in a terminal", strings.TrimSpace(name+" "+args))
 	}
 	switch name {
 	case "permissions":
@@ -149,8 +149,8 @@ func addDirText(c *harness.Conversation, args string) (string, error) {
 			return "", err
 		}
 	}
-	return "Tools work in these folders, the added ones for this session:\n  " + strings.Join(c.World.Engine.Guard().Roots(), "\n  ") +
-		"\nTo keep one: permissions.additionalDirectories in the settings.", nil
+	return "Tools may work in these folders (added ones for this session only):\n  " + strings.Join(c.World.Engine.Guard().Roots(), "\n  ") +
+		"\nTo add one permanently, use permissions.additionalDirectories in the settings.", nil
 }
 
 // memoryText lists the instructions that are told to the model.
@@ -167,11 +167,11 @@ func memoryText(c *harness.Conversation) string {
 			}
 		})
 	}
-	text += "\nNotes are kept in:\n" + table(func(row func(...any)) {
+	text += "\nNotes are saved in:\n" + table(func(row func(...any)) {
 		for _, t := range c.NoteFiles() {
 			made := ""
 			if !t.Exists {
-				made = "made with the first note"
+				made = "created with the first note"
 			}
 			row("  "+t.Source.String(), visible.Indented(t.Path), made)
 		}

@@ -150,7 +150,7 @@ func export(ctx context.Context, c *harness.Conversation, name string) (string, 
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("could not export: %s exists already. Give another name: /export FILE.md or FILE.html", name)
+		return "", fmt.Errorf("could not export: %s already exists. Give another name: /export FILE.md or FILE.html", name)
 	}
 	if err != nil {
 		return "", fmt.Errorf("could not export: %w", err)

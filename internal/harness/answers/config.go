@@ -69,7 +69,7 @@ func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, s
 		when = "It takes effect with the next request."
 	}
 	if value == "" {
-		return fmt.Sprintf("%s is not set in %s any more. %s", k.Key, c.RulesFile(scope), when), nil
+		return fmt.Sprintf("%s is no longer set in %s. %s", k.Key, c.RulesFile(scope), when), nil
 	}
 	return fmt.Sprintf("%s is %s in %s. %s", k.Key, visible.Indented(value), c.RulesFile(scope), when), nil
 }
@@ -94,9 +94,9 @@ func configure(ctx context.Context, c *harness.Conversation, args string) (strin
 		}
 	}
 	if key == "" {
-		return "", errors.New("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [scope]")
+		return "", errors.New("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [local|project|user]")
 	}
-	return "", fmt.Errorf("there is no setting %q that takes one value.%s", key, cmp.Or(near.Hint(key, known), " /config lists them; lists are edited in the file."))
+	return "", fmt.Errorf("there is no setting %q with a single value.%s", key, cmp.Or(near.Hint(key, known), " /config lists them; lists are edited in the file."))
 }
 
 func settingText(s Setting) string {

@@ -93,7 +93,7 @@ func contextText(c *harness.Conversation) string {
 		}
 	})
 	if u.CompactAt > 0 {
-		text += fmt.Sprintf("\nThe conversation is shortened at %d tokens.", u.CompactAt)
+		text += fmt.Sprintf("\nThe conversation is compacted at %d tokens.", u.CompactAt)
 	}
 	return text
 }

@@ -80,7 +80,7 @@ func sandboxText(c *harness.Conversation) string {
 // hooksText lists the hooks that run, in their order, and those that are not trusted.
 func hooksText(c *harness.Conversation) string {
 	hooks := c.World.Project.Counts.Hooks()
-	text := "There are no hooks. They are under \"hooks\" in the settings; see docs/hooks.md."
+	text := "No hooks are set up. Add them under \"hooks\" in the settings; see docs/hooks.md."
 	if len(hooks) > 0 {
 		text = table(func(row func(...any)) {
 			for _, h := range hooks {

@@ -35,5 +35,5 @@ func chooseStyle(ctx context.Context, c *harness.Conversation, args string) (str
 			return set(ctx, c, s.Knob, st.Name, cmp.Or(scope, "user"))
 		}
 	}
-	return "", fmt.Errorf("could not choose the output style %s: there is no setting for it", st.Name)
+	return "", fmt.Errorf("could not choose the output style %s: there is no setting to save it in", st.Name)
 }

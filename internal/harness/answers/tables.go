@@ -70,7 +70,7 @@ func mcpText(c *harness.Conversation, args string) (string, error) {
 func serversText(c *harness.Conversation) string {
 	list := c.MCP.Status()
 	if len(list) == 0 {
-		return "There are no MCP servers. Add one with: haft mcp add"
+		return "No MCP servers are set up. Add one with: haft mcp add"
 	}
 	return table(func(row func(...any)) {
 		for _, s := range list {
@@ -127,7 +127,7 @@ func rewindText(c *harness.Conversation, args string) (string, error) {
 	var conflict *checkpoint.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return "", fmt.Errorf("%s\nAnother program has changed some of these files since: nothing was done. To rewind anyway: 'haft rewind --force'", text)
+		return "", fmt.Errorf("%s\nAnother program has changed some of these files since, so nothing was done. To rewind anyway: 'haft rewind --force'", text)
 	case err != nil:
 		return "", fmt.Errorf("%s\n%w", text, err)
 	}

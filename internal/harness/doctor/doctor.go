@@ -121,11 +121,11 @@ func (d *Diagnosis) Conclude() {
 	}
 	switch {
 	case has("error", "model"):
-		d.Next = "run haft; it asks you which model to use and tries it out. To see haft at work without a model: haft demo"
+		d.Next = "run haft; it asks you which model to use and tests it. To see haft work without a model, run: haft demo"
 	case d.Broken > 0:
 		d.Next = "fix what is marked ✗, then run haft doctor again"
 	case has("warning", "trust", "mcp"):
-		d.Next = "look at what the project asks for, and decide, with: haft trust. Then run haft to start a conversation"
+		d.Next = "review what the project asks for with: haft trust. Then run haft to start a conversation"
 	default:
 		d.Next = "run haft to start a conversation. 'haft help first-hour' shows what to try"
 	}
@@ -153,7 +153,7 @@ func (d *Diagnosis) model(p *project.Project) {
 	}
 	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key)
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
-		d.Warn("model", "the key and the whole conversation go to "+u.Host+" unencrypted", "use an address that begins with https")
+		d.Warn("model", "the API key and the whole conversation are sent unencrypted to "+u.Host+" unencrypted", "use an https address")
 	}
 }
 
@@ -184,7 +184,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 	}
 	if len(idle) > 0 {
 		slices.Sort(idle)
-		d.OK("settings", "without an effect in haft: %s", strings.Join(slices.Compact(idle), ", "))
+		d.OK("settings", "no effect in haft: %s", strings.Join(slices.Compact(idle), ", "))
 	}
 	for _, problem := range p.Library.Faults() {
 		d.Warn("knowledge", problem.String(), "")
@@ -203,10 +203,10 @@ func (d *Diagnosis) policy(p *project.Project) {
 	}
 	for _, problem := range project.RuleProblems(opts) {
 		if problem.Rule.Behavior != tool.Allow {
-			d.Bad("permissions", problem.String(), "correct the rule: no session starts with it, unless --ignore-bad-rules is given")
+			d.Bad("permissions", problem.String(), "fix the rule: no session starts with it, unless --ignore-bad-rules is given")
 			continue
 		}
-		d.Warn("permissions", problem.String(), "see what counts with: haft permissions list")
+		d.Warn("permissions", problem.String(), "see which rules apply with: haft permissions list")
 	}
 }
 
@@ -217,7 +217,7 @@ func (d *Diagnosis) trust(p *project.Project) {
 		if h.Kind == trust.Server && h.Never == "" {
 			continue
 		}
-		d.Warn("trust", h.String(), "to see what the project asks for, and trust it, run: haft trust")
+		d.Warn("trust", h.String(), "to review and trust what the project asks for, run: haft trust")
 	}
 	if p.Folder == nil {
 		d.Warn("trust", "there is nowhere to save what you trust, so nothing in the project can be trusted", "set HOME or XDG_CONFIG_HOME")
@@ -251,7 +251,7 @@ func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 	case s.Disabled:
 		d.OK("mcp", "%s: switched off", s.Name)
 	case verdict.Pending:
-		d.Warn("mcp", s.Name+": the project asks for it, and you have not approved it", "look at it, and approve it, with: haft trust")
+		d.Warn("mcp", s.Name+": the project asks for it, and you have not approved it", "review and approve it with: haft trust")
 	case !verdict.Allowed:
 		d.Warn("mcp", s.Name+": "+cmp.Or(verdict.Reason, "it is not allowed here"), "ask your administrator")
 	default:
@@ -261,11 +261,11 @@ func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 
 // folders must be there, or be possible to make, and be writable.
 func (d *Diagnosis) folders() {
-	d.folder("sessions", session.Open("").Dir(), "make it writable, or name another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence")
+	d.folder("sessions", session.Open("").Dir(), "make it writable, or set another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence")
 	if cache, err := os.UserCacheDir(); err == nil {
-		d.folder("cache", filepath.Join(cache, "haft"), "make it writable, or name another with XDG_CACHE_HOME")
+		d.folder("cache", filepath.Join(cache, "haft"), "make it writable, or set another with XDG_CACHE_HOME")
 	} else {
-		d.Warn("cache", err.Error(), "set HOME or XDG_CACHE_HOME: long results are cut without it")
+		d.Warn("cache", err.Error(), "set HOME or XDG_CACHE_HOME: without it, long results are cut off")
 	}
 	d.searchIndexes()
 }
@@ -352,7 +352,7 @@ func (d *Diagnosis) kernel() {
 	}
 	watches, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 	if err == nil && watches < fewWatches {
-		d.Warn("kernel", fmt.Sprintf("%d inotify watches: searches of large projects look at every file again", watches),
+		d.Warn("kernel", fmt.Sprintf("only %d inotify watches: each search of a large project checks every file again", watches),
 			fmt.Sprintf("sysctl fs.inotify.max_user_watches=%d", 8*fewWatches))
 	}
 	groups := "cgroups version 2"

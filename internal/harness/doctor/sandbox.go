@@ -14,17 +14,17 @@ import (
 func (d *Diagnosis) sandbox(p *project.Project) {
 	set := p.Counts.Sandbox()
 	if set.Mode == settings.SandboxOff {
-		d.Warn("sandbox", "switched off: every command runs with all your rights", `remove "mode": "off" from sandbox in the settings`)
+		d.Warn("sandbox", "off: every command runs with all your rights", `remove "mode": "off" from sandbox in the settings`)
 		return
 	}
 	host := shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, NoProfile: true})
 	tier := host.Tier(sandbox.Offline)
 	if err := host.Close(); err != nil {
-		d.Warn("sandbox", "it could not be ended: "+err.Error(), "")
+		d.Warn("sandbox", "it could not be stopped: "+err.Error(), "")
 	}
-	confined := "read-only commands cannot do anything but read"
+	confined := "read-only commands can only read"
 	if set.Enabled {
-		confined += ", others write in the project only"
+		confined += ", others can write only in the project"
 	} else {
 		confined += ", others run with all your rights"
 	}

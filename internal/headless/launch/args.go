@@ -36,7 +36,7 @@ func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if !strings.HasPrefix(a, "-") {
-			fmt.Fprintf(warnings, "haft: the argument %q is ignored: prompts come on standard input\n", a)
+			fmt.Fprintf(warnings, "haft: ignoring the argument %q: prompts come from standard input\n", a)
 			continue
 		}
 		name, _, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -47,7 +47,7 @@ func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
 		follows := !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--")
 		switch {
 		case f == nil:
-			fmt.Fprintf(warnings, "haft: the flag %s is not known and is ignored\n", visible.Indented(strings.SplitN(a, "=", 2)[0]))
+			fmt.Fprintf(warnings, "haft: ignoring the unknown flag %s\n", visible.Indented(strings.SplitN(a, "=", 2)[0]))
 			if follows {
 				i++
 			}

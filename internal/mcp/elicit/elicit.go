@@ -124,7 +124,7 @@ func fieldOf(name string, p property) (Field, error) {
 	case p.Enum != nil || p.OneOf != nil:
 		f.Kind, f.Options = One, options(p.Enum, p.EnumNames, p.OneOf)
 	case p.Type != "string":
-		return f, fmt.Errorf("the field %s is of a type that forms do not have: %q", name, p.Type)
+		return f, fmt.Errorf("the field %s has a type that forms do not support: %q", name, p.Type)
 	}
 	if (f.Kind == One || f.Kind == Many) && len(f.Options) == 0 {
 		return f, fmt.Errorf("the field %s has nothing to choose from", name)

@@ -58,7 +58,7 @@ func (f *Field) option(typed string) (json.RawMessage, error) {
 			return o.value, nil
 		}
 	}
-	return nil, fmt.Errorf("no option is called %q", typed)
+	return nil, fmt.Errorf("there is no option %q", typed)
 }
 
 func (f *Field) many(typed string) (json.RawMessage, error) {
