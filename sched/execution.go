@@ -130,7 +130,7 @@ func (f *execution) execute() {
 	case errors.As(err, &forModel):
 		f.fail(forModel.Message)
 	default:
-		f.fail(fmt.Sprintf("%s could not do its work: %s", f.tool.Name, err))
+		f.fail(fmt.Sprintf("%s failed: %s", f.tool.Name, err))
 		f.out.Fatal = fmt.Errorf("tool %s: %w", f.tool.Name, err)
 	}
 }

@@ -97,7 +97,7 @@ func TestOneAnswerMovesNothingToTheBackground(t *testing.T) {
 	out, err := haft.Output()
 	requests := server.Requests()
 	heard := string(requests[len(requests)-1].Body)
-	if err != nil || string(out) != "It took too long.\n" || told.Len() > 0 || !strings.Contains(heard, "It was ended with everything it started.") {
+	if err != nil || string(out) != "It took too long.\n" || told.Len() > 0 || !strings.Contains(heard, "It was stopped with everything it started.") {
 		t.Errorf("%v: %q, told %q; the model heard %s", err, out, told.String(), heard)
 	}
 }

@@ -133,7 +133,7 @@ func TestACommandThatWasHeldToReadingIsAskedAbout(t *testing.T) {
 	made := filepath.Join(r.dir, "made")
 	command := map[string]any{"command": "touch " + made}
 	out := run(tool.ReadOnly, command)
-	if notes := strings.Join(out.Notes, "\n"); !strings.Contains(notes, "was allowed because it only reads") || !strings.Contains(notes, "It wanted to write to "+made+".") || !strings.Contains(notes, advice) {
+	if notes := strings.Join(out.Notes, "\n"); !strings.Contains(notes, "was allowed as read-only") || !strings.Contains(notes, "It tried to write to "+made+".") || !strings.Contains(notes, advice) {
 		t.Errorf("the notes are %q", notes)
 	}
 	command["dangerouslyDisableSandbox"] = true

@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 func TestAQuestionShowsTheCommandAndHidesNothing(t *testing.T) {
 	_, _, shown := answered(t, "ls\x1b[2K\n\u202e # rm", "n")
 	want := "\nRun this command?\n    ls\\u{1b}[2K\n    \\u{202e} # rm\nAsked because no rule allows it.\n" +
-		"y: allow once · s: allow Bash(make:*) for this session · n [reason]: deny: "
+		"y: allow once · s: allow Bash(make:*) for this session · n [reason]: deny > "
 	if !strings.HasPrefix(shown, want) {
 		t.Errorf("shown:\n%s", shown)
 	}

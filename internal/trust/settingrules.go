@@ -112,7 +112,7 @@ func (c *classifier) permissions(p settings.Place) ruling {
 	case "defaultMode":
 		return c.mode(p)
 	}
-	return never("permissions.%s is not a key that haft knows", p.Path[1])
+	return never("permissions.%s is not a known key", p.Path[1])
 }
 
 // strictness orders the modes; an unknown one has none.

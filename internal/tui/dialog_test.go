@@ -193,7 +193,7 @@ func TestAnAnswerIsNeverSentElsewhere(t *testing.T) {
 					wait(b)
 					b.type_(s)
 					if i == 0 && strings.HasSuffix(s, "\r") && c.sent == nil {
-						b.sees("Not sent: a question waits.")
+						b.sees("Not sent: a question is waiting.")
 					}
 				}
 				if d := cmp.Diff(c.sent, b.talk.sent); d != "" {
@@ -229,7 +229,7 @@ func TestTypingInAQuestionIsNotSwallowed(t *testing.T) {
 		b.type_("\t")
 		b.pause(settling)
 		b.type_("h")
-		b.sees("h is not an answer here; esc: back to the input box")
+		b.sees("h is not an answer here; esc goes back to the input box")
 	})
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/permissions\r\rx")

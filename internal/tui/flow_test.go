@@ -109,7 +109,7 @@ func TestAPersonGoesToTheShellAndComesBack(t *testing.T) {
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")
-		b.sees("/cost ", "Show the cost", "Show what runs")
+		b.sees("/cost ", "Show the cost", "Show and stop background")
 		b.type_("/interrupt and take\r")
 		b.sees("interrupt and take back queued messages")
 	})

@@ -47,7 +47,7 @@ func TestSettingsAreChangedByAMenu(t *testing.T) {
 		b.type_("/config\rprev\r3\r\r")
 		b.ran("config unset preview user")
 		b.type_("/config\r\r")
-		b.sees("Now it is opus", "▸ Value: opus")
+		b.sees("It is now opus", "▸ Value: opus")
 		b.type_("sonnet\r\r")
 		b.ran("config model sonnet user")
 		b.type_("/config model haiku\r")

@@ -52,7 +52,7 @@ func TestTabAndEnterAtOnceExplainThemselves(t *testing.T) {
 		b.type_("\t")
 		b.pause(settling)
 		b.type_("\r")
-		b.sees("Nothing is selected: y: allow once, n denies it.")
+		b.sees("Nothing is selected: y allows it once, n denies it.")
 	})
 }
 

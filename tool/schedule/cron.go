@@ -42,7 +42,7 @@ func parse(text string) (c cron, err error) {
 		c.weekday |= 1
 	}
 	if c.next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return c, errors.New("that time never comes")
+		return c, errors.New("that time never occurs")
 	}
 	return c, nil
 }
@@ -55,7 +55,7 @@ func parseField(word string, i int) (bits uint64, err error) {
 		step := 1
 		if stepped {
 			if step, err = strconv.Atoi(stepText); err != nil || step < 1 {
-				return 0, errors.New("a step is a number from 1 on")
+				return 0, errors.New("a step must be 1 or more")
 			}
 		}
 		from, to := f.min, f.max

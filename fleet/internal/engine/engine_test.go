@@ -78,7 +78,7 @@ func TestAServerForOthersNeedsTLS(t *testing.T) {
 // Tenants have the same names for their things, and see only their own.
 func TestTenantsCannotSeeEachOther(t *testing.T) {
 	store := t.TempDir()
-	for range 2 { // the second time, everything is there already
+	for range 2 { // the second time, everything already exists
 		srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store, Tenants: []string{"red", "blue"}})
 		if err != nil {
 			t.Fatal(err)

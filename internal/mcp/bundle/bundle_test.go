@@ -94,7 +94,7 @@ func TestABundleBecomesAnEntry(t *testing.T) {
 		"is a secret":               {"token": {"s3cret"}},
 		"has no setting \"colour\"": {"token": {"${T}"}, "colour": {"red"}},
 		"within the bounds":         {"token": {"${T}"}, "limit": {"11"}},
-		"takes one value":           {"token": {"${T}"}, "limit": {"1", "2"}},
+		"accepts only one value":           {"token": {"${T}"}, "limit": {"1", "2"}},
 	} {
 		if _, err := b.Entry(dir, values); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v: %v, want %q", values, err, name)
