@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -198,22 +200,72 @@ const (
 	reminderEnd   = "\n</system-reminder>"
 )
 
-// Reminders returns what a conversation was reminded of, oldest first.
+// Reminders returns what a conversation was reminded of, oldest first. Results are most of a
+// conversation, and decoding them would be most of what a resume costs: only what may be a
+// reminder is decoded.
 func Reminders(h *model.History) (notes []string) {
 	if h == nil {
 		return nil
 	}
 	for i := range h.Len() {
-		m, err := h.Message(i)
-		if err != nil || m.Role != model.User {
+		raw := h.JSON(i)
+		if !mayRemind(raw) {
 			continue
 		}
-		for _, b := range m.Content {
+		var role, content []byte
+		err := plainjson.Members(raw, func(name string, value []byte) error {
+			switch name {
+			case "role":
+				role = value
+			case "content":
+				content = value
+			}
+			return nil
+		})
+		if err == nil && string(role) == `"user"` {
+			notes = append(notes, remindersIn(content)...)
+		}
+	}
+	return notes
+}
+
+// mayRemind reports whether a text in raw, a message or a part of it, begins as a reminder
+// does. Its search begins with a byte that is rare, which makes it several times faster.
+func mayRemind(raw []byte) bool {
+	for {
+		at := bytes.Index(raw, []byte("<system-reminder>"))
+		if at < 0 {
+			return false
+		}
+		if at > 0 && raw[at-1] == '"' {
+			return true
+		}
+		raw = raw[at+1:]
+	}
+}
+
+// remindersIn returns the blocks of a message that are reminders.
+func remindersIn(content []byte) (notes []string) {
+	take := func(blocks []model.Block, err error) error {
+		for _, b := range blocks {
 			note, begins := strings.CutPrefix(b.Text, reminderStart)
 			if note, ends := strings.CutSuffix(note, reminderEnd); begins && ends {
 				notes = append(notes, note)
 			}
 		}
+		return err
 	}
+	if len(content) > 0 && content[0] == '"' {
+		_ = take(model.ParseContent(content)) // a message that cannot be read reminds of nothing
+		return notes
+	}
+	_ = plainjson.Elements(content, func(value []byte) error {
+		if !mayRemind(value) {
+			return nil
+		}
+		var b model.Block
+		err := b.UnmarshalJSON(value)
+		return take([]model.Block{b}, err)
+	})
 	return notes
 }

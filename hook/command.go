@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/processgroup"
 )
 
 // linger is how long to wait for output after a command has ended: a program that it left
@@ -79,7 +80,7 @@ func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec
 	}
 	cmd.Env = r.environ(h)
 	cmd.WaitDelay = linger
-	ownGroup(cmd)
+	processgroup.Own(cmd)
 	return cmd
 }
 

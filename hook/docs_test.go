@@ -29,7 +29,7 @@ func guide(t *testing.T) string {
 }
 
 var (
-	example  = regexp.MustCompile("(?s)### ([^\n]*)\n\n```json\n(.*?)```")
+	example  = regexp.MustCompile("(?s)### ([^\n]*)\n\n(?:[^#`]*(?:`[^`\n]+`[^#`]*)*\n\n)?```json\n(.*?)```")
 	jsonText = regexp.MustCompile("(?s)```json\n(.*?)```")
 )
 
@@ -79,8 +79,8 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 		{"Deny a command", "Bash", `{"command":"git push"}`, ""},
 		{"Ask before a call", "mcp__db__query", `{}`, "ask it leaves this machine"},
 		{"Ask before a call", "Read", `{}`, ""},
-		{"Deny some commands only", "Bash", `{"command":"npm publish"}`, "Releases are made by CI."},
-		{"Deny some commands only", "Bash", `{"command":"npm test"}`, ""},
+		{"Run a hook for certain commands only", "Bash", `{"command":"npm publish"}`, "Releases are made by CI."},
+		{"Run a hook for certain commands only", "Bash", `{"command":"npm test"}`, ""},
 	} {
 		got := before(t, c.title, c.tool, c.input)
 		if c.want == "" && got != none || !strings.Contains(got, c.want) {
@@ -103,7 +103,7 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 		t.Errorf("it ran before the change is known: %q", got)
 	}
 
-	_, notes := runner(t, "Check what was written").After(t.Context(), nil, &tool.Call{Tool: "Write", Input: json.RawMessage(`{}`)}, tool.Result{})
+	_, notes := runner(t, "Check a file after it was written").After(t.Context(), nil, &tool.Call{Tool: "Write", Input: json.RawMessage(`{}`)}, tool.Result{})
 	if !strings.Contains(strings.Join(notes, "\n"), "Run gofmt on: a.go") {
 		t.Errorf("notes %q", notes)
 	}
@@ -111,14 +111,14 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 	if !strings.Contains(strings.Join(said.Notes, "\n"), "Today is 2") {
 		t.Errorf("notes %q", said.Notes)
 	}
-	stop := runner(t, "Run the tests before a turn ends")
+	stop := runner(t, "Remind the model to run the tests before a turn ends")
 	first, second := stop.Fire(t.Context(), "", hook.Stop{}), stop.Fire(t.Context(), "", hook.Stop{StopHookActive: true})
 	if !first.Blocked() || second.Blocked() {
 		t.Errorf("blocked %v, then %v", first.Blocked(), second.Blocked())
 	}
 
 	t.Run("a server decides, and its absence blocks", func(t *testing.T) {
-		const title = "Ask a server, and let nothing pass without it"
+		const title = "Ask a server, and deny calls if it does not answer"
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer secret" {
 				w.WriteHeader(http.StatusUnauthorized)

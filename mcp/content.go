@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/mcp/envelope"
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -128,6 +129,9 @@ func withoutData(structured json.RawMessage, content []json.RawMessage) string {
 
 // convert makes of a content block what a model can read.
 func convert(raw json.RawMessage) []tool.Block {
+	if text, ok := plainText(raw); ok {
+		return tool.Text(text).Content
+	}
 	var b block
 	if err := json.Unmarshal(raw, &b); err != nil {
 		return note("a content block that cannot be read: %s", shorten(string(raw), 100))
@@ -147,6 +151,23 @@ func convert(raw json.RawMessage) []tool.Block {
 		return note("resource %s%s%s%s", b.URI, named(" ", first(b.Title, b.Name)), named(", ", b.MIMEType), named(": ", b.Description))
 	}
 	return note("content of the unknown type %q, %d bytes", b.Type, len(raw))
+}
+
+// plainText is the text of a block that is nothing else, which may be megabytes: it is not read
+// by reflection.
+func plainText(raw json.RawMessage) (text string, ok bool) {
+	var isText bool
+	err := plainjson.Members(raw, func(name string, value []byte) (err error) {
+		switch name {
+		case "type":
+			isText = string(value) == `"text"`
+		case "text":
+			text, err = plainjson.Text(value)
+			ok = err == nil
+		}
+		return err
+	})
+	return text, ok && isText && err == nil
 }
 
 func (c *contents) blocks() []tool.Block {

@@ -128,7 +128,7 @@ func (h *History) JSON(i int) json.RawMessage { return h.encoded[i] }
 // Message decodes the i-th message.
 func (h *History) Message(i int) (Message, error) {
 	var m Message
-	err := json.Unmarshal(h.encoded[i], &m)
+	err := m.UnmarshalJSON(h.encoded[i]) // json.Unmarshal would read it once more, to see that it is JSON
 	return m, err
 }
 

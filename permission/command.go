@@ -15,6 +15,9 @@ import (
 func (h *evaluation) evaluateCommand() {
 	p := h.policy
 	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), Kept: p.guard.Kept, FS: p.commands}
+	if where.FS != nil {
+		where.FS = shell.Snapshot(where.FS)
+	}
 	a := shell.Analyze(h.subject.command, where)
 	h.evaluateConfinement(a)
 	h.writes = !a.ReadOnly
@@ -40,10 +43,11 @@ func (h *evaluation) evaluateCommand() {
 	}
 	h.evaluateShownByGit(a, where)
 	h.readOnly = a.ReadOnly && h.protected == "" && !h.unsandboxed
-	if h.readOnly {
-		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
-	} else {
+	switch {
+	case !h.readOnly:
 		h.evaluateAllowed(a, writes)
+	case a.Run != h.subject.command:
+		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	}
 }
 

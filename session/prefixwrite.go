@@ -18,7 +18,7 @@ import (
 
 const (
 	// prefixStep is how much a journal must grow before its prefix is extended.
-	prefixStep = 4 << 20
+	prefixStep = 512 << 10
 	// prefixMost is how much is read for that at once when a session is closed.
 	prefixMost = 128 << 20
 	// prefixQuiet is how long files must not have been written before their timestamps

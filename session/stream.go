@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A stream is the log of one agent's conversation while the session writes to it.
@@ -16,9 +17,15 @@ type stream struct {
 	torn bool   // its last line is not whole
 	tail string // the last message, "" if there is none
 
-	soon    atomic.Bool
+	soon    atomic.Bool // a sync is set
+	mu      sync.Mutex
+	later   *time.Timer // of that sync
 	pending sync.WaitGroup
 }
+
+// syncDelay is how long the results of calls without effects may wait for the disk: those of
+// one moment share a sync.
+const syncDelay = 100 * time.Millisecond
 
 // stream returns the log of an agent, which is opened on first use.
 func (s *Session) stream(ctx context.Context, agent string) (*stream, error) {
@@ -72,13 +79,23 @@ func (st *stream) syncSoon() {
 	if !st.soon.CompareAndSwap(false, true) {
 		return
 	}
-	st.pending.Go(func() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.pending.Add(1)
+	st.later = time.AfterFunc(syncDelay, func() {
+		defer st.pending.Done()
 		st.soon.Store(false)
 		_ = st.log.Sync(context.Background())
 	})
 }
 
+// close closes the log, which syncs it.
 func (st *stream) close() error {
+	st.mu.Lock()
+	if st.later != nil && st.later.Stop() {
+		st.pending.Done()
+	}
+	st.mu.Unlock()
 	st.pending.Wait()
 	return st.log.Close()
 }

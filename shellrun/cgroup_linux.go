@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // cgroups makes one cgroup (version 2) per command where the kernel, the mount
@@ -126,12 +128,16 @@ func (c cgroups) add(id uint32) *cgroup {
 	if os.Mkdir(path, 0o755) != nil {
 		return nil
 	}
-	dir, err := os.Open(path)
+	g := &cgroup{path: path, dir: -1, events: -1}
+	var err error
+	if g.dir, err = unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		g.events, err = unix.Open(filepath.Join(path, "cgroup.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
 	if err != nil {
-		os.Remove(path)
+		g.remove()
 		return nil
 	}
-	return &cgroup{path: path, dir: dir}
+	return g
 }
 
 func (c cgroups) close() {
@@ -144,18 +150,19 @@ func (c cgroups) close() {
 // A cgroup holds the processes of one command. Its methods accept nil, which
 // holds none.
 type cgroup struct {
-	path string
-	dir  *os.File
+	path        string
+	dir, events int // descriptors of it and of the file that says whether anything is in it
 }
 
-func (g *cgroup) fd() int { return int(g.dir.Fd()) }
+func (g *cgroup) fd() int { return g.dir }
 
 func (g *cgroup) populated() bool {
 	if g == nil {
 		return false
 	}
-	data, err := os.ReadFile(filepath.Join(g.path, "cgroup.events"))
-	return err == nil && bytes.Contains(data, []byte("populated 1"))
+	var data [128]byte
+	n, err := unix.Pread(g.events, data[:], 0)
+	return err == nil && bytes.Contains(data[:n], []byte("populated 1"))
 }
 
 func (g *cgroup) kill() {
@@ -166,7 +173,8 @@ func (g *cgroup) kill() {
 
 func (g *cgroup) remove() {
 	if g != nil {
-		g.dir.Close()
+		_ = unix.Close(g.dir)
+		_ = unix.Close(g.events)
 		os.Remove(g.path)
 	}
 }

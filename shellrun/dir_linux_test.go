@@ -109,9 +109,9 @@ func TestOfTwoCommandsTheLaterOneMovesTheShell(t *testing.T) {
 // whatever other commands do meanwhile.
 func TestPlainIsAskedForTheDirectoryOfTheStart(t *testing.T) {
 	s := newTestHost(t, nil).NewShell(t.TempDir())
-	task, err := s.Run(t.Context(), Request{Command: "echo $ASKED; pwd", Plain: func(dir string) []string {
+	task, err := s.Run(t.Context(), Request{Command: "echo $ASKED; pwd", Plain: func(dir string) (env, words []string) {
 		run(t, s, "cd /usr")
-		return []string{"ASKED=" + dir}
+		return []string{"ASKED=" + dir}, nil
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ type keeper struct {
 	self    int
 	session uint32
 	groups  cgroups
+	spare   *cgroup // an empty one, for the next command
 	jobs    map[uint32]*job
 	mains   map[int]*job // by pid, until the main process was reaped
 
@@ -32,18 +33,20 @@ type keeper struct {
 
 	box   *sandbox.Box // nil outside one
 	rooms rooms        // where confined commands are started
+	score *score
 }
 
 // keep runs the keeper on its socket until the harness is gone and everything
 // it started with it.
-func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box) {
+func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box, score *score) {
 	runtime.LockOSThread() // the death signal of a command is tied to the thread that started it
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	k := &keeper{
 		conn: conn, self: os.Getpid(), session: rand.Uint32() & sessionMask, groups: groups,
-		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{},
+		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, score: score,
 	}
 	defer groups.close()
+	defer func() { k.spare.remove() }()
 
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
@@ -133,7 +136,10 @@ func (k *keeper) serve(r request) {
 // start starts the main process of a command: a session of its own, no
 // terminal, and death when the keeper dies.
 func (k *keeper) start(r request) {
-	j := &job{id: r.ID, tag: newTag(k.session, r.ID), group: k.groups.add(r.ID)}
+	j := &job{id: r.ID, tag: newTag(k.session, r.ID), group: k.spare}
+	if k.spare = nil; j.group == nil {
+		j.group = k.groups.add(r.ID)
+	}
 	pid, err := k.fork(r, j)
 	if err != nil && j.group != nil { // a group we may make but not start in
 		j.group.remove()
@@ -170,6 +176,9 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
 	}
 	j.tag.wear()
+	if r.Expendable {
+		defer k.score.raise()()
+	}
 	files := []uintptr{uintptr(r.files[0]), uintptr(r.files[1]), uintptr(r.files[2])}
 	exec := func() {
 		pid, err = syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
@@ -276,12 +285,22 @@ func (k *keeper) stray(t tag) bool {
 
 func (k *keeper) finish(j *job) {
 	delete(k.jobs, j.id)
-	j.group.remove()
+	k.release(j)
 	closeAll(j.held)
 	k.tell(event{
 		Op: opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
 		UserNS: j.usage.Utime.Nano(), SysNS: j.usage.Stime.Nano(),
 	})
+}
+
+// release keeps the group of a command that ended by itself, of which nothing is left in it, for the next command:
+// making one takes longer than starting a process in it.
+func (k *keeper) release(j *job) {
+	if k.spare == nil && k.groups.dir != "" && j.phase == running && !j.group.populated() {
+		k.spare = j.group
+		return
+	}
+	j.group.remove()
 }
 
 func closeAll(fds []int) {

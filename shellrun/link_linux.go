@@ -73,7 +73,7 @@ func (l *link) start(c Command, r request, ended func(*Status)) (Process, error)
 		if c.Hold != nil {
 			files = append(files, c.Hold)
 		}
-		r.Op, r.ID, r.Path, r.Args, r.Env, r.Dir = opStart, p.id, c.Path, c.Args, c.Env, c.Dir
+		r.Op, r.ID, r.Path, r.Args, r.Env, r.Dir, r.Expendable = opStart, p.id, c.Path, c.Args, c.Env, c.Dir, c.Expendable
 		err = l.request(r, files...)
 		null.Close()
 	}

@@ -23,6 +23,10 @@ type Command struct {
 	// [sandbox.ErrUnavailable] where nothing can confine it.
 	Box *sandbox.Spec
 
+	// Expendable makes the kernel end the command, or what it starts, before anything else
+	// when there is no memory left, where the system knows that.
+	Expendable bool
+
 	// Hold stays open, in a process that outlives the harness, until nothing of the
 	// command is left: a lock on it tells others when that is. Nil means none. The
 	// command does not inherit it.

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,8 +26,12 @@ type Request struct {
 	// Plain is asked, with the directory in which the command is about to start,
 	// for variables to run it with beside the usual ones, or without if an entry is only a name, and then without the
 	// user's profile and env file, which could change them or what its words
-	// mean. A nil answer, and a nil Plain, mean an ordinary command.
-	Plain func(dir string) []string
+	// mean. A nil env, and a nil Plain, mean an ordinary command.
+	//
+	// Words are those of a command that only starts one program and means the same
+	// without a shell, which takes longer to start than most programs; nil of any
+	// other. Where the program cannot be started, the shell says so.
+	Plain func(dir string) (env, words []string)
 
 	// Box confines the command; nil means not at all. See [Command].
 	Box *sandbox.Spec
@@ -187,18 +193,25 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		state: Exited, done: make(chan struct{}), released: make(chan struct{}), started: time.Now(),
 	}
 	dirFile, longFile := filepath.Join(endsIn(shell.scratch), t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")
+	c := Command{Path: shell.path, Env: replace(shell.env, "PWD", v.dir), Dir: v.dir, Box: r.Box, Expendable: true}
 	profile, envFile := shell.profile, h.opts.EnvFile
-	env := replace(shell.env, "PWD", v.dir)
-	if plain := r.plain(v.dir); plain != nil {
-		profile, envFile = "", ""
-		env = replaceAll(env, plain)
+	var words []string
+	if r.Plain != nil {
+		var plain []string
+		if plain, words = r.Plain(v.dir); plain != nil {
+			profile, envFile = "", ""
+			c.Env = replaceAll(c.Env, plain)
+		} else {
+			words = nil
+		}
 	}
-	args, err := shellArgs(prelude(profile, envFile, v.dir, dirFile), r.Command, longFile)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.open(t, Command{Path: shell.path, Args: args, Env: env, Dir: v.dir, Box: r.Box}); err != nil {
-		return nil, err
+	if !h.openProgram(t, c, words) {
+		if c.Args, err = shellArgs(prelude(profile, envFile, v.dir, dirFile), r.Command, longFile); err != nil {
+			return nil, err
+		}
+		if err := h.open(t, c); err != nil {
+			return nil, err
+		}
 	}
 	if background {
 		t.moved()
@@ -213,6 +226,32 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		result.DirLost = told && to == ""
 	})
 	return t, nil
+}
+
+// openProgram starts a command by its words, with what bash would add to its environment. It
+// reports false if there are none, or if it did not start: then bash is to say why, or knows
+// what to do with a file that the kernel does not run.
+func (h *Host) openProgram(t *Task, c Command, words []string) bool {
+	if len(words) == 0 || slices.ContainsFunc(c.Env, changesShell) {
+		return false
+	}
+	dirs := filepath.SplitList(lookup(c.Env, "PATH"))
+	if strings.Contains(words[0], "/") {
+		dirs = []string{""}
+	}
+	for _, dir := range dirs {
+		if path, err := exec.LookPath(filepath.Join(dir, words[0])); err == nil && filepath.IsAbs(path) {
+			c.Path, c.Args, c.Env = path, words, append(c.Env, "SHLVL=1", "_="+path)
+			return h.open(t, c) == nil
+		}
+	}
+	return false
+}
+
+// changesShell reports whether a variable is a function of bash or an option, so that a word
+// may mean another thing than the program of its name.
+func changesShell(entry string) bool {
+	return strings.HasPrefix(entry, "BASH_FUNC_") || strings.HasPrefix(entry, "SHELLOPTS=") || strings.HasPrefix(entry, "BASHOPTS=")
 }
 
 // shellArgs makes the arguments of the shell for a command. The command is an
@@ -241,7 +280,6 @@ const maxArg = 120 << 10
 // directory to itself.
 func prelude(profile, envFile, dir, dirFile string) string {
 	var b strings.Builder // one line, so that bash counts the lines of the command from 1
-	b.WriteString(hungry)
 	if profile != "" {
 		b.WriteString(". " + quote(profile) + " 2>/dev/null; ")
 	}
@@ -252,21 +290,10 @@ func prelude(profile, envFile, dir, dirFile string) string {
 	return b.String()
 }
 
-// hungry makes the kernel end a command that takes all the memory before anything else,
-// haft included. Where it cannot be written, nothing is different.
-const hungry = "builtin echo 500 2>/dev/null >/proc/self/oom_score_adj || :; "
-
 // newID makes a task id: short enough for a model to repeat, random enough to
 // be no other's.
 func newID() string {
 	return "b" + strings.ToLower(rand.Text()[:8])
-}
-
-func (r Request) plain(dir string) []string {
-	if r.Plain == nil {
-		return nil
-	}
-	return r.Plain(dir)
 }
 
 // enter returns the directory to start in: the shell's, or, when that is gone,

@@ -51,6 +51,7 @@ func superviseMain(mode string) int {
 	// killall goes by this name: the keeper must not fall together with the
 	// harness.
 	_ = os.WriteFile("/proc/self/comm", []byte(keeperName), 0)
+	own := openScore()           // what is hidden cannot open it
 	if os.Getenv(boxEnv) == "" { // a box hides when its users are mapped, which those that are hidden cannot be
 		hide()
 	}
@@ -71,7 +72,7 @@ func superviseMain(mode string) int {
 	if mode != noCgroupValue {
 		groups = openCgroups(pid)
 	}
-	keep(conn, groups, box)
+	keep(conn, groups, box, own)
 	if dir := os.Getenv(tidyEnv); strings.HasPrefix(filepath.Base(dir), scratchPrefix) {
 		os.RemoveAll(dir)
 	}

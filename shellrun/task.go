@@ -299,10 +299,13 @@ const (
 // the command is over, until the pipe is drained: a process that is no
 // descendant may have been given the other end and keep it.
 func copyOutput(to io.Writer, pipe *os.File) {
-	buffer := make([]byte, 64<<10)
+	buffer := make([]byte, 4<<10) // most commands write little
 	for {
 		n, err := pipe.Read(buffer)
 		_, _ = to.Write(buffer[:n])
+		if n == len(buffer) && n < 64<<10 {
+			buffer = make([]byte, 64<<10)
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		}

@@ -25,6 +25,8 @@ type request struct {
 	Dir     string   `json:",omitempty"`
 	GraceMS int64    `json:",omitempty"`
 
+	Expendable bool `json:",omitempty"` // as in Command
+
 	Box  json.RawMessage `json:",omitempty"` // the sandbox.Spec of a command that is to be confined
 	Tmp  string          `json:",omitempty"` // its temporary directory, where it cannot have a private /tmp
 	Port int             `json:",omitempty"` // of the proxy, where it has no network of its own

@@ -161,7 +161,7 @@ type MCPMessageReply struct {
 	MCPResponse json.RawMessage `json:"mcp_response,omitempty"`
 }
 
-// Elicitation asks the user for data that an MCP server wants.
+// Elicitation asks the user for data that an MCP server needs.
 type Elicitation struct {
 	Base
 	MCPServerName   string          `json:"mcp_server_name"`

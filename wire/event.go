@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// ToolProgress says that a tool still runs.
+// ToolProgress says that a tool is still running.
 type ToolProgress struct {
 	Stamp
 	ToolUseID          string     `json:"tool_use_id"`
@@ -16,7 +16,7 @@ type ToolProgress struct {
 // Tag is tool_progress.
 func (*ToolProgress) Tag() Tag { return Tag{Type: "tool_progress"} }
 
-// CommandLifecycle follows a prompt that was sent with a UUID.
+// CommandLifecycle reports the progress of a prompt that was sent with a UUID.
 type CommandLifecycle struct {
 	Stamp
 	CommandUUID string `json:"command_uuid"`
@@ -26,7 +26,7 @@ type CommandLifecycle struct {
 // Tag is command_lifecycle.
 func (*CommandLifecycle) Tag() Tag { return Tag{Type: "command_lifecycle"} }
 
-// ConversationReset says that the conversation starts afresh.
+// ConversationReset says that the conversation was cleared.
 type ConversationReset struct {
 	Stamp
 	NewConversationID string `json:"new_conversation_id"`
@@ -36,7 +36,7 @@ type ConversationReset struct {
 // Tag is conversation_reset.
 func (*ConversationReset) Tag() Tag { return Tag{Type: "conversation_reset"} }
 
-// KeepAlive says nothing.
+// KeepAlive has no content. It keeps the connection open.
 type KeepAlive struct {
 	Base
 	StartupMark string `json:"startup_mark,omitempty"`
@@ -55,7 +55,7 @@ type TranscriptMirror struct {
 // Tag is transcript_mirror.
 func (*TranscriptMirror) Tag() Tag { return Tag{Type: "transcript_mirror"} }
 
-// RateLimitEvent is news about the account's limits.
+// RateLimitEvent reports the account's rate limits.
 type RateLimitEvent struct {
 	Stamp
 	RateLimitInfo json.RawMessage `json:"rate_limit_info"`
@@ -73,7 +73,7 @@ type PromptSuggestion struct {
 // Tag is prompt_suggestion.
 func (*PromptSuggestion) Tag() Tag { return Tag{Type: "prompt_suggestion"} }
 
-// ToolUseSummary says in a sentence what some calls did.
+// ToolUseSummary sums up in a sentence what some calls did.
 type ToolUseSummary struct {
 	Stamp
 	Summary             string       `json:"summary"`
@@ -83,7 +83,7 @@ type ToolUseSummary struct {
 // Tag is tool_use_summary.
 func (*ToolUseSummary) Tag() Tag { return Tag{Type: "tool_use_summary"} }
 
-// AuthStatus follows a login.
+// AuthStatus reports the progress of a login.
 type AuthStatus struct {
 	Stamp
 	IsAuthenticating bool         `json:"isAuthenticating"`

@@ -41,7 +41,7 @@ type SetPermissionModeReply struct {
 	Mode string `json:"mode"`
 }
 
-// SetModel changes the model; "" means the default one.
+// SetModel changes the model; "" means the default model.
 type SetModel struct {
 	Base
 	Model string `json:"model,omitempty"`
@@ -55,7 +55,7 @@ type SetModelReply struct {
 	Model string `json:"model"`
 }
 
-// SetMaxThinkingTokens bounds thinking; null means the model's default.
+// SetMaxThinkingTokens limits thinking; null means the model's default.
 type SetMaxThinkingTokens struct {
 	Base
 	MaxThinkingTokens *int   `json:"max_thinking_tokens"`
@@ -65,7 +65,7 @@ type SetMaxThinkingTokens struct {
 // Subtype is set_max_thinking_tokens.
 func (*SetMaxThinkingTokens) Subtype() string { return "set_max_thinking_tokens" }
 
-// ApplyFlagSettings overrides the settings of the files, as --settings does.
+// ApplyFlagSettings overrides the settings files, as --settings does.
 type ApplyFlagSettings struct {
 	Base
 	Settings json.RawMessage `json:"settings"`
@@ -188,7 +188,7 @@ type MCPReadResourceReply struct {
 	Contents List[json.RawMessage] `json:"contents"`
 }
 
-// MCPCall calls a tool of a server without a turn of the model.
+// MCPCall calls a tool of a server directly, without the model.
 type MCPCall struct {
 	Base
 	// Tool is the tool as the model calls it, such as mcp__files__read.
@@ -297,7 +297,7 @@ type ReadFileReply struct {
 	RequestedPath string `json:"requested_path,omitempty"`
 }
 
-// RewindFiles takes files back to where they were when a prompt was sent.
+// RewindFiles restores files to how they were when a prompt was sent.
 type RewindFiles struct {
 	Base
 	UserMessageID string `json:"user_message_id"`
@@ -317,7 +317,7 @@ type RewindFilesReply struct {
 	SkippedLinks *int         `json:"skippedLinks,omitempty"`
 }
 
-// SeedReadState says that the model knows a file as of a time.
+// SeedReadState says that the model knows the content that a file had at a time.
 type SeedReadState struct {
 	Base
 	Path  string  `json:"path"`
@@ -375,7 +375,7 @@ type ReloadOutputStylesReply struct {
 	AvailableOutputStyles List[string] `json:"available_output_styles"`
 }
 
-// StopTask ends a task in the background.
+// StopTask stops a background task.
 type StopTask struct {
 	Base
 	TaskID string `json:"task_id"`
@@ -404,7 +404,7 @@ type EndSession struct{ Base }
 // Subtype is end_session.
 func (*EndSession) Subtype() string { return "end_session" }
 
-// ClaimSession gives a process that waits for it a folder to work in.
+// ClaimSession gives a waiting process a folder to work in.
 type ClaimSession struct {
 	Base
 	Cwd               string          `json:"cwd"`

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Requests of hosts that ask for facts or change small things.
 
-// GetSettings asks for the settings that hold.
+// GetSettings asks for the settings in effect.
 type GetSettings struct{ Base }
 
 // Subtype is get_settings.
@@ -33,7 +33,7 @@ type AppliedSettings struct {
 	Effort NullString `json:"effort"`
 }
 
-// RenameSession gives the session a title. It is answered by a bare success.
+// RenameSession gives the session a title. The answer has no content.
 type RenameSession struct {
 	Base
 	Title string `json:"title"`
@@ -61,7 +61,7 @@ type TitleReply struct {
 	Title NullString `json:"title"`
 }
 
-// GetSessionCost asks what the session has cost, for people to read.
+// GetSessionCost asks for the cost of the session as text for users.
 type GetSessionCost struct{ Base }
 
 // Subtype is get_session_cost.
@@ -115,7 +115,7 @@ type FileSuggestion struct {
 	Path string `json:"path"` // relative to the working directory
 }
 
-// CancelAsyncMessage drops a prompt that waits.
+// CancelAsyncMessage drops a queued prompt.
 type CancelAsyncMessage struct {
 	Base
 	MessageUUID string `json:"message_uuid"`
@@ -129,7 +129,7 @@ type CancelAsyncMessageReply struct {
 	Cancelled bool `json:"cancelled"`
 }
 
-// GetTaskOutput asks for what a task has written.
+// GetTaskOutput asks for the output of a task.
 type GetTaskOutput struct {
 	Base
 	TaskID string `json:"task_id"`
@@ -145,7 +145,7 @@ type TaskOutputReply struct {
 	Truncated  bool   `json:"truncated"`
 }
 
-// SetHasSubscribers says whether anyone watches what the host passes on.
+// SetHasSubscribers says whether the host has viewers for the messages.
 type SetHasSubscribers struct {
 	Base
 	HasSubscribers *bool `json:"has_subscribers"`
@@ -154,7 +154,7 @@ type SetHasSubscribers struct {
 // Subtype is set_has_subscribers.
 func (*SetHasSubscribers) Subtype() string { return "set_has_subscribers" }
 
-// RegisterRepoRoot adds a folder, inside those of the session, to work in.
+// RegisterRepoRoot adds a folder, inside the session's folders, to work in.
 type RegisterRepoRoot struct {
 	Base
 	Directory      string `json:"directory"`

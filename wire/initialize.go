@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// Initialize is a host's first request: what it wants in addition to flags. The answer is
+// Initialize is a host's first request. It has what flags cannot express, such as hooks. The answer is
 // an [InitializeReply].
 type Initialize struct {
 	Base

@@ -3,8 +3,8 @@ package wire
 // The messages of the live channel, through which others watch a running session. Other
 // command lines do not have them.
 
-// Observe asks for what happens in a session, starting at a position of its journal. It is
-// the first message of an observer.
+// Observe subscribes to a session, starting at a position of its journal. It is the first
+// message of an observer.
 type Observe struct {
 	Base
 	// From is where to start, as reported by a [JournalPosition]; "" is the beginning,
@@ -30,7 +30,7 @@ type ObserveReply struct {
 	Busy           bool   `json:"busy"`
 }
 
-// JournalPosition says that everything in the journal up to here was sent.
+// JournalPosition says that everything in the journal up to this position was sent.
 type JournalPosition struct {
 	Stamp
 	Position string `json:"position"`
@@ -39,7 +39,7 @@ type JournalPosition struct {
 // Tag is system/journal_position.
 func (*JournalPosition) Tag() Tag { return system("journal_position") }
 
-// CallStep is how far a call is before it has a result.
+// CallStep reports the state of a call that has no result yet.
 type CallStep struct {
 	Stamp
 	Step      string `json:"step" wire:"enum=judged|dispatched"`
@@ -56,7 +56,7 @@ type CallStep struct {
 // Tag is system/call_step.
 func (*CallStep) Tag() Tag { return system("call_step") }
 
-// QuestionAsked says that a user or program is asked about a call.
+// QuestionAsked says that a user or program was asked about a call.
 type QuestionAsked struct {
 	Stamp
 	QuestionID string   `json:"question_id"`

@@ -70,8 +70,8 @@ const (
 	StateRequiresAction = "requires_action"
 )
 
-// SessionStateChanged tells a host whether a turn is running, waits for an answer of the
-// host, or has ended. It is sent only to hosts whose environment says that they read it;
+// SessionStateChanged tells a host whether a turn is running, is waiting for the host's
+// answer, or has ended. It is sent only to hosts whose environment says that they read it;
 // after a running there is always an idle.
 type SessionStateChanged struct {
 	Stamp
@@ -83,7 +83,7 @@ type SessionStateChanged struct {
 // Tag is system/session_state_changed.
 func (*SessionStateChanged) Tag() Tag { return system("session_state_changed") }
 
-// Status says what the turn waits for, or that the permission mode changed.
+// Status says what the turn is waiting for, or that the permission mode has changed.
 type Status struct {
 	Stamp
 	Status         NullString `json:"status" wire:"enum=requesting|compacting"`
@@ -95,7 +95,7 @@ type Status struct {
 // Tag is system/status.
 func (*Status) Tag() Tag { return system("status") }
 
-// APIRetry comes before a request to the model's API is tried again.
+// APIRetry says that a request to the model's API failed and will be sent again.
 type APIRetry struct {
 	Stamp
 	Attempt      int `json:"attempt"`
@@ -109,7 +109,7 @@ type APIRetry struct {
 // Tag is system/api_retry.
 func (*APIRetry) Tag() Tag { return system("api_retry") }
 
-// ModelFallback says that another model takes over.
+// ModelFallback says that the fallback model is used from now on.
 type ModelFallback struct {
 	Stamp
 	Trigger       string `json:"trigger"`
@@ -121,7 +121,7 @@ type ModelFallback struct {
 // Tag is system/model_fallback.
 func (*ModelFallback) Tag() Tag { return system("model_fallback") }
 
-// PermissionDenied is a call that was refused without asking the host.
+// PermissionDenied reports a call that was denied without asking the host.
 type PermissionDenied struct {
 	Stamp
 	ToolName           string `json:"tool_name"`
@@ -135,7 +135,7 @@ type PermissionDenied struct {
 // Tag is system/permission_denied.
 func (*PermissionDenied) Tag() Tag { return system("permission_denied") }
 
-// Informational is something for the user to read.
+// Informational is a message for the user.
 type Informational struct {
 	Stamp
 	Content string `json:"content"`
@@ -146,7 +146,7 @@ type Informational struct {
 // Tag is system/informational.
 func (*Informational) Tag() Tag { return system("informational") }
 
-// HookStarted says that a command hook runs.
+// HookStarted says that a command hook has started.
 type HookStarted struct {
 	Stamp
 	HookID string `json:"hook_id"`
@@ -158,7 +158,7 @@ type HookStarted struct {
 // Tag is system/hook_started.
 func (*HookStarted) Tag() Tag { return system("hook_started") }
 
-// HookProgress is output of a command hook that still runs.
+// HookProgress is output of a command hook that is still running.
 type HookProgress struct {
 	Stamp
 	HookID    string `json:"hook_id"`
@@ -188,7 +188,7 @@ type HookResponse struct {
 // Tag is system/hook_response.
 func (*HookResponse) Tag() Tag { return system("hook_response") }
 
-// CompactBoundary is where the conversation was summarised.
+// CompactBoundary marks where the conversation was compacted.
 type CompactBoundary struct {
 	Stamp
 	CompactMetadata   CompactMetadata `json:"compact_metadata"`
@@ -215,7 +215,7 @@ type CommandsChanged struct {
 // Tag is system/commands_changed.
 func (*CommandsChanged) Tag() Tag { return system("commands_changed") }
 
-// ThinkingTokens estimates how much the model has thought so far.
+// ThinkingTokens estimates how many tokens the model has used for thinking so far.
 type ThinkingTokens struct {
 	Stamp
 	EstimatedTokens      int `json:"estimated_tokens"`
@@ -234,7 +234,7 @@ type SessionTitleChanged struct {
 // Tag is system/session_title_changed.
 func (*SessionTitleChanged) Tag() Tag { return system("session_title_changed") }
 
-// Notification is something that the user should look at.
+// Notification asks for the user's attention.
 type Notification struct {
 	Stamp
 	Key      string `json:"key,omitempty"`

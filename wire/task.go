@@ -1,7 +1,7 @@
 package wire
 
-// TaskStarted says that work continues in the background: a command, a command that takes
-// long, a sub-agent.
+// TaskStarted says that something runs in the background: a command, a long call or a
+// sub-agent.
 type TaskStarted struct {
 	Stamp
 	TaskID         string `json:"task_id" wire:"nonempty"`
@@ -41,7 +41,7 @@ type TaskUsage struct {
 	DurationMS  int64 `json:"duration_ms"`
 }
 
-// TaskUpdated changes some facts about a task.
+// TaskUpdated changes some fields of a task.
 type TaskUpdated struct {
 	Stamp
 	TaskID string    `json:"task_id" wire:"nonempty"`
@@ -74,7 +74,7 @@ type TaskNotification struct {
 // Tag is system/task_notification.
 func (*TaskNotification) Tag() Tag { return system("task_notification") }
 
-// BackgroundTasksChanged lists all tasks in the background, on each change.
+// BackgroundTasksChanged lists all background tasks. It is sent on each change.
 type BackgroundTasksChanged struct {
 	Stamp
 	Tasks List[BackgroundTask] `json:"tasks"`

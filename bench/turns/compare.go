@@ -32,15 +32,15 @@ func compare(ctx context.Context, o *options, players []*player) error {
 	fmt.Fprintf(o.out, "%d %s turns, medians of %d rounds, load average %s; in parentheses: times haft's\n\n", turns, o.work, o.reps, load())
 	w := tabwriter.NewWriter(o.out, 0, 4, 2, ' ', 0)
 	defer w.Flush()
-	fmt.Fprintln(w, "\tstart to first request\tper turn\ttotal\tpeak memory\tanonymous memory")
+	fmt.Fprintln(w, "\tstart to first request\tper turn\ttotal\tprocessor time\tpeak memory\tanonymous memory")
 	base := middle(runs[players[0]])
 	for _, a := range players {
 		if len(runs[a]) == 0 {
 			continue
 		}
 		f := middle(runs[a])
-		fmt.Fprintf(w, "%s\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\n", a.name, ms(f.first), ratio(f.first, base.first), ms(f.turn), ratio(f.turn, base.turn),
-			ms(f.total), ratio(f.total, base.total), mb(f.rss), ratio(f.rss, base.rss), mb(f.anon), ratio(f.anon, base.anon))
+		fmt.Fprintf(w, "%s\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\t%s (%.1f)\n", a.name, ms(f.first), ratio(f.first, base.first), ms(f.turn), ratio(f.turn, base.turn),
+			ms(f.total), ratio(f.total, base.total), ms(f.cpu), ratio(f.cpu, base.cpu), mb(f.rss), ratio(f.rss, base.rss), mb(f.anon), ratio(f.anon, base.anon))
 	}
 	return nil
 }
@@ -57,6 +57,7 @@ func middle(runs []figures) figures {
 		first: pick(func(f figures) time.Duration { return f.first }),
 		turn:  pick(func(f figures) time.Duration { return f.turn }),
 		total: pick(func(f figures) time.Duration { return f.total }),
+		cpu:   pick(func(f figures) time.Duration { return f.cpu }),
 		rss:   int64(pick(func(f figures) time.Duration { return time.Duration(f.rss) })),
 		anon:  int64(pick(func(f figures) time.Duration { return time.Duration(f.anon) })),
 	}

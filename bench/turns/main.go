@@ -6,6 +6,7 @@
 //	go run ./bench/turns                      haft and the floor
 //	go run ./bench/turns -peers -work bash    beside Claude Code, codex and opencode
 //	go run ./bench/turns -grow                what a turn costs late in a conversation
+//	go run ./bench/turns -peers -resume       how fast a long conversation continues
 //	go run ./bench/turns -density             a thousand conversations in one process
 //	go run ./bench/turns -cpu -also old=PATH  processor time beside the floor's and that of another build
 //	go run ./bench/turns -profile FILE        a CPU profile of turns, for -pgo
@@ -36,6 +37,7 @@ type options struct {
 	turns, reps, sessions int
 	work                  string
 	peers, grow, density  bool
+	resume                bool
 	cpu                   bool
 	only, profile, also   string
 	ours                  []*player // nil builds them
@@ -52,13 +54,14 @@ func main() {
 		os.Exit(serveBig())
 	}
 	o := options{out: os.Stdout, log: os.Stderr, reexec: reexec}
-	flag.IntVar(&o.turns, "turns", 0, "how many turns with a call (40, or 1000 with -grow)")
+	flag.IntVar(&o.turns, "turns", 0, "how many turns with a call (40, 1000 with -grow, 200 with -resume)")
 	flag.IntVar(&o.reps, "reps", 5, "how often each plays")
 	flag.IntVar(&o.sessions, "sessions", 1000, "with -density: how many conversations")
 	flag.StringVar(&o.work, "work", "read", "what each turn does: read, bash, or mcp for a result of 10 MiB of an MCP server")
 	flag.BoolVar(&o.peers, "peers", false, "play through the agents of others, too")
 	flag.StringVar(&o.only, "only", "", "of all, only these, separated by commas")
 	flag.BoolVar(&o.grow, "grow", false, "compare early turns with late ones")
+	flag.BoolVar(&o.resume, "resume", false, "continue a long conversation")
 	flag.BoolVar(&o.density, "density", false, "hold many conversations in one process")
 	flag.BoolVar(&o.cpu, "cpu", false, "compare processor times, which a busy machine disturbs less")
 	flag.StringVar(&o.also, "also", "", "other builds of haft, as name=path, separated by commas")
@@ -130,6 +133,9 @@ func run(ctx context.Context, o *options) error {
 	if players = chosen(players, o.only); len(players) == 0 {
 		return errors.New("-only leaves nobody")
 	}
+	if o.resume {
+		return resume(ctx, o, players)
+	}
 	return compare(ctx, o, players)
 }
 
@@ -153,7 +159,7 @@ var packages = []string{
 // buildOurs builds haft and the floor.
 func buildOurs(ctx context.Context, dir string) ([]*player, error) {
 	var players []*player
-	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}, mcp: true}, {name: "floor", path: "bench/turns/floor"}} {
+	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}, mcp: true, resumes: true}, {name: "floor", path: "bench/turns/floor"}} {
 		exe := filepath.Join(dir, a.name)
 		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

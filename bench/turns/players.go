@@ -19,6 +19,7 @@ type player struct {
 	// the one parameter that matters; "" if it has no such tool.
 	read, bash [2]string
 	mcp        bool // it takes servers by --mcp-config
+	resumes    bool // it continues its last conversation by --continue
 }
 
 var claudeTools = player{read: [2]string{"Read", "file_path"}, bash: [2]string{"Bash", "command"}}
@@ -28,7 +29,7 @@ var headlessFlags = []string{"-p", "hello", "--output-format", "stream-json", "-
 func peers(modules string) ([]*player, error) {
 	players := []*player{
 		{
-			name: "claude", path: "@anthropic-ai/claude-agent-sdk-linux-x64/claude", args: headlessFlags, read: claudeTools.read, bash: claudeTools.bash, mcp: true,
+			name: "claude", path: "@anthropic-ai/claude-agent-sdk-linux-x64/claude", args: headlessFlags, read: claudeTools.read, bash: claudeTools.bash, mcp: true, resumes: true,
 			env: []string{"DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1"},
 		},
 		{

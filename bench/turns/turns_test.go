@@ -33,11 +33,12 @@ func TestMeasurementsPlayTheirTurns(t *testing.T) {
 		o    options
 		want []string
 	}{
-		"reading":                      {options{turns: 3, reps: 1, work: "read"}, []string{"3 read turns", "haft ", "floor "}},
-		"commands":                     {options{turns: 2, reps: 1, work: "bash"}, []string{"2 bash turns", "haft ", "floor "}},
-		"results of 10 MiB":            {options{turns: 1, reps: 1, work: "mcp"}, []string{"1 mcp turns", "haft "}},
-		"a long conversation":          {options{turns: 40, work: "read", grow: true}, []string{"haft   turn 10: ", "; turn 40: "}},
-		"conversations in one process": {options{sessions: 5, work: "read", density: true}, []string{"5 conversations", "KB of heap"}},
+		"reading":                       {options{turns: 3, reps: 1, work: "read"}, []string{"3 read turns", "haft ", "floor "}},
+		"commands":                      {options{turns: 2, reps: 1, work: "bash"}, []string{"2 bash turns", "haft ", "floor "}},
+		"results of 10 MiB":             {options{turns: 1, reps: 1, work: "mcp"}, []string{"1 mcp turns", "haft "}},
+		"a long conversation":           {options{turns: 40, work: "read", grow: true}, []string{"haft   turn 10: ", "; turn 40: "}},
+		"a conversation that continues": {options{turns: 5, reps: 2, work: "read", resume: true}, []string{"5 calls is resumed", "haft "}},
+		"conversations in one process":  {options{sessions: 5, work: "read", density: true}, []string{"5 conversations", "KB of heap"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CLAUDE_CONFIG_DIR"} {

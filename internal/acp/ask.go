@@ -41,7 +41,7 @@ func (a *asker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (to
 	if c.Preview != nil && len(c.Preview.Files) > 0 {
 		a.s.previews.Store(c.Call.UseID, c.Preview) // it is shown again with what became of it
 	}
-	what := card.PreviewOf(c)
+	what := card.PreviewOf(c, nil)
 	u := a.s.describe(c.Call.Tools, c.Tool, c.Call)
 	var places []location
 	u.Content, places = approvable(c, what, question)

@@ -3,15 +3,11 @@ package acp_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/haftdev/haft/internal/golden"
 )
@@ -25,58 +21,19 @@ import (
 //	wait WHAT     reads on to a method, a kind of update with its status, or "answer ID"
 //	answer JSON   answers the request that was waited for
 func TestDialogues(t *testing.T) {
-	files, err := filepath.Glob("testdata/dialogues/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("find the dialogues: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, archive)
-			if golden.Updating() {
-				set(archive, "haft", got)
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(section(archive, "haft"), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	golden.EachArchive(t, "testdata/dialogues/*.txtar", func(t *testing.T, a golden.Archive) {
+		a.Check(t, "haft", play(t, a))
+	})
 }
 
-func section(a *txtar.Archive, name string) string {
-	for _, f := range a.Files {
-		if f.Name == name {
-			return string(f.Data)
-		}
-	}
-	return ""
-}
-
-func set(a *txtar.Archive, name, text string) {
-	for i := range a.Files {
-		if a.Files[i].Name == name {
-			a.Files[i].Data = []byte(text)
-			return
-		}
-	}
-	a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(text)})
-}
-
-func play(t *testing.T, archive *txtar.Archive) string {
-	p := newPlayer(t, section(archive, "model.json"))
+func play(t *testing.T, archive golden.Archive) string {
+	p := newPlayer(t, archive.Section("model.json"))
 	for _, f := range archive.Files {
 		if name, ok := strings.CutPrefix(f.Name, "project/"); ok {
 			p.write(name, string(f.Data))
 		}
 	}
-	for line := range strings.Lines(section(archive, "editor")) {
+	for line := range strings.Lines(archive.Section("editor")) {
 		line = strings.TrimSpace(line)
 		verb, rest, _ := strings.Cut(line, " ")
 		switch {

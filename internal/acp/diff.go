@@ -23,7 +23,7 @@ func diffs(p *tool.Preview) (list []any, places []location) {
 	if p == nil {
 		return nil, nil
 	}
-	files, summary := card.Changes(p)
+	files, summary := card.Changes(p, nil)
 	changes := make(map[string]tool.FileChange)
 	for _, f := range p.Files {
 		changes[f.Path] = f

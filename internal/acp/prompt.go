@@ -182,7 +182,7 @@ func (s *session) carryOut(p *prompt) {
 	case typed.Command.Name == "clear":
 		s.local(p, "/clear does not work in an editor: start a new session in the editor instead.")
 	default:
-		answer, ok, err := answers.Run(s.talk, typed.Command.Name, typed.Arguments)
+		answer, ok, err := answers.Run(s.talk, nil, typed.Command.Name, typed.Arguments)
 		switch {
 		case err != nil:
 			answer = fmt.Sprintf("/%s failed: %v", typed.Command.Name, err)

@@ -1,9 +1,7 @@
 package card
 
 import (
-	"fmt"
-
-	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -12,8 +10,8 @@ import (
 const maxShown = 300
 
 // Changes returns the files of a change and lines about all of it. Files of git
-// itself are in the lines only.
-func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
+// itself are in the lines only. Words are the language, nil is English.
+func Changes(p *tool.Preview, words *lang.Catalogue) (files []FileDiff, summary []string) {
 	var added, deleted, changed, protected, unshown int
 	for _, f := range p.Files {
 		if f.Folded == "git" {
@@ -34,22 +32,25 @@ func Changes(p *tool.Preview) (files []FileDiff, summary []string) {
 			unshown++
 			continue
 		}
-		files = append(files, Diff(f))
+		files = append(files, Diff(f, words))
 	}
 	if p.Ran {
-		summary = append(summary, fmt.Sprintf("It has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), "If you allow it, these changes are applied. The command does not run again.")
+		summary = append(summary, words.T("It has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), words.T("If you allow it, these changes are applied. The command does not run again."))
 	}
 	switch {
 	case protected == 1:
-		summary = append(summary, "One of these files is protected; it comes first.")
+		summary = append(summary, words.T("One of these files is protected; it comes first."))
 	case protected > 1:
-		summary = append(summary, fmt.Sprintf("%d of these files are protected; they come first.", protected))
+		summary = append(summary, words.T("%d of these files are protected; they come first.", protected))
 	}
 	for _, n := range p.Notes {
 		summary = append(summary, visible.Text(n))
 	}
-	if unshown > 0 {
-		summary = append(summary, plural.Forms(unshown, "more file is", "more files are")+" not shown.")
+	switch {
+	case unshown == 1:
+		summary = append(summary, words.T("1 more file is not shown."))
+	case unshown > 1:
+		summary = append(summary, words.T("%d more files are not shown.", unshown))
 	}
 	return files, summary
 }

@@ -2,11 +2,11 @@ package card
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
@@ -21,6 +21,8 @@ type FileDiff struct {
 	Hunks []patch.Hunk
 	// Protected says that it matters who changes the file; Notes say why.
 	Protected bool
+
+	words *lang.Catalogue
 }
 
 // MaxDiff is how large a file may be, before or after, whose change is shown line by
@@ -30,21 +32,21 @@ const MaxDiff = 4 << 20
 // diffContext is how many unchanged lines surround a change.
 const diffContext = 3
 
-// Diff returns a change as people see it.
-func Diff(f tool.FileChange) FileDiff {
-	d := FileDiff{Path: f.Path, Protected: f.Protected != ""}
+// Diff returns a change as people see it, in their language; nil is English.
+func Diff(f tool.FileChange, words *lang.Catalogue) FileDiff {
+	d := FileDiff{Path: f.Path, Protected: f.Protected != "", words: words}
 	if d.Protected {
 		d.note("protected: %s", visible.Indented(f.Protected))
 	}
 	switch {
 	case f.Before == nil:
-		d.note("new %s", typeName(f.After))
+		d.note(newTexts[typeName(f.After)])
 	case f.After == nil && f.Before.Mode.Type() != 0:
-		d.note("%s deleted", typeName(f.Before))
+		d.note("%s deleted", words.T(typeName(f.Before)))
 	case f.After == nil:
 		d.note("deleted")
 	case f.Before.Mode.Type() != f.After.Mode.Type():
-		d.note("%s becomes a %s", typeName(f.Before), typeName(f.After))
+		d.note("%s becomes a %s", words.T(typeName(f.Before)), words.T(typeName(f.After)))
 	}
 	if f.From != "" {
 		d.note("renamed from %s", visible.Name(f.From))
@@ -61,25 +63,25 @@ func Diff(f tool.FileChange) FileDiff {
 	case isLink(f.After):
 		d.note("to %s", visible.Name(string(f.After.Raw)))
 	case f.Folded != "":
-		d.note("%s, %s", f.Folded, sizes(f))
+		d.note("%s, %s", f.Folded, d.sizes(f))
 	case binary(f.Before) || binary(f.After):
-		d.note("%s, %s", kind(f), sizes(f))
+		d.note("%s, %s", d.kind(f), d.sizes(f))
 	case len(before) > MaxDiff || len(after) > MaxDiff:
-		d.note("too large to show, %s", sizes(f))
+		d.note("too large to show, %s", d.sizes(f))
 	default:
 		if crlf(before) && crlf(after) && (bytes.ContainsRune(before, '\r') || bytes.ContainsRune(after, '\r')) {
 			before, after = bytes.ReplaceAll(before, []byte("\r\n"), []byte("\n")), bytes.ReplaceAll(after, []byte("\r\n"), []byte("\n"))
 			d.note("lines end in CRLF")
 		}
 		if d.Hunks = patch.Diff(before, after, diffContext); d.Hunks == nil && len(before)+len(after) > 0 {
-			d.note("%s", unseen(f))
+			d.Notes = append(d.Notes, d.unseen(f))
 		}
 	}
 	return d
 }
 
-func (d *FileDiff) note(format string, args ...any) {
-	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+func (d *FileDiff) note(text lang.Text, args ...any) {
+	d.Notes = append(d.Notes, d.words.T(text, args...))
 }
 
 // unusual reports whether the mode of a new file matters: it can be run, runs as its
@@ -89,11 +91,11 @@ func unusual(v *tool.Version) bool {
 }
 
 // unseen says what changes of a file whose text stays the same.
-func unseen(f tool.FileChange) string {
+func (d *FileDiff) unseen(f tool.FileChange) string {
 	if f.Before != nil && f.After != nil && f.Before.Raw != nil && bytes.Equal(f.Before.Raw, f.After.Raw) {
-		return "its text stays the same, its extended attributes change"
+		return d.words.T("its text stays the same, its extended attributes change")
 	}
-	return "the text stays the same, its bytes change, " + sizes(f)
+	return d.words.T("the text stays the same, its bytes change, %s", d.sizes(f))
 }
 
 // same reports whether a file keeps its content.
@@ -106,7 +108,7 @@ func binary(v *tool.Version) bool {
 }
 
 // typeName is what a file is, in a word.
-func typeName(v *tool.Version) string {
+func typeName(v *tool.Version) lang.Text {
 	switch {
 	case v.Mode.IsDir():
 		return "folder"
@@ -115,8 +117,11 @@ func typeName(v *tool.Version) string {
 	case v.Mode&fs.ModeNamedPipe != 0:
 		return "named pipe"
 	}
-	return "file"
+	return "regular file"
 }
+
+// newTexts say what is new.
+var newTexts = map[lang.Text]lang.Text{"regular file": "new file", "folder": "new folder", "link": "new link", "named pipe": "new named pipe"}
 
 func isLink(v *tool.Version) bool { return v != nil && v.Mode&fs.ModeSymlink != 0 }
 
@@ -124,22 +129,22 @@ func isLink(v *tool.Version) bool { return v != nil && v.Mode&fs.ModeSymlink != 
 func special(v *tool.Version) bool { return v == nil || v.Mode&(fs.ModeDir|fs.ModeNamedPipe) != 0 }
 
 // kind is what a file that is no text holds, as its first bytes say.
-func kind(f tool.FileChange) string {
+func (d *FileDiff) kind(f tool.FileChange) string {
 	v := f.After
 	if v == nil {
 		v = f.Before
 	}
 	switch {
 	case bytes.HasPrefix(v.Raw, []byte("\x7fELF")):
-		return "program"
+		return d.words.T("program")
 	case bytes.HasPrefix(v.Raw, []byte("SQLite format 3\x00")):
-		return "SQLite database"
+		return d.words.T("SQLite database")
 	}
 	name, _, _ := strings.Cut(http.DetectContentType(v.Raw), ";")
 	if len(v.Raw) == 0 || name == "application/octet-stream" || strings.HasPrefix(name, "text/") {
-		return "binary"
+		return d.words.T("binary")
 	}
-	return "binary, " + name
+	return d.words.T("binary") + ", " + name
 }
 
 func textOf(v *tool.Version) []byte {
@@ -149,12 +154,12 @@ func textOf(v *tool.Version) []byte {
 	return v.Text
 }
 
-func sizes(f tool.FileChange) string {
+func (d *FileDiff) sizes(f tool.FileChange) string {
 	size := func(v *tool.Version) string {
 		if v == nil {
-			return "none"
+			return d.words.T("none")
 		}
-		return fmt.Sprintf("%d bytes", v.Size)
+		return d.words.Count(int(v.Size), "byte")
 	}
 	return size(f.Before) + " → " + size(f.After)
 }

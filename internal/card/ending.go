@@ -2,10 +2,10 @@ package card
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/sched"
@@ -38,9 +38,9 @@ type Ending struct {
 // Excerpt is how many lines of an output are shown from either end.
 const Excerpt = 2
 
-// End returns how a call went.
-func End(set *tool.Set, out *sched.Outcome) Ending {
-	e := Ending{OK: !out.IsError(), Verdict: verdict(out.Verdict), Confined: confined(out.Result.Output)}
+// End returns how a call went, in the words of a language; nil is English.
+func End(set *tool.Set, out *sched.Outcome, words *lang.Catalogue) Ending {
+	e := Ending{OK: !out.IsError(), Verdict: verdict(out.Verdict, words), Confined: confined(out.Result.Output, words)}
 	if out.Ran() {
 		e.Took = out.Ended.Sub(out.Started)
 	}
@@ -51,10 +51,10 @@ func End(set *tool.Set, out *sched.Outcome) Ending {
 	}
 	switch {
 	case out.Status == sched.Cancelled:
-		e.brief("interrupted")
+		e.brief(words.T("interrupted"))
 		e.Stopped = true
 	case out.Status == sched.Denied:
-		e.brief(denial(out))
+		e.brief(denial(out, words))
 	case t == nil || !e.OK:
 	default:
 		if t.SummarizeResult != nil {
@@ -128,17 +128,17 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // denial says who denied a call, and what they said.
-func denial(out *sched.Outcome) string {
+func denial(out *sched.Outcome, words *lang.Catalogue) string {
 	if out.Verdict.Reason == "the user denied it" {
 		if _, said, ok := strings.Cut(out.Result.Text(), "They say: "); ok {
-			return "you denied it: " + line(said)
+			return words.T("you denied it: %s", line(said))
 		}
-		return "you denied it"
+		return words.T("you denied it")
 	}
 	if v := out.Verdict; strings.HasPrefix(v.Reason, "hook ") && v.Message != "" {
-		return "denied: " + line(v.Message) // what the hook says, not what it is
+		return words.T("denied: %s", line(v.Message)) // what the hook says, not what it is
 	}
-	return verdict(out.Verdict)
+	return verdict(out.Verdict, words)
 }
 
 // hunks finds the patch in the output of a tool that changes files.
@@ -157,39 +157,39 @@ func hunks(output any) []patch.Hunk {
 }
 
 // verdict says what decided, with the place where a rule stands.
-func verdict(v tool.Verdict) string {
-	var word string
+func verdict(v tool.Verdict, words *lang.Catalogue) string {
+	var bare, because lang.Text
 	switch v.Behavior {
 	case tool.Allow:
-		word = "allowed"
+		bare, because = "allowed", "allowed: %s"
 	case tool.Deny:
-		word = "denied"
+		bare, because = "denied", "denied: %s"
 	default:
 		return ""
 	}
-	s := word
+	s := words.T(bare)
 	if v.Reason != "" {
-		s += ": " + line(v.Reason)
+		s = words.T(because, line(v.Reason))
 	}
 	if v.Rule != "" && !strings.Contains(v.Reason, v.Rule) {
-		s += fmt.Sprintf(" (rule %s)", line(v.Rule))
+		s += words.T(" (rule %s)", line(v.Rule))
 	}
 	return s
 }
 
 // confinements are what people read.
-var confinements = map[tool.Confinement]string{tool.ReadOnly: "read-only", tool.ProjectOnly: "project only", tool.Previewed: "previewed", tool.Unconfined: "not confined"}
+var confinements = map[tool.Confinement]lang.Text{tool.ReadOnly: "read-only", tool.ProjectOnly: "project only", tool.Previewed: "previewed", tool.Unconfined: "not confined"}
 
 // confined says what held the command of an output.
-func confined(output any) string {
+func confined(output any, words *lang.Catalogue) string {
 	c, ok := output.(tool.Confined)
 	if !ok {
 		return ""
 	}
 	to, tier := c.ConfinedTo()
-	text := confinements[to]
+	text := words.T(confinements[to])
 	if tier == "landlock" { // which leaves gaps
-		text += " by " + tier
+		return words.T("%s by %s", text, tier)
 	}
 	return text
 }

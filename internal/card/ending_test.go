@@ -52,7 +52,7 @@ func TestEnd(t *testing.T) {
 		{"one that nothing held", sched.Outcome{Result: held(tool.Unconfined, "none")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "not confined"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, card.End(nil, &c.out)); d != "" {
+			if d := cmp.Diff(c.want, card.End(nil, &c.out, nil)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

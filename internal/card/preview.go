@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
@@ -29,8 +30,9 @@ type Preview struct {
 	Destructive bool
 }
 
-// PreviewOf returns what a call would do, as its tool and the pipeline say.
-func PreviewOf(c tool.Case) Preview {
+// PreviewOf returns what a call would do, as its tool and the pipeline say, in the words of a
+// language; nil is English.
+func PreviewOf(c tool.Case, words *lang.Catalogue) Preview {
 	p := Preview{Card: Of(c.Call.Tools, c.Call.UseID, c.Call.Tool, c.Call.Input)}
 	if c.Tool != nil {
 		p.Title = line(c.Tool.UserName())
@@ -44,11 +46,11 @@ func PreviewOf(c tool.Case) Preview {
 	}
 	switch {
 	case c.Unclear != nil:
-		p.Note = "What it would change cannot be shown: " + line(c.Unclear.Error())
+		p.Note = words.T("What it would change cannot be shown: %s", line(c.Unclear.Error()))
 	case c.Preview != nil && len(c.Preview.Files) == 0:
-		p.Note = "It would change nothing."
+		p.Note = words.T("It would change nothing.")
 	case c.Preview != nil:
-		p.Files, p.Summary = Changes(c.Preview)
+		p.Files, p.Summary = Changes(c.Preview, words)
 	}
 	if p.Text == "" && p.Files == nil {
 		p.Text = indented(told(c.Call))

@@ -23,7 +23,7 @@ func preview(t *testing.T, name string, input any) card.Preview {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return card.PreviewOf(tool.Case{Tool: unattached.Lookup(name), Call: &tool.Call{Tool: name, Input: raw}})
+	return card.PreviewOf(tool.Case{Tool: unattached.Lookup(name), Call: &tool.Call{Tool: name, Input: raw}}, nil)
 }
 
 type in = map[string]any
@@ -53,11 +53,11 @@ func TestAChangeIsShown(t *testing.T) {
 		{"a program", tool.FileChange{Path: "/f", After: tool.NewVersion(0, []byte("\x7fELF\xff"), nil)}, "/f (new file, program, none → 5 bytes)", nil},
 		{"a protected file", tool.FileChange{Path: "/f", After: version(0, "a\n"), Protected: "git runs it"}, "/f (protected: git runs it, new file)", []string{"+a"}},
 		{"a lock file", tool.FileChange{Path: "/f", After: version(0, "a\n"), Folded: "lock file"}, "/f (new file, lock file, none → 2 bytes)", nil},
-		{"a large file", tool.FileChange{Path: "/f", Before: version(0o644, "a"), After: large}, "/f (too large to show, 1 bytes → 4194306 bytes)", nil},
+		{"a large file", tool.FileChange{Path: "/f", Before: version(0o644, "a"), After: large}, "/f (too large to show, 1 byte → 4194306 bytes)", nil},
 		{"CRLF", tool.FileChange{Path: "/f", Before: version(0o644, "a\r\nb\r\n"), After: version(0o644, "a\r\nc\r\n")}, "/f (lines end in CRLF)", []string{" a", "-b", "+c"}},
 		{"CRLF that goes", tool.FileChange{Path: "/f", Before: version(0o644, "a\r\n"), After: version(0o644, "a\n")}, "", []string{"-a\r", "+a"}},
 	} {
-		d := card.Diff(c.change)
+		d := card.Diff(c.change, nil)
 		var lines []string
 		for _, h := range d.Hunks {
 			lines = append(lines, h.Lines...)
@@ -70,11 +70,11 @@ func TestAChangeIsShown(t *testing.T) {
 
 func TestAPreviewSaysWhatCannotBeShown(t *testing.T) {
 	call := &tool.Call{Tool: "Edit", Input: []byte(`{"file_path":"/f"}`)}
-	p := card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Unclear: errors.New("no\x1b")})
+	p := card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Unclear: errors.New("no\x1b")}, nil)
 	if p.Note != `What it would change cannot be shown: no\u{1b}` || !strings.Contains(p.Text, "/f") || p.Path != "/f" {
 		t.Errorf("%+v", p)
 	}
-	p = card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Preview: &tool.Preview{}})
+	p = card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Preview: &tool.Preview{}}, nil)
 	if p.Note != "It would change nothing." {
 		t.Errorf("%+v", p)
 	}
@@ -89,7 +89,7 @@ func TestAPreviewHidesNothing(t *testing.T) {
 	if strings.Contains(p.Text, "\u200b") || !strings.Contains(p.Text, "x") {
 		t.Errorf("%q", p.Text)
 	}
-	if p = (card.PreviewOf(tool.Case{Call: &tool.Call{Tool: "Odd", Input: json.RawMessage("[1]")}})); p.Text != "[\n  1\n]" {
+	if p = (card.PreviewOf(tool.Case{Call: &tool.Call{Tool: "Odd", Input: json.RawMessage("[1]")}}, nil)); p.Text != "[\n  1\n]" {
 		t.Errorf("%q", p.Text)
 	}
 	if p.Files != nil {
@@ -143,7 +143,7 @@ func TestAPreviewedCommandIsShownWithoutEscapes(t *testing.T) {
 			{Path: "/p/.git/index", After: version(0o644, "a\n"), Folded: "git"},
 		},
 	}}
-	p := card.PreviewOf(c)
+	p := card.PreviewOf(c, nil)
 	shown := p.Summary
 	for _, f := range p.Files {
 		shown = append(shown, f.Head())
@@ -169,7 +169,7 @@ func TestWhatATextDoesNotShowIsSaid(t *testing.T) {
 		`a\u{a}b (new file)`:            {Path: "a\nb", After: version(0o644, "1")},
 		"a (its text stays the same, its extended attributes change)": {Path: "a", Before: version(0o644, "1"), After: version(0o644, "2")},
 	} {
-		if got := card.Diff(f).Head(); got != want {
+		if got := card.Diff(f, nil).Head(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

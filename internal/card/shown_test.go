@@ -18,13 +18,13 @@ func TestAShownChangeIsTheWholeChange(t *testing.T) {
 		return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	}
 	for _, s := range changetest.NewProject(t).Approved(t, rand.New(rand.NewPCG(15, 2)), 150) {
-		shown := card.PreviewOf(s.Shown)
+		shown := card.PreviewOf(s.Shown, nil)
 		if len(shown.Files) != 1 || shown.Files[0].Path != s.Path {
 			t.Errorf("%s: shown %+v", s, shown)
 			continue
 		}
 		made := s.Made(t)
-		if d := cmp.Diff(card.Diff(made).Hunks, shown.Files[0].Hunks); d != "" {
+		if d := cmp.Diff(card.Diff(made, nil).Hunks, shown.Files[0].Hunks); d != "" {
 			t.Errorf("%s: shown otherwise than made (-made +shown):\n%s", s, d)
 		}
 		before, after := made.After.Text[:0:0], made.After.Text

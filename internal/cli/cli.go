@@ -26,6 +26,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
@@ -136,6 +137,9 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
+		if _, err := converse.words(""); err != nil {
+			return err
+		}
 		if converse.attachTo != "" {
 			if len(args) > 0 || c.Flags().NFlag() > 1 {
 				return usageError{errors.New("--attach cannot be combined with a prompt or other flags. Run 'haft attach --help' for more")}
@@ -183,7 +187,7 @@ where the id is optional, it defaults to the latest session in this directory.`,
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and exit, without a screen")
-	fs.StringVar(&f.lang, "lang", "", "language of haft's messages on the terminal: en or zh; defaults to the setting uiLanguage, then the locale")
+	fs.StringVar(&f.lang, "lang", "", "language of haft's messages: "+strings.Join(lang.Names(), " or ")+"; defaults to the setting uiLanguage, then the locale")
 	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
 	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file with the server's token that only you can read")

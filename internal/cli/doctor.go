@@ -80,7 +80,7 @@ func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.D
 	case err != nil:
 		d.Bad("model", "it did not answer: "+err.Error(), "check the API key, the model's name and the address")
 	default:
-		d.OK("model", "it answers: %s", answer)
+		d.OK("model", "it answers: "+answer)
 	}
 }
 
@@ -107,7 +107,7 @@ func (f *doctorFlags) servers(ctx context.Context, p *project.Project, d *doctor
 			case "warning":
 				d.Warn("mcp", text, x.Advice)
 			default:
-				d.OK("mcp", "%s", text)
+				d.OK("mcp", text)
 			}
 		}
 	}

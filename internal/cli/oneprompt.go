@@ -35,6 +35,12 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}
 	opts.OneAnswer = true
+	if f.Output == "text" && strings.HasPrefix(prompt, "/") { // a program reads the other formats
+		var err error
+		if opts.Lang, err = f.words(uiLanguage(opts)); err != nil {
+			return err
+		}
+	}
 	if f.Output == "text" && !f.verbose && f.Debug == "" {
 		opts.Log = nil // the result says what went wrong
 	}

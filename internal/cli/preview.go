@@ -229,7 +229,7 @@ func (f *previewFlags) show(dir string, out *previewed, change *tool.Preview) {
 	if out.Output != "" && !strings.HasSuffix(out.Output, "\n") {
 		fmt.Fprintln(f.Out)
 	}
-	files, summary := card.Changes(change)
+	files, summary := card.Changes(change, nil)
 	fmt.Fprintf(f.Out, "── exit code %d%s\n", out.ExitCode, counted(change))
 	for _, d := range files {
 		if rel, ok := pathin.Below(dir, d.Path); ok && rel != "" {

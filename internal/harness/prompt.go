@@ -1,16 +1,14 @@
 package harness
 
 import (
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
-	"github.com/haftdev/haft/model"
 )
 
 // told is what the models of this world are told in addition to the prompts; earlier is
-// what was said before.
-func (w *World) told(modelName string, earlier *model.History) *sysprompt.Source {
+// what the conversation was reminded of before.
+func (w *World) told(modelName string, earlier []string) *sysprompt.Source {
 	return &sysprompt.Source{
-		Project: w.Project, Model: modelName, Earlier: agent.Reminders(earlier),
+		Project: w.Project, Model: modelName, Earlier: earlier,
 		Readable: w.MayShow, MaySkill: w.mayUse("Skill", "skill"), Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge,
 	}
 }

@@ -75,7 +75,7 @@ func TestAResumedSessionHasTheModelThatItWasLeftWith(t *testing.T) {
 	c := r.reopen(harness.Options{}, "")
 	id := c.Agent.Session()
 	r.say(c, "hi")
-	if text, _ := answers.Text(c, "model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
+	if text, _ := answers.Text(c, nil, "model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
 		t.Fatal(text)
 	}
 	r.close(c)
@@ -153,7 +153,7 @@ func TestWhatASessionHasCostIsNotForgotten(t *testing.T) {
 	if got := usd(c.Agent.Usage()); got != cost {
 		t.Errorf("a resumed session has cost $%f, want $%f", got, cost)
 	}
-	if text := answers.Cost(c); strings.Contains(text, "$0.0000") {
+	if text := answers.Cost(c, nil); strings.Contains(text, "$0.0000") {
 		t.Error(text)
 	}
 	r.say(c, "hi")

@@ -342,7 +342,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 	}
 	c.opts = agent.Options{
 		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, style, o.AppendSystem, tools), Carry: c.carry,
-		Facts: w.told(o.Model, restored.History).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive, w.Project.Kept.PlanFile), news).Tell,
+		Facts: w.told(o.Model, agent.Reminders(restored.History)).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive, w.Project.Kept.PlanFile), news).Tell,
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{

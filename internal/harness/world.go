@@ -91,7 +91,7 @@ func Open(o *Options) (*World, error) {
 	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
-		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Hardening: commands.Hardening, Edit: builtin.SedEdits(w.Files),
+		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Plain: commands.Plain, Edit: builtin.SedEdits(w.Files),
 		Previews: aside, Agents: agents{w}, Heard: w.heard, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(w.searchOptions())

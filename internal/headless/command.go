@@ -45,7 +45,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	case typed.Command.Name == "clear":
 		talk.Agent.Clear()
 	default:
-		answer, ok, err := answers.Run(talk, typed.Command.Name, typed.Arguments)
+		answer, ok, err := answers.Run(talk, s.opts.Lang, typed.Command.Name, typed.Arguments)
 		if !ok {
 			err = fmt.Errorf("/%s needs a screen; it has no effect here", typed.Command.Name)
 		}

@@ -3,7 +3,6 @@ package headless_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,9 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-
+	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/scripttest"
@@ -33,48 +30,9 @@ import (
 //	refuse TEXT   answers it with an error
 //	close         says that no more will come
 func TestDialogues(t *testing.T) {
-	files, err := filepath.Glob("testdata/dialogues/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("find the dialogues: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := play(t, section(archive, "flags"), section(archive, "model.json"), section(archive, "program"))
-			if flag.Lookup("update").Value.String() == "true" {
-				setSection(archive, "haft", got)
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(section(archive, "haft"), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func section(a *txtar.Archive, name string) string {
-	for _, f := range a.Files {
-		if f.Name == name {
-			return string(f.Data)
-		}
-	}
-	return ""
-}
-
-func setSection(a *txtar.Archive, name, text string) {
-	for i := range a.Files {
-		if a.Files[i].Name == name {
-			a.Files[i].Data = []byte(text)
-			return
-		}
-	}
-	a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(text)})
+	golden.EachArchive(t, "testdata/dialogues/*.txtar", func(t *testing.T, a golden.Archive) {
+		a.Check(t, "haft", play(t, a.Section("flags"), a.Section("model.json"), a.Section("program")))
+	})
 }
 
 // play leads a dialogue and returns what haft said.

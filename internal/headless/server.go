@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/lang"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -61,6 +62,9 @@ type Options struct {
 	StreamClosed <-chan struct{}
 	// Log is for what a user who looks for a fault should know; nil means none.
 	Log io.Writer
+	// Lang is the language of the answers to haft's own commands; nil is English, which
+	// programs expect.
+	Lang *lang.Catalogue
 	// Version is that of the program that serves.
 	Version string
 }

@@ -15,7 +15,7 @@ func (s *server) usageRequests() []row {
 		about(s, contextUsage),
 		about(s, s.usage),
 		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.GetSessionCost) (any, error) {
-			return wire.TextReply{Text: answers.Cost(talk)}, nil
+			return wire.TextReply{Text: answers.Cost(talk, nil)}, nil
 		}),
 	}
 }
@@ -35,7 +35,7 @@ func contextUsage(_ context.Context, talk *harness.Conversation, _ *wire.GetCont
 		if p.ID == "free_space" {
 			kind = "free"
 		}
-		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.ID, Name: p.Name, Tokens: int(p.Tokens), Color: "inactive", Kind: kind})
+		u.Categories = append(u.Categories, wire.ContextCategory{ID: p.ID, Name: string(p.Name), Tokens: int(p.Tokens), Color: "inactive", Kind: kind})
 	}
 	return u, nil
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // translated are the packages whose messages have translations.
-var translated = []string{"./internal/tui", "./internal/tui/composer", "./internal/plain", "./internal/knowledge/command", "./internal/cli"}
+var translated = []string{"./internal/tui", "./internal/tui/composer", "./internal/plain", "./internal/knowledge/command", "./internal/cli", "./internal/harness/answers", "./internal/harness/doctor", "./internal/platform", "./internal/harness/slash", "./internal/card", "./internal/mcp/elicit"}
 
 const messageType = "github.com/haftdev/haft/internal/lang.Text"
 
@@ -118,20 +118,74 @@ func TestCatalogueFaultsAreFound(t *testing.T) {
 	}
 }
 
+// TestSentencesAreMessages finds sentences for users that no catalogue could translate.
+func TestSentencesAreMessages(t *testing.T) {
+	said := map[string]bool{}
+	for _, dir := range []string{"./internal/tui", "./internal/plain", "./internal/card", "./internal/harness/answers"} {
+		texts, others := constants(t, dir)
+		if len(texts) == 0 {
+			t.Errorf("%s has no messages", dir)
+		}
+		for s := range others {
+			said[s] = said[s] || sentence.MatchString(s) && !texts[s]
+		}
+	}
+	var faults []string
+	for s, is := range said {
+		if _, known := notShown[s]; is && !known {
+			faults = append(faults, strconv.Quote(s))
+		}
+	}
+	slices.Sort(faults)
+	report(t, faults, "Make it a lang.Text, by T or lang.Errorf, or say in notShown who reads it.")
+	for s := range notShown {
+		if !said[s] {
+			t.Errorf("notShown has %q, which nobody says", s)
+		}
+	}
+}
+
+var sentence = regexp.MustCompile(`[A-Za-z]+ [a-z]+ [a-z]+`)
+
+// notShown are sentences that somebody else than a user reads.
+var notShown = map[string]string{
+	"the user denied it":                                    "reasons of verdicts are kept and told to the model",
+	"the user allowed it once":                              "the same",
+	"the user allowed it from now on":                       "the same",
+	"the user does not approve the plan yet":                "the same",
+	"the user approved the plan":                            "the same",
+	"the user accepts edits inside the project from now on": "the same",
+	"the answers could not be passed on: ":                  "the same",
+	"the input ended before an answer":                      "the same",
+	"the user answered":                                     "the same",
+	"/memory add project|local|user NOTE":                   "it is to be typed",
+	"a whole number from ":                                  "what a setting takes is recognized by it",
+	"the clipboard as «class PNGf»":                         "AppleScript",
+	"it is not a picture":                                   "another error takes its place",
+	"it is too large":                                       "the same",
+}
+
 // messages are the constants of the type of messages in the packages that have them.
 func messages(t *testing.T) map[string]bool {
 	t.Helper()
+	texts, _ := constants(t, translated...)
+	return texts
+}
+
+// constants are the texts in packages: those of the type of messages, and all others.
+func constants(t *testing.T, packages ...string) (texts, others map[string]bool) {
+	t.Helper()
 	exports := map[string]string{}
 	var ours []*listedPackage
-	for _, p := range goList(t, "../..", append([]string{"-export", "-deps"}, translated...)...) {
+	for _, p := range goList(t, "../..", append([]string{"-export", "-deps"}, packages...)...) {
 		exports[p.ImportPath] = p.Export
-		if slices.Contains(translated, "./"+strings.TrimPrefix(p.ImportPath, "github.com/haftdev/haft/")) {
+		if slices.Contains(packages, "./"+strings.TrimPrefix(p.ImportPath, "github.com/haftdev/haft/")) {
 			ours = append(ours, p)
 		}
 	}
 	fset := token.NewFileSet()
 	from := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	used := map[string]bool{}
+	texts, others = map[string]bool{}, map[string]bool{}
 	for _, p := range ours {
 		var files []*ast.File
 		for _, name := range p.GoFiles {
@@ -146,10 +200,14 @@ func messages(t *testing.T) map[string]bool {
 			t.Fatal(err)
 		}
 		for _, tv := range info.Types {
-			if tv.Value != nil && tv.Type.String() == messageType && constant.StringVal(tv.Value) != "" {
-				used[constant.StringVal(tv.Value)] = true
+			switch {
+			case tv.Value == nil || tv.Value.Kind() != constant.String || constant.StringVal(tv.Value) == "":
+			case tv.Type.String() == messageType:
+				texts[constant.StringVal(tv.Value)] = true
+			default:
+				others[constant.StringVal(tv.Value)] = true
 			}
 		}
 	}
-	return used
+	return texts, others
 }

@@ -12,7 +12,9 @@ package lang
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/plural"
@@ -82,7 +84,29 @@ func ofLocale(locale string) string {
 	return "en"
 }
 
-// T is a message with its arguments filled in; one that is not there is English.
+// An Error is an error whose message can be translated; see [Catalogue.Error].
+type Error struct {
+	text Text
+	args []any
+}
+
+// Errorf returns an error with a message.
+func Errorf(text Text, args ...any) *Error { return &Error{text, args} }
+
+// Error is the message in English.
+func (e *Error) Error() string { return (*Catalogue)(nil).T(e.text, e.args...) }
+
+// Error is the message of an error; other errors than an [*Error] have one language only.
+func (c *Catalogue) Error(err error) string {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), e.Error(), c.T(e.text, e.args...), 1)
+}
+
+// T is a message with its arguments filled in; one that is not there is English. Arguments
+// that are errors are translated too.
 func (c *Catalogue) T(text Text, args ...any) string {
 	s := string(text)
 	if c != nil {
@@ -93,7 +117,13 @@ func (c *Catalogue) T(text Text, args ...any) string {
 	if len(args) == 0 {
 		return s
 	}
-	return fmt.Sprintf(s, args...)
+	shown := slices.Clone(args)
+	for i, arg := range shown {
+		if err, ok := arg.(error); ok && err != nil {
+			shown[i] = c.Error(err)
+		}
+	}
+	return fmt.Sprintf(s, shown...)
 }
 
 // Count is a number with its noun.

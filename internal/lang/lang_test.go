@@ -1,7 +1,10 @@
 package lang_test
 
 import (
+	"fmt"
+	"io/fs"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft/internal/lang"
 )
@@ -39,6 +42,13 @@ func TestMessages(t *testing.T) {
 		t.Error(got)
 	}
 	if got := zh.T("said by nobody, 100%"); got != "said by nobody, 100%" {
+		t.Error(got)
+	}
+	failed := fmt.Errorf("start: %w", lang.Errorf("it took longer than %s", 5*time.Second))
+	if got := failed.Error() + " | " + zh.Error(failed) + " | " + zh.T("The statusLine command failed: %s", failed); got != "start: it took longer than 5s | start: 超过 5s 仍未完成 | statusLine 命令失败：start: 超过 5s 仍未完成" {
+		t.Error(got)
+	}
+	if got := zh.Error(fs.ErrNotExist); got != fs.ErrNotExist.Error() {
 		t.Error(got)
 	}
 	if _, err := lang.Load("../zh"); err == nil {

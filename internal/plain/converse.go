@@ -14,7 +14,6 @@ import (
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/model"
 )
 
@@ -292,7 +291,7 @@ func (c *conversation) prompt(ctx context.Context, text string) {
 	go func() {
 		p, err := c.talk.WithFiles(ctx, p, text)
 		if err != nil {
-			fmt.Fprintf(c.out, "! %s\n", visibleText(err.Error()))
+			fmt.Fprintf(c.out, "! %s\n", visibleText(c.words().Error(err)))
 		}
 		c.talk.Send(p)
 	}()
@@ -310,14 +309,14 @@ func (c *conversation) command(ctx context.Context, text string) {
 		t, ok, err := c.talk.Input().Read(ctx, text)
 		switch {
 		case err != nil:
-			fmt.Fprintf(c.out, "! %s\n> ", visibleText(err.Error()))
+			fmt.Fprintf(c.out, "! %s\n> ", visibleText(c.words().Error(err)))
 		case !ok && c.misspelt(text):
 		case !ok:
 			c.talk.Send(agent.Typed(text))
 		case t.Text != "":
 			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change, Answer: t.Answer})
 		default:
-			answer, known := answers.Text(c.talk, t.Command.Name, t.Arguments)
+			answer, known := answers.Text(c.talk, c.words(), t.Command.Name, t.Arguments)
 			if !known {
 				answer = c.words().T("/%s needs a screen: run haft without --plain, or 'haft %[1]s' in a shell", t.Command.Name)
 			}
@@ -333,10 +332,10 @@ func (c *conversation) misspelt(text string) bool {
 	for _, k := range c.talk.Input().Commands.List().Commands {
 		names = append(names, "/"+k.Name)
 	}
-	hint := near.Hint("/"+name, names)
+	hint := answers.Near(c.words(), "/"+name, names, "")
 	if !ok || hint == "" {
 		return false
 	}
-	fmt.Fprintf(c.out, "! %s%s\n> ", c.words().T("There is no command /%s.", visibleText(name)), visibleText(hint))
+	fmt.Fprintf(c.out, "! %s %s\n> ", c.words().T("There is no command /%s.", visibleText(name)), visibleText(hint))
 	return true
 }

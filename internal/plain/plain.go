@@ -201,7 +201,7 @@ func (p *Printer) result(r agent.Returned) {
 	out := r.Outcome
 	c := p.call(out.UseID, out.Tool, out.Input)
 	delete(p.calls, out.UseID)
-	end := card.End(p.tools, out)
+	end := card.End(p.tools, out, p.opts.Lang)
 	switch {
 	case !end.OK:
 		p.line(red, "  ✗ %s: %s%s", c, end.Line, aside(0, end.Confined))

@@ -111,7 +111,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	if c.Call.Tool == "AskUserQuestion" {
 		return p.questions(ctx, c)
 	}
-	what := card.PreviewOf(c)
+	what := card.PreviewOf(c, p.words)
 	v, err = p.verdict(ctx, about(c, what, q, p.words), p.rules(q))
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
@@ -189,7 +189,7 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 
 // Question is what a user is asked: what would be done, all of it, and why it is
 // asked about.
-func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c), q, nil) }
+func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c, nil), q, nil) }
 
 func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue) string {
 	var b strings.Builder
@@ -309,9 +309,9 @@ func (p *Person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 // right, and before the end whether the answers are to be sent.
 func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
 	decline := mcp.Answer{Action: "decline"}
-	fields, err := elicit.Fields(e.Schema)
+	fields, err := elicit.Fields(e.Schema, p.words)
 	if err != nil {
-		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown and was declined: %s", visibleText(err.Error())))
+		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown and was declined: %s", visibleText(p.words.Error(err))))
 		return decline, nil
 	}
 	fmt.Fprintf(p.out, "\n%s: %s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message))

@@ -21,7 +21,7 @@ import (
 func TestTheQuestionShowsTheChange(t *testing.T) {
 	for _, s := range changetest.NewProject(t).Approved(t, rand.New(rand.NewPCG(15, 4)), 100) {
 		var want []string
-		for _, h := range card.Diff(s.Made(t)).Hunks {
+		for _, h := range card.Diff(s.Made(t), nil).Hunks {
 			for _, l := range h.Lines {
 				want = append(want, "    "+l[:1]+visible.Blanks(visibleText(l[1:])))
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -62,11 +63,60 @@ func (r *reader) parts(begin byte, part func() bool, failed *error) error {
 	return *failed
 }
 
-// Text decodes a string.
+// Text decodes a string, which is valid JSON.
 func Text(raw []byte) (s string, err error) {
-	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw[1 : len(raw)-1]), nil
+	if len(raw) >= 2 && raw[0] == '"' && utf8.Valid(raw) {
+		inner := raw[1 : len(raw)-1]
+		at := bytes.IndexByte(inner, '\\')
+		if at < 0 {
+			return string(inner), nil
+		}
+		if s, ok := unescape(inner, at); ok {
+			return s, nil
+		}
 	}
 	err = json.Unmarshal(raw, &s)
 	return s, err
+}
+
+// unescape decodes what is between quotes; its first escape is at at. It leaves characters
+// that are written by their numbers to encoding/json: texts have few of these and many ends
+// of lines.
+func unescape(inner []byte, at int) (string, bool) {
+	var out strings.Builder
+	out.Grow(len(inner))
+	for at >= 0 {
+		if at+1 >= len(inner) {
+			return "", false
+		}
+		c, ok := escaped(inner[at+1])
+		if !ok {
+			return "", false
+		}
+		out.Write(inner[:at])
+		out.WriteByte(c)
+		inner = inner[at+2:]
+		at = bytes.IndexByte(inner, '\\')
+	}
+	out.Write(inner)
+	return out.String(), true
+}
+
+// escaped is the byte that a letter after a backslash stands for.
+func escaped(letter byte) (byte, bool) {
+	switch letter {
+	case 'n':
+		return '\n', true
+	case 't':
+		return '\t', true
+	case 'r':
+		return '\r', true
+	case 'b':
+		return '\b', true
+	case 'f':
+		return '\f', true
+	case '"', '\\', '/':
+		return letter, true
+	}
+	return 0, false
 }

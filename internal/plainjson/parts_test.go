@@ -13,7 +13,7 @@ import (
 // What the parts of a value are is what the standard library finds.
 func FuzzParts(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `[]`, ` { "a" : 1 , "b\u00fc":[ {"c":"]}"} ] } `, `[ 1,"a,b",{"x":[]} ,null]`, `{"a":1,"a":2}`, `{"a":1`, `{"a" 1}`, `[1 2]`, `{}x`, `1`, `"a"`, `{"\xff":"\xff"}`, "{\"\xff\":\"\xff\"}", ``,
+		`{}`, `[]`, ` { "a" : 1 , "b\u00fc":[ {"c":"]}"} ] } `, `[ 1,"a,b",{"x":[]} ,null]`, `{"a":1,"a":2}`, `{"a":1`, `{"a" 1}`, `[1 2]`, `{}x`, `1`, `"a"`, `"a\n\t\"\\\/\r\b\fé"`, `"\u00e9\n"`, `"\x"`, `"a\"`, `{"\xff":"\xff"}`, "{\"\xff\":\"\xff\"}", ``,
 	} {
 		f.Add(s)
 	}

@@ -15,7 +15,7 @@ func TestLinuxLacksNothing(t *testing.T) {
 	if limits, ok := platform.Of("linux"); !ok || len(limits) != 0 {
 		t.Errorf("%v %v", limits, ok)
 	}
-	if limits, ok := platform.Of("windows"); !ok || !strings.HasPrefix(limits[0], "Bash") {
+	if limits, ok := platform.Of("windows"); !ok || !strings.HasPrefix(string(limits[0]), "Bash") {
 		t.Errorf("%v %v", limits, ok)
 	}
 	if _, ok := platform.Of("plan9"); ok {
@@ -61,9 +61,9 @@ func TestTheDocumentSaysTheSame(t *testing.T) {
 
 const intro = `# Systems
 
-haft is developed and tested on Linux. Every change is also type-checked for macOS, FreeBSD and Windows, tests included, but the tests run
-on Linux only. This table lists what works on Linux but not elsewhere; ` + "`haft doctor`" + ` lists the limits of your system.
+haft is developed and tested on Linux. Every change, including its tests, is also type-checked for macOS, FreeBSD and Windows, but the tests run
+on Linux only. In this table, "yes" means that the system has the limit. ` + "`haft doctor`" + ` lists the limits of your system.
 
-| Limit | Linux | macOS | FreeBSD | Windows |
+| limit | Linux | macOS | FreeBSD | Windows |
 |---|---|---|---|---|
 `

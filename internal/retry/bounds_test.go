@@ -69,7 +69,7 @@ func TestAnAnswerIsBounded(t *testing.T) {
 			heard += len(d.Text)
 		}
 		if err != nil {
-			if failure, ok := errors.AsType[*model.Error](err); !ok || !strings.Contains(failure.Message, "longer than the 16 MB") {
+			if failure, ok := errors.AsType[*model.Error](err); !ok || !strings.Contains(failure.Message, "longer than the limit of 16 MB") {
 				t.Errorf("error %v", err)
 			}
 		}

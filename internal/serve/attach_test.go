@@ -274,7 +274,7 @@ func TestAddresses(t *testing.T) {
 func TestFindASession(t *testing.T) {
 	s := newSite(t, servetest.Says("One."), servetest.Says("Two."), servetest.Says("Three."))
 	server := &attach.Server{URL: s.url, Token: token}
-	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no session runs") {
+	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no session is running") {
 		t.Errorf("without a session: %v", err)
 	}
 	one := s.create("one")

@@ -31,6 +31,11 @@ type Analysis struct {
 	Reason   string // why it is not ReadOnly, a sentence for a user
 	Run      string // the command rendered from its parsed values; what must run when ReadOnly
 
+	// Words are those of Run if it is one program whose words are all known, and no
+	// command of the shell itself: it does the same without a shell. Nil otherwise, and
+	// unless ReadOnly.
+	Words []string
+
 	// Exact: Allow lists everything that needs a rule, in literal words.
 	Exact   bool
 	Inexact string // why it is not Exact
@@ -197,6 +202,9 @@ func newAnalyzer(opts *Options) *analyzer {
 	if opts != nil {
 		a.opts = *opts
 	}
+	if a.opts.FS != nil {
+		a.opts.FS = Snapshot(a.opts.FS)
+	}
 	if a.opts.Roots == nil && a.opts.Cwd != "" {
 		a.opts.Roots = []string{a.opts.Cwd}
 	}
@@ -243,6 +251,7 @@ func (a *analyzer) finish() *Analysis {
 		out.Run = ""
 	}
 	if !out.ReadOnly {
+		out.Words = nil
 		if out.Reason == "" {
 			out.Reason = out.Inexact
 		}

@@ -66,7 +66,7 @@ func newWatcher(t testing.TB) *watcher {
 	})
 	box := &sandbox.Spec{Read: []string{w.repo, w.home}, Write: []string{w.traces}, KeepSignals: true, NoSockets: true}
 	env, _ := shell.Hardening(w.where)
-	plain := func(string) []string { return append(env, "HOME="+w.home) }
+	plain := func(string) (env2, words []string) { return append(env, "HOME="+w.home), nil }
 	w.run = func(t testing.TB, command string) {
 		t.Helper()
 		task, err := host.NewShell(w.repo).Run(t.Context(), shellrun.Request{Command: command, Timeout: 5 * time.Minute, Box: box, Plain: plain})

@@ -4,8 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 
+	"github.com/haftdev/haft/internal/realpath"
 	"github.com/haftdev/haft/internal/regular"
 )
 
@@ -24,7 +24,7 @@ type FS interface {
 type OS struct{}
 
 func (OS) Stat(path string) (fs.FileInfo, error)      { return os.Stat(path) }
-func (OS) EvalSymlinks(path string) (string, error)   { return filepath.EvalSymlinks(path) }
+func (OS) EvalSymlinks(path string) (string, error)   { return realpath.Eval(path) }
 func (OS) LookPath(name string) (string, error)       { return exec.LookPath(name) }
 func (OS) SearchPath() string                         { return os.Getenv("PATH") }
 func (OS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
@@ -33,3 +33,41 @@ func (OS) ReadFile(path string) ([]byte, error)       { return regular.Read(path
 // maxFile is the longest file that is read to judge a command: configurations of
 // git, which a repository brings along.
 const maxFile = 4 << 20
+
+// Snapshot returns a view that asks another one each question once, for a single decision: its
+// parts look at the same paths. It is not safe for concurrent use.
+func Snapshot(of FS) FS {
+	if s, ok := of.(*askedOnce); ok {
+		return s
+	}
+	return &askedOnce{FS: of, stats: map[string]answer[fs.FileInfo]{}, reals: map[string]answer[string]{}, programs: map[string]answer[string]{}}
+}
+
+type askedOnce struct {
+	FS
+	stats    map[string]answer[fs.FileInfo]
+	reals    map[string]answer[string]
+	programs map[string]answer[string]
+}
+
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+func (s *askedOnce) Stat(path string) (fs.FileInfo, error) { return once(s.stats, path, s.FS.Stat) }
+func (s *askedOnce) EvalSymlinks(path string) (string, error) {
+	return once(s.reals, path, s.FS.EvalSymlinks)
+}
+func (s *askedOnce) LookPath(name string) (string, error) {
+	return once(s.programs, name, s.FS.LookPath)
+}
+
+func once[T any](known map[string]answer[T], key string, ask func(string) (T, error)) (T, error) {
+	a, ok := known[key]
+	if !ok {
+		a.value, a.err = ask(key)
+		known[key] = a
+	}
+	return a.value, a.err
+}

@@ -12,6 +12,7 @@ import (
 func (a *analyzer) render(file *syntax.File) {
 	r := &renderer{a: newAnalyzer(&a.opts)}
 	r.a.nested = 1
+	a.out.Words = r.program(file)
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch n := node.(type) {
 		case *syntax.CallExpr:
@@ -39,6 +40,46 @@ func (a *analyzer) render(file *syntax.File) {
 }
 
 type renderer struct{ a *analyzer }
+
+// program returns the words of a script that only starts one program; nil of any other.
+func (r *renderer) program(file *syntax.File) []string {
+	if len(file.Stmts) != 1 {
+		return nil
+	}
+	st := file.Stmts[0]
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || st.Negated || st.Background || st.Coprocess || len(st.Redirs)+len(call.Assigns) > 0 {
+		return nil
+	}
+	var words []string
+	for _, w := range call.Args {
+		for _, one := range r.a.braces(w) {
+			v := r.a.value(one)
+			if !fixed(one) || !v.Known() || v.refuse != "" {
+				return nil
+			}
+			words = append(words, v.Value)
+		}
+	}
+	if len(words) == 0 || words[0] == "" || ownCommand(words[0]) {
+		return nil
+	}
+	return words
+}
+
+// ownCommand reports whether bash does not look for a program of this name, as compgen -b -k
+// lists them.
+func ownCommand(name string) bool {
+	switch name {
+	case ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen", "complete", "compopt", "continue", "declare", "dirs", "disown",
+		"echo", "enable", "eval", "exec", "exit", "export", "false", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile",
+		"popd", "printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend", "test", "times", "trap", "true", "type",
+		"typeset", "ulimit", "umask", "unalias", "unset", "wait",
+		"if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in", "function", "time", "{", "}", "!", "[[", "]]", "coproc":
+		return true
+	}
+	return false
+}
 
 // words replaces those words that are plain text.
 func (r *renderer) words(list []*syntax.Word) []*syntax.Word {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/internal/needtest"
@@ -107,51 +106,16 @@ func (m *machine) held(held []trust.Held) string {
 	return m.short(b.String())
 }
 
-func eachFixture(t *testing.T, test func(*testing.T, *machine, *txtar.Archive)) {
-	files, err := filepath.Glob("testdata/malicious/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no fixtures: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
+func eachFixture(t *testing.T, test func(*testing.T, *machine, golden.Archive)) {
+	golden.EachArchive(t, "testdata/malicious/*.txtar", func(t *testing.T, a golden.Archive) {
+		m := newMachine(t)
+		for _, f := range a.Files {
+			if !strings.HasPrefix(f.Name, "want/") {
+				m.write("project/"+f.Name, string(f.Data))
 			}
-			m := newMachine(t)
-			for _, f := range archive.Files {
-				if !strings.HasPrefix(f.Name, "want/") {
-					m.write("project/"+f.Name, string(f.Data))
-				}
-			}
-			test(t, m, archive)
-			if golden.Updating() && !t.Failed() {
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// expect compares a part of the archive with what came out, or sets it.
-func expect(t *testing.T, a *txtar.Archive, name, got string) {
-	t.Helper()
-	for i, f := range a.Files {
-		if f.Name != name {
-			continue
 		}
-		if golden.Updating() {
-			a.Files[i].Data = []byte(got)
-		} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		return
-	}
-	if !golden.Updating() {
-		t.Fatalf("the fixture has no part %s", name)
-	}
-	a.Files = append(a.Files, txtar.File{Name: name, Data: []byte(got)})
+		test(t, m, a)
+	})
 }
 
 // grantAll is a user who agrees to everything the settings hold now.
@@ -160,14 +124,14 @@ func grantAll(ctx context.Context, f *trust.Folder, s *settings.Settings) error 
 }
 
 func TestMaliciousRepositories(t *testing.T) {
-	eachFixture(t, func(t *testing.T, m *machine, a *txtar.Archive) {
+	eachFixture(t, func(t *testing.T, m *machine, a golden.Archive) {
 		s, f := m.load(), m.folder()
 		before, held, err := f.Filter(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, a, "want/held", m.held(held))
-		expect(t, a, "want/counts", m.counts(before))
+		a.Check(t, "want/held", m.held(held))
+		a.Check(t, "want/counts", m.counts(before))
 		if diff := cmp.Diff(m.counts(trust.Without(s)), m.counts(before)); diff != "" {
 			t.Errorf("without any trust (-want +got):\n%s", diff)
 		}
@@ -187,13 +151,13 @@ func TestMaliciousRepositories(t *testing.T) {
 				t.Errorf("not trusted after all was: %v", h)
 			}
 		}
-		expect(t, a, "want/counts-when-trusted", m.counts(after))
+		a.Check(t, "want/counts-when-trusted", m.counts(after))
 	})
 }
 
 func TestNothingRunsOrConnectsBeforeTrust(t *testing.T) {
 	strace := needtest.Program(t, "strace")
-	eachFixture(t, func(t *testing.T, m *machine, a *txtar.Archive) {
+	eachFixture(t, func(t *testing.T, m *machine, a golden.Archive) {
 		cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=execve,execveat,connect,sendto", "-o", m.path("trace"), os.Args[0])
 		cmd.Dir = m.path("project")
 		cmd.Env = append(os.Environ(), "LOAD_PROJECT="+m.dir)

@@ -230,7 +230,7 @@ func (a *app) returned(out *sched.Outcome) {
 
 // endCall shows how a call went.
 func (a *app) endCall(c *call, out *sched.Outcome) {
-	end := card.End(a.talk.State.Tools(), out)
+	end := card.End(a.talk.State.Tools(), out, a.lang)
 	c.end = &end
 	a.edited = a.edited || len(end.Hunks) > 0
 	a.record(lang.Text(c.Card.String()), fullCall(out, end))

@@ -27,7 +27,7 @@ func (a *app) pasteImage() {
 		a.later(func() {
 			a.hint, a.dirty = "", true
 			if err != nil {
-				a.hint = err.Error()
+				a.hint = a.lang.Error(err)
 				return
 			}
 			a.attach(path)

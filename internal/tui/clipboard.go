@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/lang"
 )
 
 // A Clipboard is that of the desktop.
@@ -72,7 +74,7 @@ var pngStart = []byte("\x89PNG\r\n\x1a\n")
 func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 	p, ok := d.program()
 	if !ok {
-		return nil, errors.New("could not paste an image: this session has no desktop. Mention the file instead: @picture.png")
+		return nil, lang.Errorf("could not paste an image: this session has no desktop. Mention the file instead: @picture.png")
 	}
 	raw, err := d.run(ctx, p, "", p.image)
 	if err == nil && p.decode != nil {
@@ -81,9 +83,9 @@ func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 	var missing *exec.Error
 	switch {
 	case errors.As(err, &missing):
-		return nil, fmt.Errorf("could not paste an image: %s is needed for that; install %s", missing.Name, p.install)
+		return nil, lang.Errorf("could not paste an image: %s is needed for that; install %s", missing.Name, p.install)
 	case err != nil || !bytes.HasPrefix(raw, pngStart):
-		return nil, errors.New("could not paste an image: there is no image in the clipboard")
+		return nil, lang.Errorf("could not paste an image: there is no image in the clipboard")
 	}
 	return raw, nil
 }
@@ -92,12 +94,12 @@ func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 func (d Desktop) Copy(ctx context.Context, text string) error {
 	p, ok := d.program()
 	if !ok {
-		return errors.New("this session has no desktop")
+		return lang.Errorf("this session has no desktop")
 	}
 	_, err := d.run(ctx, p, text, p.copy)
 	var missing *exec.Error
 	if errors.As(err, &missing) {
-		return fmt.Errorf("%s is needed for that; install %s", missing.Name, p.install)
+		return lang.Errorf("%s is needed for that; install %s", missing.Name, p.install)
 	}
 	return err
 }

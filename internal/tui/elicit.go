@@ -43,7 +43,7 @@ func (p person) elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
 			choose: func(i int) { answer(mcp.Answer{Action: []string{"decline", "accept"}[i]}) },
 		}
 	}
-	asked, err := elicit.Fields(e.Schema)
+	asked, err := elicit.Fields(e.Schema, p.lang)
 	if err != nil {
 		return &choices{
 			title: title, body: []string{e.Message, p.t("Its form cannot be shown: %s", err)}, items: []string{p.t("Decline")},

@@ -18,6 +18,8 @@ import (
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/settings"
 
 	"github.com/charmbracelet/x/vt"
 
@@ -128,7 +130,7 @@ func (f *fakeTalk) Usage() map[string]agent.ModelUsage {
 func (f *fakeTalk) Session() string                        { return "5e55" }
 func (f *fakeTalk) Dir() string                            { return cmp.Or(f.dir, "/nowhere/project") }
 func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
-func (f *fakeTalk) RunBuiltinText(name, args string) (string, bool) {
+func (f *fakeTalk) RunBuiltinText(_ *lang.Catalogue, name, args string) (string, bool) {
 	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
 	return "answer to " + name, true
 }
@@ -163,7 +165,14 @@ func (f *fakeTalk) Rules() []RuleLine {
 	return []RuleLine{{"deny", "Read(./secret)", "managed settings", "managed"}, {"allow", "Bash(make:*)", ".claude/settings.local.json:3", "local"}}
 }
 func (f *fakeTalk) Settings() []SettingLine {
-	return []SettingLine{{Key: "model", Value: "opus", Takes: "a string", Origin: "~/.claude/settings.json:2"}, {Key: "preview", Takes: "one of off, ask", OneOf: []string{"off", "ask"}}, {Key: "uiLanguage", Takes: "one of en, zh", OneOf: []string{"en", "zh"}, Value: f.language}, {Key: "theme", Takes: "a string", Value: f.theme}, {Key: "editorMode", Takes: "one of normal, vim", OneOf: []string{"normal", "vim"}, Value: f.editor}}
+	knob := func(key, takes string, oneOf ...string) settings.Knob {
+		return settings.Knob{Key: key, Takes: takes, OneOf: oneOf}
+	}
+	return []SettingLine{
+		{knob("model", "a string"), "opus", "~/.claude/settings.json:2"}, {knob("preview", "one of off, ask", "off", "ask"), "", ""},
+		{knob("uiLanguage", "one of en, zh", "en", "zh"), f.language, ""}, {knob("theme", "a string"), f.theme, ""},
+		{knob("editorMode", "one of normal, vim", "normal", "vim"), f.editor, ""},
+	}
 }
 func (f *fakeTalk) StatusLine() (command, journal string) { return f.statusLine, "/j.jsonl" }
 func (f *fakeTalk) Background(string) bool                { f.backgrounds++; return f.foreground }

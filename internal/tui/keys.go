@@ -277,7 +277,7 @@ func (a *app) nextMode() {
 		mode = "default"
 	}
 	if err := a.setMode(mode); err != nil {
-		a.hint = err.Error()
+		a.hint = a.lang.Error(err)
 	}
 }
 
@@ -325,7 +325,7 @@ func (a *app) suspend() {
 		return
 	}
 	if err := a.lend(a.opts.Suspend); err != nil {
-		a.hint = err.Error()
+		a.hint = a.lang.Error(err)
 	}
 }
 

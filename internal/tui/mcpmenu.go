@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
@@ -41,7 +43,7 @@ func (a *app) stateText(s mcp.Status) string {
 	if s.Unapproved {
 		return a.t("not approved")
 	}
-	return a.stateWord(string(s.State))
+	return answers.State(a.lang, string(s.State))
 }
 
 // server offers what can be done with a server.
@@ -79,18 +81,21 @@ func (a *app) serverText(s mcp.Status) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s\n", s.Name, a.stateText(s), s.Type)
 	if s.Info != nil {
-		fmt.Fprintf(&b, "%s %s, protocol %s\n", cmp.Or(s.Info.Title, s.Info.Name), s.Info.Version, s.Protocol)
+		fmt.Fprintf(&b, "%s\n", a.t("%s %s, protocol %s", cmp.Or(s.Info.Title, s.Info.Name), s.Info.Version, s.Protocol))
 	}
-	for _, l := range []struct{ title, text string }{
+	for _, l := range []struct {
+		title lang.Text
+		text  string
+	}{
 		{"From", s.Source}, {"Error", s.Error}, {"Instructions", s.Instructions}, {"Steps", strings.Join(s.Steps, "\n")}, {"Standard error", strings.Join(s.Stderr, "\n")},
 	} {
 		if l.text != "" {
-			fmt.Fprintf(&b, "\n%s:\n%s\n", l.title, l.text)
+			fmt.Fprintf(&b, "\n%s:\n%s\n", a.t(l.title), l.text)
 		}
 	}
 	fmt.Fprintf(&b, "\n%s:\n", a.lang.Count(len(s.Tools), "tool"))
 	for _, t := range s.Tools {
-		fmt.Fprintf(&b, "  %s\n", cmp.Or(t.Offered, t.Name+" (not offered: "+t.Disabled+")"))
+		fmt.Fprintf(&b, "  %s\n", cmp.Or(t.Offered, a.t("%s (not offered: %s)", t.Name, t.Disabled)))
 	}
 	return b.String()
 }

@@ -40,7 +40,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 			a.setUp(err)
 			return
 		}
-		a.show.add(&note{text: err.Error() + "\n" + a.t(nowhereHelp), style: failure})
+		a.show.add(&note{text: a.lang.Error(err) + "\n" + a.t(nowhereHelp), style: failure})
 		return
 	}
 	a.talk = talk
@@ -96,6 +96,6 @@ func (a *app) closeTalk() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()
 	if err := talk.Turns.Close(ctx); err != nil {
-		a.note(err.Error())
+		a.note(a.lang.Error(err))
 	}
 }

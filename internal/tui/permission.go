@@ -81,7 +81,7 @@ func (p *permissionPanel) rule() string {
 // newPermission selects nothing at first for a call that may lose something or leave
 // the machine: enter, pressed too early, must not let it run.
 func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
-	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c)}
+	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c, a.lang)}
 	if p.what.Path != "" && a.talk != nil {
 		p.resolved = a.talk.Rules.Resolved(p.what.Path)
 	}

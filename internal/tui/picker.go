@@ -49,22 +49,27 @@ func (p *picker) matching() []pick {
 func (p *picker) lines(v view, height int) []string {
 	list := p.matching()
 	p.at = max(0, min(p.at, len(list)-1))
-	title := v.paint.Bold.Of(p.title)
-	if p.filter != "" {
-		title += v.paint.Accent.Of(" " + visible.Cells(p.filter) + "▏")
+	var lines []string
+	for _, l := range hardWrap(p.title, v.width) {
+		lines = append(lines, v.paint.Bold.Of(l))
 	}
-	lines := []string{title}
-	room := max(height-3, 1)
+	if p.filter != "" {
+		lines[len(lines)-1] += v.paint.Accent.Of(" " + visible.Cells(p.filter) + "▏")
+	}
+	selected := p.selectedLines(v)
+	room := max(height-len(lines)-len(selected), 1)
 	from := max(0, min(p.at-room/2, len(list)-room))
 	p.onScreen = list[from:min(from+room, len(list))]
 	for i, item := range p.onScreen {
-		text := visible.Cells(item.text)
-		if detail := "  " + visible.Cells(item.detail); item.detail != "" && from+i == p.at {
-			text += detail
-		} else if item.detail != "" {
-			text += v.paint.Dim.Of(detail)
+		if from+i == p.at {
+			lines = append(lines, selected...)
+			continue
 		}
-		lines = append(lines, option(v, from+i == p.at, strings.ReplaceAll(text, "\n", " ")))
+		text := visible.Cells(item.text)
+		if item.detail != "" {
+			text += v.paint.Dim.Of("  " + visible.Cells(item.detail))
+		}
+		lines = append(lines, option(v, false, strings.ReplaceAll(text, "\n", " ")))
 	}
 	if len(list) == 0 {
 		none := cmp.Or(p.none, "nothing")
@@ -74,6 +79,25 @@ func (p *picker) lines(v view, height int) []string {
 		lines = append(lines, v.paint.Dim.Of("    "+v.t(none)))
 	}
 	return append(lines, v.paint.Dim.Of("  "+footer(v.width-2, p.help(v)...)))
+}
+
+// selectedLines are what is selected, in full: what has no room in a line of the others can
+// be read by selecting it.
+func (p *picker) selectedLines(v view) []string {
+	item, ok := p.selected()
+	if !ok {
+		return nil
+	}
+	text := visible.Cells(item.text)
+	if item.detail != "" {
+		text += "  " + visible.Cells(item.detail)
+	}
+	const most = 4
+	lines := wrappedOption(v, true, strings.ReplaceAll(text, "\n", " "))
+	if len(lines) > most {
+		lines = append(lines[:most-1], "      "+cut(strings.TrimSpace(lines[most-1])+" "+strings.TrimSpace(lines[most]), v.width-8))
+	}
+	return lines
 }
 
 // help says where in the list the selection is, and what keys do.

@@ -93,7 +93,7 @@ func (p *plan) enter() {
 			mode = acceptEdits
 		}
 		if err := p.app.setMode(mode); err != nil {
-			p.app.note(err.Error())
+			p.app.note(p.app.lang.Error(err))
 		}
 		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the user approved the plan"})
 	}

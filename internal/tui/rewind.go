@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
@@ -60,7 +61,7 @@ func (a *app) rewindTo(t turnBack) {
 	var body []string
 	foreign := false
 	for _, s := range plan.Steps {
-		line := fmt.Sprintf("%-8s %s  +%d −%d", s.Action(), s.Path, s.Insertions, s.Deletions)
+		line := fmt.Sprintf("%s  %s  +%d −%d", answers.Action(a.lang, &s), s.Path, s.Insertions, s.Deletions)
 		if s.Foreign {
 			line, foreign = line+"  "+a.t("(changed by another program since)"), true
 		}

@@ -218,7 +218,7 @@ func (p *sessionPicker) key(k key.Key) bool {
 	}
 	p.all, p.at = !p.all, 0
 	if err := p.list(); err != nil {
-		p.app.hint = err.Error()
+		p.app.hint = p.app.lang.Error(err)
 	}
 	return true
 }

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/settings"
 )
 
 // A RuleLine is a permission rule in force.
@@ -86,8 +88,8 @@ func optionAt(options []string, number string) string {
 
 // A SettingLine is a single value of the settings.
 type SettingLine struct {
-	Key, Value, Takes, Origin string
-	OneOf                     []string
+	settings.Knob
+	Value, Origin string
 }
 
 // config lists the settings; one is chosen, given a value and a file.
@@ -99,7 +101,7 @@ func (a *app) config(args string) {
 	list := a.talk.Rules.Settings()
 	var items []pick
 	for _, s := range list {
-		detail := s.Takes
+		detail := answers.Takes(a.lang, s.Knob)
 		if s.Value != "" {
 			detail = s.Value + "  " + s.Origin
 		}
@@ -121,7 +123,7 @@ func (a *app) askSetting(s SettingLine) {
 	if options != nil {
 		options = append(append([]string{}, options...), a.t("(not set)"))
 	}
-	body := []string{a.t("It takes %s.", s.Takes)}
+	body := []string{a.t("It takes %s.", answers.Takes(a.lang, s.Knob))}
 	if s.Value != "" {
 		body = append(body, a.t("It is now %s (%s).", s.Value, s.Origin))
 	}

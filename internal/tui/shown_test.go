@@ -33,7 +33,7 @@ func TestTheDialogShowsTheChange(t *testing.T) {
 				}
 			}
 			var want []string
-			for _, h := range card.Diff(s.Made(t)).Hunks {
+			for _, h := range card.Diff(s.Made(t), nil).Hunks {
 				want = append(want, numbered(h.Lines, h.OldStart, h.NewStart)...)
 			}
 			if d := cmp.Diff(want, got); d != "" {

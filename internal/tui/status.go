@@ -103,7 +103,7 @@ func (s *status) line(v view, tasks int) string {
 	add(visible.Cells(s.dir), v.paint.Dim)
 	add(s.branch, v.paint.Dim)
 	if s.sandbox != noSandbox {
-		add(s.sandbox, v.paint.Dim)
+		add(sandboxText(s.sandbox, v), v.paint.Dim)
 	}
 	line, used := "", 0
 	for _, p := range parts {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/processgroup"
 	"github.com/haftdev/haft/internal/visible"
 )
 
@@ -90,9 +91,10 @@ func commandLine(ctx context.Context, most time.Duration, command, dir, input st
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
 	cmd.WaitDelay = time.Second // for what it started and left
+	processgroup.Own(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return "", errors.New("it took longer than " + most.String())
+			return "", lang.Errorf("it took longer than %s", most)
 		}
 		return "", err
 	}

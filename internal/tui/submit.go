@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -13,9 +12,9 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -62,7 +61,7 @@ func (a *app) say(text string) {
 	go func() { // a file may have to be asked about
 		p, err := talk.Input.WithFiles(a.ctx, p, text)
 		if err != nil {
-			a.later(func() { a.note(err.Error()) })
+			a.later(func() { a.note(a.lang.Error(err)) })
 		}
 		for _, path := range images {
 			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
@@ -117,7 +116,7 @@ func (a *app) shell(command string) {
 				out, c.end.Stopped = a.t("stopped"), true
 			}
 			cancel()
-			a.show.add(&note{text: bounded(out, 40), quiet: true})
+			a.show.add(&note{text: a.bounded(out, 40), quiet: true})
 			if before == nil && !a.turnRuns() {
 				a.working = nil
 			}
@@ -173,13 +172,13 @@ func (a *app) turnRuns() bool {
 }
 
 // bounded keeps the beginning and the end of a text.
-func bounded(s string, lines int) string {
+func (a *app) bounded(s string, lines int) string {
 	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	if len(all) <= lines {
 		return strings.Join(all, "\n")
 	}
 	head, tail := all[:lines/2], all[len(all)-lines/2:]
-	return strings.Join(head, "\n") + fmt.Sprintf("\n… %d more lines …\n", len(all)-lines) + strings.Join(tail, "\n")
+	return strings.Join(head, "\n") + "\n… " + a.lang.Count(len(all)-lines, "more line") + " …\n" + strings.Join(tail, "\n")
 }
 
 // command does what was typed after a slash.
@@ -197,7 +196,7 @@ func (a *app) command(text string) {
 			a.dirty = true
 			switch {
 			case err != nil:
-				a.note(err.Error())
+				a.note(a.lang.Error(err))
 			case !ok && !strings.Contains(name, "/"):
 				a.note(a.t("There is no command /%s.", name) + a.nearCommand(name))
 			case !ok:
@@ -220,16 +219,16 @@ func (a *app) nearCommand(name string) string {
 	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
 		names = append(names, "/"+c.Name)
 	}
-	return cmp.Or(near.Hint("/"+name, names), " "+a.t("/help lists them."))
+	return " " + answers.Near(a.lang, "/"+name, names, "/help lists them.")
 }
 
 // local has one of haft's own commands answered, which may take a while.
 func (a *app) local(name, args string) {
-	talk := a.talk
+	talk, words := a.talk, a.lang
 	go func() {
-		answer, ok := talk.Input.RunBuiltinText(name, args)
+		answer, ok := talk.Input.RunBuiltinText(words, name, args)
 		if !ok {
-			answer = a.t("/%s does not work on this screen: run 'haft %[1]s' in a shell", name)
+			answer = words.T("/%s does not work on this screen: run 'haft %[1]s' in a shell", name)
 		}
 		a.later(func() {
 			a.show.add(&note{text: answer, quiet: true})
@@ -295,7 +294,7 @@ func (a *app) commands() map[string]func(args string) {
 		"theme":   a.theme,
 		"vim":     a.vim,
 
-		"terminal-setup": func(string) { a.show.add(&note{text: terminalSetup(os.Getenv), quiet: true}) },
+		"terminal-setup": func(string) { a.show.add(&note{text: a.terminalSetup(os.Getenv), quiet: true}) },
 
 		"permissions": a.permissions,
 		"new":         func(string) { a.open(Opening{}) },

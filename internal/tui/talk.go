@@ -8,6 +8,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/sched"
@@ -68,7 +69,8 @@ type Input interface {
 	// Typed reads a command that the user typed, Commands are those there are.
 	Typed(ctx context.Context, text string) (slash.Command, bool, error)
 	Commands() []Command
-	RunBuiltinText(name, args string) (text string, ok bool)
+	// RunBuiltinText answers one of haft's own commands in the language of the words.
+	RunBuiltinText(words *lang.Catalogue, name, args string) (text string, ok bool)
 	// NoteFiles are those that notes are kept in, Instructions all that are told to the
 	// model, by path.
 	NoteFiles() []NoteFile

@@ -10,6 +10,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/search"
 	"github.com/haftdev/haft/tool"
@@ -60,8 +61,8 @@ func (i input) Call(ctx context.Context, name string, input any) (tool.Result, e
 	return i.c.Call(ctx, prompt.Request{Tool: name, Input: raw, Allow: []string{name}})
 }
 
-func (i input) RunBuiltinText(name, args string) (text string, ok bool) {
-	return answers.Text(i.c, name, args)
+func (i input) RunBuiltinText(words *lang.Catalogue, name, args string) (text string, ok bool) {
+	return answers.Text(i.c, words, name, args)
 }
 
 func (i input) NoteFiles() []NoteFile {

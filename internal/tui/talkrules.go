@@ -3,11 +3,12 @@ package tui
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
@@ -33,6 +34,18 @@ func (r rules) Sandbox() string {
 
 // noSandbox is said where this machine confines nothing although it is asked to.
 const noSandbox = "NO SANDBOX"
+
+// sandboxText is what confines commands, in the words of the user.
+func sandboxText(said string, v view) string {
+	switch kind, ok := strings.CutPrefix(said, "sandbox "); {
+	case !ok:
+		return said
+	case kind == "off":
+		return v.t("sandbox off")
+	default:
+		return v.t("sandbox %s", kind)
+	}
+}
 
 func (r rules) Grant(ctx context.Context, text, scope string) error {
 	return r.c.Grant(ctx, text, scope)
@@ -62,7 +75,7 @@ func (r rules) Held() []trust.Item {
 
 func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 	if r.c.World.Project.Folder == nil {
-		return errors.New("there is no config folder to save it in")
+		return lang.Errorf("there is no config folder to save it in")
 	}
 	return r.c.World.Project.Folder.Grant(ctx, items...)
 }
@@ -90,7 +103,7 @@ func (r rules) Rules() []RuleLine {
 func (r rules) Settings() []SettingLine {
 	var list []SettingLine
 	for _, s := range answers.Settings(r.c) {
-		line := SettingLine{Key: s.Key, Value: s.Value, Takes: s.Takes, OneOf: s.OneOf}
+		line := SettingLine{Knob: s.Knob, Value: s.Value}
 		if s.Value != "" {
 			line.Origin = s.Origin.String()
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -25,21 +25,11 @@ func (a *app) ended(t agent.Task) *note {
 	if !t.Ended.IsZero() && t.Ended.After(t.Started) {
 		took = " " + a.t("after %s", seconds(t.Ended.Sub(t.Started)))
 	}
-	n := &note{text: "○ " + a.t("%s: %s%s, in the background", taskName(t), a.stateWord(string(t.Status)), took), quiet: true}
+	n := &note{text: "○ " + a.t("%s: %s%s, in the background", taskName(t), answers.State(a.lang, string(t.Status)), took), quiet: true}
 	if t.Status == "failed" {
 		n.style = failure
 	}
 	return n
-}
-
-// stateWord is how something in the background, or a server, is.
-func (a *app) stateWord(state string) string {
-	for _, w := range []lang.Text{"running", "completed", "failed", "killed", "stopped", "connected", "pending", "disabled"} {
-		if string(w) == state {
-			return a.t(w)
-		}
-	}
-	return state
 }
 
 // taskName is what a person calls something in the background.
@@ -83,7 +73,7 @@ func (a *app) listTasks() {
 		act: func(p pick) {
 			a.closeOwn()
 			if err := a.talk.Turns.StopTask(a.ctx, p.value); err != nil {
-				a.note(err.Error())
+				a.note(a.lang.Error(err))
 			}
 		}})
 }
@@ -107,7 +97,7 @@ func (a *app) showTask(t agent.Task) {
 		return
 	}
 	if t.Type == "local_agent" {
-		text = agentSteps(text)
+		text = a.agentSteps(text)
 	}
 	if strings.TrimSpace(text) == "" {
 		text = a.t("(nothing so far)")
@@ -140,7 +130,7 @@ func tailOf(path string, most int64) (string, error) {
 }
 
 // agentSteps makes an agent's journal readable: what it said and what it called.
-func agentSteps(journal string) string {
+func (a *app) agentSteps(journal string) string {
 	var b strings.Builder
 	for l := range strings.SplitSeq(journal, "\n") {
 		var e struct {
@@ -157,7 +147,7 @@ func agentSteps(journal string) string {
 			case block.Type == model.ToolUse:
 				fmt.Fprintf(&b, "● %s %s\n", block.Name, block.Input)
 			case block.Type == model.ToolResult:
-				fmt.Fprintf(&b, "%s\n\n", bounded(tool.Result{Content: block.Content}.Text(), 10))
+				fmt.Fprintf(&b, "%s\n\n", a.bounded(tool.Result{Content: block.Content}.Text(), 10))
 			case block.Type == model.Text && e.Message.Role == model.Assistant:
 				fmt.Fprintf(&b, "%s\n\n", block.Text)
 			case harness.Typed([]model.Block{block}) != "":

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/haftdev/haft/internal/lang"
 )
 
 // A Terminal is the one that this process runs in.
@@ -148,7 +150,7 @@ func (t *Terminal) EditFile(path string) error {
 		editor = os.Getenv("EDITOR")
 	}
 	if editor == "" {
-		return errors.New("set VISUAL or EDITOR to your editor")
+		return lang.Errorf("set VISUAL or EDITOR to your editor")
 	}
 	back, err := t.lend()
 	if err != nil {

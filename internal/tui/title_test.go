@@ -32,7 +32,7 @@ func TestTerminalsAreExplained(t *testing.T) {
 		"a tmux":   {"tmux", "tmux-256color", "/tmp/s", "extended-keys on"},
 		"anything": {"", "xterm", "", "alt+enter, ctrl+j"},
 	} {
-		text := terminalSetup(func(v string) string {
+		text := new(app).terminalSetup(func(v string) string {
 			return map[string]string{"TERM_PROGRAM": c.program, "TERM": c.term, "TMUX": c.tmux}[v]
 		})
 		if !strings.Contains(text, c.want) || !strings.Contains(text, "ctrl+j") {

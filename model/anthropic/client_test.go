@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/streamtest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/tool"
 )
@@ -51,7 +52,7 @@ func TestHeaders(t *testing.T) {
 	srv, m := serve(t, says("hi"), opts)
 	req := question(t, "hi")
 	req.Session, req.Betas = "s1", []string{"fine-grained-tool-streaming-2025-05-14"}
-	if _, err := collect(m, req); err != nil {
+	if _, err := streamtest.Collect(m, req); err != nil {
 		t.Fatal(err)
 	}
 	got := srv.Requests()[0]
@@ -114,7 +115,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, m := serve(t, func(*script.Request) script.Turn { return script.Turn{Fault: c.fault} }, nil)
-			events, err := collect(m, question(t, "hi"))
+			events, err := streamtest.Collect(m, question(t, "hi"))
 			e, ok := errors.AsType[*model.Error](err)
 			if !ok || len(events) > 0 {
 				t.Fatalf("got %v after %v", err, events)
@@ -135,7 +136,7 @@ func TestNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	_, err = collect(New(&Options{BaseURL: srv.URL()}), question(t, "hi"))
+	_, err = streamtest.Collect(New(&Options{BaseURL: srv.URL()}), question(t, "hi"))
 	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.Unauthorized || !strings.Contains(e.Message, "Set ANTHROPIC_API_KEY") {
 		t.Errorf("got %v", err)
 	}
@@ -149,8 +150,8 @@ func TestStreamsUnderAnotherName(t *testing.T) {
 		_, m := serve(t, func(*script.Request) script.Turn {
 			return script.Turn{Blocks: []script.Block{{Text: "hi"}}, Fault: fault}
 		}, nil)
-		if events, err := collect(m, question(t, "hi")); err != nil || len(events) != 5 {
-			t.Errorf("%s: %v after %s", name, err, show(events))
+		if events, err := streamtest.Collect(m, question(t, "hi")); err != nil || len(events) != 5 {
+			t.Errorf("%s: %v after %s", name, err, streamtest.Show(events))
 		}
 	}
 }
@@ -160,7 +161,7 @@ func TestServersThatDoNotStream(t *testing.T) {
 	_, m := serve(t, func(*script.Request) script.Turn {
 		return script.Turn{Fault: script.Fault{Body: doc, ContentType: "application/json"}}
 	}, nil)
-	events, err := collect(m, question(t, "hi"))
+	events, err := streamtest.Collect(m, question(t, "hi"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestServersThatKnowLessAreAskedForLess(t *testing.T) {
 		return script.Turn{Blocks: []script.Block{{Text: "hi"}}}
 	}, nil)
 	for range 2 {
-		if _, err := collect(m, question(t, "hi")); err != nil {
+		if _, err := streamtest.Collect(m, question(t, "hi")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,10 +212,10 @@ func TestCallsWithoutAThoughtAreGoneOnFromWithoutOne(t *testing.T) {
 	if err := req.Messages.Append(model.Message{Role: model.Assistant, Content: []model.Block{call}}, model.Message{Role: model.User, Content: []model.Block{result}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collect(m, req); err != nil || srv.Total() != 2 {
+	if _, err := streamtest.Collect(m, req); err != nil || srv.Total() != 2 {
 		t.Errorf("%v after %d requests", err, srv.Total())
 	}
-	if _, err := collect(m, &model.Request{Model: req.Model, Messages: req.Messages.Prefix(1)}); err != nil {
+	if _, err := streamtest.Collect(m, &model.Request{Model: req.Model, Messages: req.Messages.Prefix(1)}); err != nil {
 		t.Fatal(err)
 	}
 	if last := string(srv.Requests()[2].Body); !strings.Contains(last, `"thinking":{"type":"enabled"`) {
@@ -231,7 +232,7 @@ func TestSilence(t *testing.T) {
 		_, m := serve(t, func(*script.Request) script.Turn {
 			return script.Turn{Blocks: []script.Block{{Text: "hi"}}, Fault: script.Fault{Break: script.Hang, After: after}}
 		}, patience)
-		events, err := collect(m, question(t, "hi"))
+		events, err := streamtest.Collect(m, question(t, "hi"))
 		e, ok := errors.AsType[*model.Error](err)
 		if !ok || e.Kind != model.Stalled || !e.Temporary() || len(events) > after { // fewer on a busy machine
 			t.Errorf("%s: %v after %d events", name, err, len(events))
@@ -243,7 +244,7 @@ func TestASlowDripIsNoSilence(t *testing.T) {
 	_, m := serve(t, func(*script.Request) script.Turn {
 		return script.Turn{Blocks: []script.Block{{Text: "hi"}}, Fault: script.Fault{Drip: 1}}
 	}, &Options{Idle: time.Second, FirstByte: time.Second})
-	if events, err := collect(m, question(t, "hi")); err != nil || len(events) != 5 {
+	if events, err := streamtest.Collect(m, question(t, "hi")); err != nil || len(events) != 5 {
 		t.Errorf("%v after %d events", err, len(events))
 	}
 }
@@ -254,12 +255,12 @@ func TestNobodyThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = ln.Close()
-	_, err = collect(New(&Options{BaseURL: "http://" + ln.Addr().String()}), question(t, "hi"))
+	_, err = streamtest.Collect(New(&Options{BaseURL: "http://" + ln.Addr().String()}), question(t, "hi"))
 	if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.ConnectionLost || !strings.Contains(e.Message, "cannot reach "+ln.Addr().String()) {
 		t.Errorf("got %v", err)
 	}
 	for _, base := range []string{"localhost:8080", "://", "ftp://x"} {
-		_, err = collect(New(&Options{BaseURL: base}), question(t, "hi"))
+		_, err = streamtest.Collect(New(&Options{BaseURL: base}), question(t, "hi"))
 		if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.InvalidRequest || !strings.Contains(e.Message, "address") {
 			t.Errorf("%s: %v", base, err)
 		}
@@ -341,7 +342,7 @@ func BenchmarkTurn(b *testing.B) {
 	b.Run("client", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := collect(m, req); err != nil {
+			if _, err := streamtest.Collect(m, req); err != nil {
 				b.Fatal(err)
 			}
 		}

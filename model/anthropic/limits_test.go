@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/strictapi"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/streamtest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -61,7 +62,7 @@ func TestAdjustmentsAreTold(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, m := serve(t, says("hi"), nil)
 			c.req.Messages = question(t, "hi").Messages
-			events, err := collect(m, &c.req)
+			events, err := streamtest.Collect(m, &c.req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +107,7 @@ func TestOnlyTheRefusedFeatureIsLeftOut(t *testing.T) {
 			req := question(t, "hi")
 			req.Model, req.Effort, req.TaskBudget = "claude-opus-5-5", "high", 50_000
 			m := New(&Options{BaseURL: srv.URL()})
-			events, err := collect(m, req)
+			events, err := streamtest.Collect(m, req)
 			if err != nil || srv.Total() != 2 {
 				t.Fatalf("%v after %d requests", err, srv.Total())
 			}

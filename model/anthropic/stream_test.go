@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,23 +18,12 @@ import (
 
 	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/streamtest"
 )
-
-// transport answers every request with a function.
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return nil, err
-	}
-	return f(r)
-}
 
 // playing is a client whose server sends what body returns.
 func playing(body func() io.Reader) *Client {
-	return New(&Options{HTTP: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: io.NopCloser(body())}, nil
-	})}})
+	return New(&Options{HTTP: streamtest.Playing("text/event-stream; charset=utf-8", body)})
 }
 
 func question(t testing.TB, texts ...string) *model.Request {
@@ -49,63 +37,21 @@ func question(t testing.TB, texts ...string) *model.Request {
 	return &model.Request{Model: "claude-opus-5-5", Messages: h}
 }
 
-// collect returns the events of an answer, and the error that ended it.
-func collect(m model.Model, req *model.Request) ([]model.Event, error) {
-	var events []model.Event
-	for ev, err := range m.Stream(context.Background(), req) {
-		if err != nil {
-			return events, err
-		}
-		events = append(events, ev)
-	}
-	return events, nil
-}
-
-func streams(t *testing.T) map[string][]byte {
-	t.Helper()
-	files, err := filepath.Glob("testdata/streams/*.sse")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no streams: %v", err)
-	}
-	all := map[string][]byte{}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[strings.TrimSuffix(filepath.Base(file), ".sse")] = raw
-	}
-	return all
-}
-
-// show writes events as the golden files have them.
-func show(events []model.Event) string {
-	var b strings.Builder
-	for _, ev := range events {
-		raw, err := json.Marshal(ev)
-		if err != nil {
-			raw = fmt.Appendf(nil, "%+v", ev)
-		}
-		fmt.Fprintf(&b, "%s %s\n", strings.TrimPrefix(fmt.Sprintf("%T", ev), "model."), raw)
-	}
-	return b.String()
-}
-
 func TestRecordedStreams(t *testing.T) {
-	for name, raw := range streams(t) {
+	for name, raw := range streamtest.Recorded(t) {
 		t.Run(name, func(t *testing.T) {
-			events, err := collect(playing(func() io.Reader { return bytes.NewReader(raw) }), question(t, "hi"))
+			events, err := streamtest.Collect(playing(func() io.Reader { return bytes.NewReader(raw) }), question(t, "hi"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Check(t, filepath.Join("testdata/streams", name+".golden"), show(events))
+			golden.Check(t, filepath.Join("testdata/streams", name+".golden"), streamtest.Show(events))
 		})
 	}
 }
 
 func TestHowBytesArriveDoesNotMatter(t *testing.T) {
-	for name, raw := range streams(t) {
-		want, err := collect(playing(func() io.Reader { return bytes.NewReader(raw) }), question(t, "hi"))
+	for name, raw := range streamtest.Recorded(t) {
+		want, err := streamtest.Collect(playing(func() io.Reader { return bytes.NewReader(raw) }), question(t, "hi"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +61,7 @@ func TestHowBytesArriveDoesNotMatter(t *testing.T) {
 			"with the end":            func() io.Reader { return iotest.DataErrReader(bytes.NewReader(raw)) },
 			"after a byte order mark": func() io.Reader { return io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(raw)) },
 		} {
-			got, err := collect(playing(reader), question(t, "hi"))
+			got, err := streamtest.Collect(playing(reader), question(t, "hi"))
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, way, err)
 			}
@@ -128,8 +74,8 @@ func TestHowBytesArriveDoesNotMatter(t *testing.T) {
 
 // HAFT_TORTURE=1 cuts at every byte.
 func TestCutAnywhereGivesAnHonestPrefix(t *testing.T) {
-	for name, raw := range streams(t) {
-		want, err := collect(playing(func() io.Reader { return bytes.NewReader(raw) }), question(t, "hi"))
+	for name, raw := range streamtest.Recorded(t) {
+		want, err := streamtest.Collect(playing(func() io.Reader { return bytes.NewReader(raw) }), question(t, "hi"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,15 +85,15 @@ func TestCutAnywhereGivesAnHonestPrefix(t *testing.T) {
 		}
 		for cut := 0; cut < len(raw); cut += step {
 			broken := []error{io.EOF, io.ErrUnexpectedEOF}[cut%2]
-			got, err := collect(playing(func() io.Reader {
+			got, err := streamtest.Collect(playing(func() io.Reader {
 				return io.MultiReader(bytes.NewReader(raw[:cut]), iotest.ErrReader(broken))
 			}), question(t, "hi"))
 			if len(got) > len(want) || len(got) > 0 && !reflect.DeepEqual(want[:len(got)], got) {
-				t.Fatalf("%s cut at %d: got other events\n%s", name, cut, show(got))
+				t.Fatalf("%s cut at %d: got other events\n%s", name, cut, streamtest.Show(got))
 			}
 			e, ok := errors.AsType[*model.Error](err)
 			if len(got) < len(want) && (!ok || e.Kind != model.ConnectionLost || !e.Temporary()) {
-				t.Fatalf("%s cut at %d: %v after\n%s", name, cut, err, show(got))
+				t.Fatalf("%s cut at %d: %v after\n%s", name, cut, err, streamtest.Show(got))
 			}
 		}
 	}
@@ -167,7 +113,7 @@ func TestGarbageIsNotAnAnswer(t *testing.T) {
 		"another kind of JSON":      "data: [1]\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := collect(playing(func() io.Reader { return strings.NewReader(raw) }), question(t, "hi"))
+			_, err := streamtest.Collect(playing(func() io.Reader { return strings.NewReader(raw) }), question(t, "hi"))
 			if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != model.Garbled || !e.Temporary() {
 				t.Errorf("got %v", err)
 			}
@@ -185,7 +131,7 @@ func TestErrorsWithinTheStream(t *testing.T) {
 		{"data: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 1 > 0\"}}\n\n", model.PromptTooLong},
 		{"data: {\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"x\"}}\n\n", model.Unauthorized},
 	} {
-		_, err := collect(playing(func() io.Reader { return strings.NewReader(c.event) }), question(t, "hi"))
+		_, err := streamtest.Collect(playing(func() io.Reader { return strings.NewReader(c.event) }), question(t, "hi"))
 		if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != c.kind {
 			t.Errorf("%s: %v", c.event, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/retry"
 	"github.com/haftdev/haft/internal/scripttest"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/streamtest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -40,7 +41,7 @@ func TestScriptedTurn(t *testing.T) {
 	}, FromEnv(func(name string) string { return env[name] }))
 	req := question(t)
 	req.Session = "s1"
-	events, err := collect(m, req)
+	events, err := streamtest.Collect(m, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestScriptedTurn(t *testing.T) {
 		`Stop {"Reason":"tool_use","Sequence":"","Usage":{"input_tokens":7,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":0}}`,
 		``,
 	}, "\n")
-	if diff := cmp.Diff(want, show(events)); diff != "" {
+	if diff := cmp.Diff(want, streamtest.Show(events)); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	got := srv.Requests()[0]
@@ -89,7 +90,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, m := serve(t, func(*script.Request) script.Turn { return script.Turn{Fault: c.fault} }, nil)
-			_, err := collect(m, question(t))
+			_, err := streamtest.Collect(m, question(t))
 			if e, ok := errors.AsType[*model.Error](err); !ok || e.Kind != c.kind || !strings.Contains(e.Message, c.says) {
 				t.Errorf("got %v", err)
 			}
@@ -105,7 +106,7 @@ func TestServersThatKnowLessAreAskedForLess(t *testing.T) {
 		return script.Turn{Blocks: []script.Block{{Text: "hi"}}}
 	}, nil)
 	for range 2 {
-		if _, err := collect(m, question(t)); err != nil {
+		if _, err := streamtest.Collect(m, question(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +141,7 @@ func TestFaultsThroughRetry(t *testing.T) {
 			}
 			_, m := serve(t, answer, opts)
 			text := ""
-			events, err := collect(retry.New(m, &retry.Options{Delay: time.Millisecond}), question(t))
+			events, err := streamtest.Collect(retry.New(m, &retry.Options{Delay: time.Millisecond}), question(t))
 			for _, ev := range events {
 				switch ev := ev.(type) {
 				case model.Start:
@@ -150,7 +151,7 @@ func TestFaultsThroughRetry(t *testing.T) {
 				}
 			}
 			if err != nil || text != "hello" {
-				t.Errorf("%v after\n%s", err, show(events))
+				t.Errorf("%v after\n%s", err, streamtest.Show(events))
 			}
 		})
 	}
@@ -162,7 +163,7 @@ func TestManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, err := collect(m, req); err != nil {
+			if _, err := streamtest.Collect(m, req); err != nil {
 				t.Error(err)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/streamtest"
 )
 
 // heard is what an answer comes to that a server sends in pieces of n bytes.
@@ -31,7 +32,7 @@ func blocks(t *testing.T, stream string) string {
 	t.Helper()
 	req := question(t)
 	req.Tools = []byte(`[{"name":"Read","input_schema":{}}]`)
-	events, err := collect(playing("text/event-stream", func() io.Reader { return strings.NewReader(stream) }), req)
+	events, err := streamtest.Collect(playing("text/event-stream", func() io.Reader { return strings.NewReader(stream) }), req)
 	if err != nil {
 		t.Fatal(err)
 	}

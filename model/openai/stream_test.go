@@ -2,12 +2,9 @@ package openai
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,23 +14,12 @@ import (
 
 	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/model/internal/streamtest"
 )
-
-// transport answers every request with a function.
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return nil, err
-	}
-	return f(r)
-}
 
 // playing is a client whose server sends what body returns.
 func playing(kind string, body func() io.Reader) *Client {
-	return New(&Options{HTTP: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(body())}, nil
-	})}})
+	return New(&Options{HTTP: streamtest.Playing(kind, body)})
 }
 
 func question(t testing.TB) *model.Request {
@@ -45,55 +31,14 @@ func question(t testing.TB) *model.Request {
 	return &model.Request{Model: "m", Messages: h}
 }
 
-func collect(m model.Model, req *model.Request) ([]model.Event, error) {
-	var events []model.Event
-	for ev, err := range m.Stream(context.Background(), req) {
-		if err != nil {
-			return events, err
-		}
-		events = append(events, ev)
-	}
-	return events, nil
-}
-
-func streams(t *testing.T) map[string][]byte {
-	t.Helper()
-	files, err := filepath.Glob("testdata/streams/*.sse")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no streams: %v", err)
-	}
-	all := map[string][]byte{}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[strings.TrimSuffix(filepath.Base(file), ".sse")] = raw
-	}
-	return all
-}
-
-// show writes events as the golden files have them.
-func show(events []model.Event) string {
-	var b strings.Builder
-	for _, ev := range events {
-		raw, err := json.Marshal(ev)
-		if err != nil {
-			raw = fmt.Appendf(nil, "%+v", ev)
-		}
-		fmt.Fprintf(&b, "%s %s\n", strings.TrimPrefix(fmt.Sprintf("%T", ev), "model."), raw)
-	}
-	return b.String()
-}
-
 func TestRecordedStreams(t *testing.T) {
-	for name, raw := range streams(t) {
+	for name, raw := range streamtest.Recorded(t) {
 		t.Run(name, func(t *testing.T) {
-			events, err := collect(playing("text/event-stream", func() io.Reader { return bytes.NewReader(raw) }), question(t))
+			events, err := streamtest.Collect(playing("text/event-stream", func() io.Reader { return bytes.NewReader(raw) }), question(t))
 			if err != nil {
-				t.Fatalf("%v after\n%s", err, show(events))
+				t.Fatalf("%v after\n%s", err, streamtest.Show(events))
 			}
-			golden.Check(t, filepath.Join("testdata/streams", name+".golden"), show(events))
+			golden.Check(t, filepath.Join("testdata/streams", name+".golden"), streamtest.Show(events))
 		})
 	}
 }
@@ -101,8 +46,8 @@ func TestRecordedStreams(t *testing.T) {
 // Blocks begin and end once each, in the order of their numbers, and what their
 // deltas say is what they are.
 func TestStreamsAreWellFormed(t *testing.T) {
-	for name, raw := range streams(t) {
-		events, err := collect(playing("", func() io.Reader { return iotest.OneByteReader(bytes.NewReader(raw)) }), question(t))
+	for name, raw := range streamtest.Recorded(t) {
+		events, err := streamtest.Collect(playing("", func() io.Reader { return iotest.OneByteReader(bytes.NewReader(raw)) }), question(t))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -137,21 +82,21 @@ func TestStreamsAreWellFormed(t *testing.T) {
 }
 
 func TestCutAnywhereGivesAnHonestPrefix(t *testing.T) {
-	for name, raw := range streams(t) {
-		want, err := collect(playing("text/event-stream", func() io.Reader { return bytes.NewReader(raw) }), question(t))
+	for name, raw := range streamtest.Recorded(t) {
+		want, err := streamtest.Collect(playing("text/event-stream", func() io.Reader { return bytes.NewReader(raw) }), question(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		finish := bytes.Index(raw, []byte(`"finish_reason":"`))
 		for cut := 0; cut < len(raw); cut += 3 {
-			got, err := collect(playing("text/event-stream", func() io.Reader { return bytes.NewReader(raw[:cut]) }), question(t))
+			got, err := streamtest.Collect(playing("text/event-stream", func() io.Reader { return bytes.NewReader(raw[:cut]) }), question(t))
 			if finish >= 0 && cut < finish {
 				e, ok := errors.AsType[*model.Error](err)
 				if !ok || e.Kind != model.ConnectionLost {
 					t.Fatalf("%s cut at %d: %v", name, cut, err)
 				}
 				if len(got) > 0 && !reflect.DeepEqual(want[:len(got)], got) {
-					t.Fatalf("%s cut at %d: got other events\n%s", name, cut, show(got))
+					t.Fatalf("%s cut at %d: got other events\n%s", name, cut, streamtest.Show(got))
 				}
 			}
 		}
@@ -177,10 +122,10 @@ func TestDocumentsAndErrors(t *testing.T) {
 		{"arguments after their end", "text/event-stream", "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"A\",\"arguments\":\"{}\"}},{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"B\"}},{\"index\":0,\"function\":{\"arguments\":\"x\"}}]}}]}\n\n", model.Garbled, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			events, err := collect(playing(c.kind, func() io.Reader { return strings.NewReader(c.body) }), question(t))
+			events, err := streamtest.Collect(playing(c.kind, func() io.Reader { return strings.NewReader(c.body) }), question(t))
 			if c.err == "" {
-				if err != nil || !strings.Contains(show(events), c.want) {
-					t.Errorf("%v after\n%s", err, show(events))
+				if err != nil || !strings.Contains(streamtest.Show(events), c.want) {
+					t.Errorf("%v after\n%s", err, streamtest.Show(events))
 				}
 				return
 			}

@@ -72,9 +72,10 @@ type Options struct {
 	// in if that is known, that it changes nothing; nil means that no command is
 	// known to.
 	ReadOnly func(command, dir string) bool
-	// Hardening returns the environment in which that holds, as NAME=value, or NAME for what must not be in it; such
-	// commands run with it and without the user's profile. Nil means none.
-	Hardening func(dir string) []string
+	// Plain returns the environment in which that holds for a command in a directory, as NAME=value, or NAME for what
+	// must not be in it, nil if it does not hold; and the words of a command that needs no shell, see
+	// [shellrun.Request]. Such commands run without the user's profile. Nil means that none does.
+	Plain func(command, dir string) (env, words []string)
 
 	// Box returns what confines a command with a verdict; nil, and a nil answer, mean
 	// that nothing does.
@@ -166,15 +167,6 @@ func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
 
 // Move lets the next command of an agent start in dir.
 func (t *Tools) Move(agent, dir string) error { return t.shell(agent).Move(dir) }
-
-// plain returns the environment of a command that is known to change nothing
-// when it runs in dir, or nil for any other.
-func (t *Tools) plain(command, dir string) []string {
-	if t.opts.ReadOnly == nil || t.opts.Hardening == nil || !t.opts.ReadOnly(command, dir) {
-		return nil
-	}
-	return t.opts.Hardening(dir)
-}
 
 // EndAgent ends every command of an agent that is over, and forgets its
 // directory.

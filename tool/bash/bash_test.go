@@ -95,8 +95,12 @@ func TestACommandThatOnlyReadsRunsPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRig(t, &shellrun.Options{EnvFile: envFile}, &bash.Options{
-		ReadOnly:  func(command, _ string) bool { return strings.HasPrefix(command, "echo") },
-		Hardening: func(string) []string { return []string{"HARD=hard"} },
+		Plain: func(command, _ string) (env, words []string) {
+			if strings.HasPrefix(command, "echo") {
+				env = []string{"HARD=hard"}
+			}
+			return env, nil
+		},
 	})
 	if result, _ := r.bash(t, "echo $HARD"); result.Text() != "hard" {
 		t.Errorf("a command that only reads: %q", result.Text())

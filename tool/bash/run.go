@@ -74,7 +74,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
-		Plain: func(dir string) []string { return t.plain(in.Command, dir) }, Box: box,
+		Plain: t.plain(in.Command), Box: box,
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
 			waiting.see(p)
@@ -120,6 +120,14 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	return out, nil
 }
 
+// plain asks whether a command is known to change nothing where it starts.
+func (t *Tools) plain(command string) func(dir string) (env, words []string) {
+	if t.opts.Plain == nil {
+		return nil
+	}
+	return func(dir string) (env, words []string) { return t.opts.Plain(command, dir) }
+}
+
 // start runs a command in the background.
 func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 	box := t.box(c)
@@ -147,7 +155,7 @@ func notStarted(err error) error {
 // background: not one that sleeps on purpose, and only where the model can deal
 // with background commands.
 func (t *Tools) detaches(c *tool.Call, command string) bool {
-	return !t.opts.EndAtLimit && hasBackground(c.Session) && !lastCommand(command).is("sleep")
+	return !t.opts.EndAtLimit && hasBackground(c.Session) && !(strings.Contains(command, "sleep") && lastCommand(command).is("sleep"))
 }
 
 // output is what a task has written so far, and how many bytes that is.

@@ -97,6 +97,9 @@ func (t *Tools) applySed(ctx context.Context, c *tool.Call, in Input) (out Outpu
 // parseSed recognises a command that is one plain sed -i of one substitution on
 // one file. What it does not recognise is not an error.
 func parseSed(command string) (substitution, bool) {
+	if !strings.Contains(command, "sed") { // most commands
+		return substitution{}, false
+	}
 	args, ok := soleCommand(command)
 	if !ok || len(args) < 4 || args[0] != "sed" {
 		return substitution{}, false

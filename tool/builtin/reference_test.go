@@ -78,14 +78,14 @@ func differences(name, path string, ours, theirs fieldSchema) (rows []string) {
 			add("only haft")
 			continue
 		case !haft:
-			add("only the reference")
+			add("only Claude Code")
 			continue
 		}
 		if a, b := typeOf(mine), typeOf(other); a != b {
-			add(a + ", reference: " + b)
+			add(a + ", Claude Code: " + b)
 		}
 		if a, b := slices.Contains(ours.Required, field), slices.Contains(theirs.Required, field); a != b {
-			add(map[bool]string{true: "required, reference: optional", false: "optional, reference: required"}[a])
+			add(map[bool]string{true: "required, Claude Code: optional", false: "optional, Claude Code: required"}[a])
 		}
 		rows = append(rows, differences(name, path+field+".", element(mine), element(other))...)
 	}
@@ -136,7 +136,7 @@ func documented(t *testing.T) (rows []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(raw), "## Compared with the reference\n")
+	_, section, ok := strings.Cut(string(raw), "## Compared with Claude Code\n")
 	if !ok {
 		t.Fatal("docs/tools.md has no such section")
 	}

@@ -101,7 +101,7 @@ func TestPageListsEverything(t *testing.T) {
 	b.WriteString("### Messages\n\n| on the wire | Go type | what it is |\n|---|---|---|\n")
 	for _, k := range wire.Kinds() {
 		name := reflect.TypeOf(k.New()).Elem().Name()
-		fmt.Fprintf(&b, "| `%v` | `%s` | %s |\n", k.Tag, name, docs[name])
+		fmt.Fprintf(&b, "| `%v` | `%s` | %s |\n", k.Tag, name, strings.TrimPrefix(docs[name], name+" "))
 	}
 	b.WriteString("\n### Control requests\n\n| on the wire | by | Go type | answer | what it does |\n|---|---|---|---|---|\n")
 	for _, k := range wire.Requests() {
@@ -113,7 +113,7 @@ func TestPageListsEverything(t *testing.T) {
 		if k.ByHost && k.ByCLI {
 			by = "both"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", k.Subtype, by, name, answer, docs[name])
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", k.Subtype, by, name, answer, strings.TrimPrefix(docs[name], name+" "))
 	}
 	golden.Check(t, pageFile, string([]byte(before+tablesBegin+b.String()+tablesEnd+after)))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
@@ -30,7 +28,7 @@ func changes(name, args string) bool {
 
 // change does what a command of the user changes beyond the session. It reports false for
 // one that changes nothing.
-func change(c *harness.Conversation, name, args string) (text string, ok bool, err error) {
+func (a answerer) change(name, args string) (text string, ok bool, err error) {
 	if !changes(name, args) {
 		return "", false, nil
 	}
@@ -40,41 +38,41 @@ func change(c *harness.Conversation, name, args string) (text string, ok bool, e
 	rest = strings.TrimSpace(rest)
 	switch {
 	case name == "permissions" && first == "add":
-		text, err = addRule(ctx, c, rest)
+		text, err = a.addRule(ctx, rest)
 	case name == "permissions" && first == "remove":
-		text, err = removeRule(ctx, c, rest)
+		text, err = a.removeRule(ctx, rest)
 	case name == "export":
-		text, err = export(ctx, c, args)
+		text, err = a.export(ctx, args)
 	case name == "memory":
-		text, err = addNote(c, first, rest)
+		text, err = a.addNote(first, rest)
 	case name == "output-style":
-		text, err = chooseStyle(ctx, c, args)
+		text, err = a.chooseStyle(ctx, args)
 	default:
-		text, err = configure(ctx, c, args)
+		text, err = a.configure(ctx, args)
 	}
 	return text, true, err
 }
 
 // addRule keeps a rule: allow RULE [session|local|project|user].
-func addRule(ctx context.Context, c *harness.Conversation, args string) (string, error) {
-	const usage = "type /permissions add allow|ask|deny RULE [session|local|project|user]"
+func (a answerer) addRule(ctx context.Context, args string) (string, error) {
+	const usage lang.Text = "type /permissions add allow|ask|deny RULE [session|local|project|user]"
 	kind, rule, _ := strings.Cut(args, " ")
 	at := slices.IndexFunc(behaviors, func(b tool.Behavior) bool { return b.String() == kind })
 	if at < 0 {
-		return "", errors.New(usage)
+		return "", a.errorf(usage)
 	}
 	rule, scope := cutScope(strings.TrimSpace(rule), "session", "local", "project", "user")
 	if rule == "" {
-		return "", errors.New(usage)
+		return "", a.errorf(usage)
 	}
 	scope = cmp.Or(scope, "local")
-	if err := c.AddRule(ctx, behaviors[at], rule, scope); err != nil {
-		return "", fmt.Errorf("could not add the rule %s: %w", rule, err)
+	if err := a.c.AddRule(ctx, behaviors[at], rule, scope); err != nil {
+		return "", a.errorf("could not add the rule %s: %v", rule, err)
 	}
 	if scope == "session" {
-		return fmt.Sprintf("%s %s is in force until this session ends.", kind, visible.Indented(rule)), nil
+		return a.t("%s %s is in force until this session ends.", kind, visible.Indented(rule)), nil
 	}
-	return fmt.Sprintf("%s %s is now in force, saved in %s.", kind, visible.Indented(rule), c.RulesFile(scope)), nil
+	return a.t("%s %s is now in force, saved in %s.", kind, visible.Indented(rule), a.c.RulesFile(scope)), nil
 }
 
 var behaviors = []tool.Behavior{tool.Allow, tool.Ask, tool.Deny}
@@ -89,7 +87,7 @@ func cutScope(line string, scopes ...string) (rest, scope string) {
 }
 
 // removeRule takes a rule back, wherever it is: [allow|ask|deny] RULE [scope].
-func removeRule(ctx context.Context, c *harness.Conversation, args string) (string, error) {
+func (a answerer) removeRule(ctx context.Context, args string) (string, error) {
 	text, scope := cutScope(args, "session", "local", "project", "user")
 	kind := ""
 	if first, rest, ok := strings.Cut(text, " "); ok && slices.ContainsFunc(behaviors, func(b tool.Behavior) bool { return b.String() == first }) {
@@ -97,49 +95,49 @@ func removeRule(ctx context.Context, c *harness.Conversation, args string) (stri
 	}
 	var found []permission.Rule
 	var known []string
-	for _, r := range c.Rules() {
+	for _, r := range a.c.Rules() {
 		known = append(known, r.Text)
 		if r.Text == text && (kind == "" || r.Behavior.String() == kind) && (scope == "" || r.Origin.Source.String() == scope) {
 			found = append(found, r)
 		}
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("there is no rule %q.%s", text, cmp.Or(near.Hint(text, known), " /permissions lists them."))
+		return "", a.errorf("there is no rule %q. %s", text, Near(a.words, text, known, "/permissions lists them."))
 	}
 	var said []string
 	for _, r := range found {
-		if err := c.RemoveRule(ctx, r); err != nil {
-			return strings.Join(said, "\n"), fmt.Errorf("could not remove the rule %s: %w", text, err)
+		if err := a.c.RemoveRule(ctx, r); err != nil {
+			return strings.Join(said, "\n"), a.errorf("could not remove the rule %s: %v", text, err)
 		}
-		said = append(said, fmt.Sprintf("%s %s of %s is no longer in force.", r.Behavior, visible.Indented(r.Text), r.Origin))
+		said = append(said, a.t("%s %s of %s is no longer in force.", r.Behavior, visible.Indented(r.Text), r.Origin))
 	}
 	return strings.Join(said, "\n"), nil
 }
 
 // addNote keeps a note: add project|local|user NOTE.
-func addNote(c *harness.Conversation, verb, args string) (string, error) {
+func (a answerer) addNote(verb, args string) (string, error) {
 	scope, note, _ := strings.Cut(args, " ")
 	source, err := settings.ParseSource(scope)
 	if verb != "add" || err != nil || strings.TrimSpace(note) == "" {
-		return "", errors.New("type /memory, or /memory add project|local|user NOTE")
+		return "", a.errorf("type /memory, or /memory add project|local|user NOTE")
 	}
-	path, err := c.Note(source, note)
+	path, err := a.c.Note(source, note)
 	if err != nil {
 		return "", err
 	}
-	return "Added to " + path + ".", nil
+	return a.t("Added to %s.", path), nil
 }
 
 // export writes the conversation into a new file: HTML if its name says so, else Markdown.
-func export(ctx context.Context, c *harness.Conversation, name string) (string, error) {
+func (a answerer) export(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		name = "haft-" + time.Now().Format("2006-01-02-150405") + ".md"
 	}
-	if rest, ok := strings.CutPrefix(name, "~/"); ok && c.World.Project.Home != "" {
-		name = filepath.Join(c.World.Project.Home, rest)
+	if rest, ok := strings.CutPrefix(name, "~/"); ok && a.c.World.Project.Home != "" {
+		name = filepath.Join(a.c.World.Project.Home, rest)
 	}
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(c.Dir(), name)
+		name = filepath.Join(a.c.Dir(), name)
 	}
 	format := session.Markdown
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -150,13 +148,13 @@ func export(ctx context.Context, c *harness.Conversation, name string) (string, 
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("could not export: %s already exists. Give another name: /export FILE.md or FILE.html", name)
+		return "", a.errorf("could not export: %s already exists. Give another name: /export FILE.md or FILE.html", name)
 	}
 	if err != nil {
-		return "", fmt.Errorf("could not export: %w", err)
+		return "", a.errorf("could not export: %v", err)
 	}
-	if err := errors.Join(session.Open("").Export(ctx, c.Agent.Session(), file, format), file.Close()); err != nil {
-		return "", fmt.Errorf("could not export: %w", errors.Join(err, os.Remove(name)))
+	if err := errors.Join(session.Open("").Export(ctx, a.c.Agent.Session(), file, format), file.Close()); err != nil {
+		return "", a.errorf("could not export: %v", errors.Join(err, os.Remove(name)))
 	}
-	return "The conversation is in " + visible.Indented(name) + ".", nil
+	return a.t("The conversation is in %s.", visible.Indented(name)), nil
 }

@@ -3,13 +3,10 @@ package answers
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -38,7 +35,7 @@ func Settings(c *harness.Conversation) []Setting {
 
 // set writes a value into the file of a scope, "" takes it out, and says from when on
 // it counts.
-func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, scope string) (string, error) {
+func (a answerer) set(ctx context.Context, k settings.Knob, value, scope string) (string, error) {
 	source, err := settings.ParseSource(scope)
 	if err != nil {
 		return "", err
@@ -48,7 +45,7 @@ func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, s
 			return "", err
 		}
 	}
-	target, err := c.World.Project.Target(source)
+	target, err := a.c.World.Project.Target(source)
 	if err != nil {
 		return "", err
 	}
@@ -58,24 +55,24 @@ func set(ctx context.Context, c *harness.Conversation, k settings.Knob, value, s
 	if source == settings.Local {
 		_ = project.Untracked(target.Path) // the value counts whether git ignores the file or not
 	}
-	when := "It takes effect in the next session."
+	when := a.t("It takes effect in the next session.")
 	switch {
 	case value == "":
 	case k.Key == "model":
-		c.Agent.SetModel(c.Resolve(value))
-		when = "It takes effect with the next request."
+		a.c.Agent.SetModel(a.c.Resolve(value))
+		when = a.t("It takes effect with the next request.")
 	case k.Key == "effortLevel":
-		c.Agent.SetEffort(value)
-		when = "It takes effect with the next request."
+		a.c.Agent.SetEffort(value)
+		when = a.t("It takes effect with the next request.")
 	}
 	if value == "" {
-		return fmt.Sprintf("%s is no longer set in %s. %s", k.Key, c.RulesFile(scope), when), nil
+		return a.t("%s is no longer set in %s. %s", k.Key, a.c.RulesFile(scope), when), nil
 	}
-	return fmt.Sprintf("%s is %s in %s. %s", k.Key, visible.Indented(value), c.RulesFile(scope), when), nil
+	return a.t("%s is %s in %s. %s", k.Key, visible.Indented(value), a.c.RulesFile(scope), when), nil
 }
 
 // configure sets or shows a value: KEY, KEY VALUE [local|project|user], unset KEY [scope].
-func configure(ctx context.Context, c *harness.Conversation, args string) (string, error) {
+func (a answerer) configure(ctx context.Context, args string) (string, error) {
 	key, value, _ := strings.Cut(args, " ")
 	unset := key == "unset"
 	value, scope := cutScope(strings.TrimSpace(value), "local", "project", "user")
@@ -83,25 +80,25 @@ func configure(ctx context.Context, c *harness.Conversation, args string) (strin
 		key, value = value, ""
 	}
 	var known []string
-	for _, s := range Settings(c) {
+	for _, s := range Settings(a.c) {
 		known = append(known, s.Key)
 		switch {
 		case s.Key != key:
 		case value == "" && !unset:
-			return settingText(s), nil
+			return a.settingText(s), nil
 		default:
-			return set(ctx, c, s.Knob, value, cmp.Or(scope, "user"))
+			return a.set(ctx, s.Knob, value, cmp.Or(scope, "user"))
 		}
 	}
 	if key == "" {
-		return "", errors.New("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [local|project|user]")
+		return "", a.errorf("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [local|project|user]")
 	}
-	return "", fmt.Errorf("there is no setting %q with a single value.%s", key, cmp.Or(near.Hint(key, known), " /config lists them; lists are edited in the file."))
+	return "", a.errorf("there is no setting %q with a single value. %s", key, Near(a.words, key, known, "/config lists them; lists are edited in the file."))
 }
 
-func settingText(s Setting) string {
+func (a answerer) settingText(s Setting) string {
 	if s.Value == "" {
-		return fmt.Sprintf("%s is not set. It takes %s.", s.Key, s.Takes)
+		return a.t("%s is not set. It takes %s.", s.Key, Takes(a.words, s.Knob))
 	}
-	return fmt.Sprintf("%s is %s (%s). It takes %s.", s.Key, visible.Indented(s.Value), s.Origin, s.Takes)
+	return a.t("%s is %s (%s). It takes %s.", s.Key, visible.Indented(s.Value), s.Origin, Takes(a.words, s.Knob))
 }

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lang"
 )
 
 // A Part is something that fills the context.
 type Part struct {
-	ID, Name string
-	Tokens   int64
-	Mark     string // in the picture
+	ID     string
+	Name   lang.Text
+	Tokens int64
+	Mark   string // in the picture
 }
 
 // Context says what fills the context of the next request, and how much of it is free. The
@@ -57,25 +59,25 @@ func Context(c *harness.Conversation) []Part {
 }
 
 // picture answers what is drawn.
-func picture(c *harness.Conversation, name string) (text string, ok bool) {
+func (a answerer) picture(name string) (text string, ok bool) {
 	switch name {
 	case "context":
-		return contextText(c), true
+		return a.contextText(), true
 	case "cost":
-		return costText(c), true
+		return a.costText(), true
 	}
 	return "", false
 }
 
 // contextText draws what fills the context: a hundred cells, one for each per cent.
-func contextText(c *harness.Conversation) string {
-	u := c.Agent.ContextUsage()
+func (a answerer) contextText() string {
+	u := a.c.Agent.ContextUsage()
 	if u.Window <= 0 {
-		return fmt.Sprintf("The context of %s holds %d tokens.", u.Model, u.Total)
+		return a.t("The context of %s holds %d tokens.", u.Model, u.Total)
 	}
-	parts := Context(c)
+	parts := Context(a.c)
 	share := func(tokens int64) float64 { return float64(tokens) * 100 / float64(u.Window) }
-	const cells, width = 100, 50
+	const cells, width = 100, 25 // which a narrow screen has room for
 	var picture strings.Builder
 	for _, p := range parts[:len(parts)-1] {
 		n := int(share(p.Tokens) + 0.5)
@@ -86,27 +88,30 @@ func contextText(c *harness.Conversation) string {
 	}
 	drawn := []rune(picture.String())
 	drawn = append(drawn, slices.Repeat([]rune(parts[len(parts)-1].Mark), max(cells-len(drawn), 0))...)[:cells]
-	text := fmt.Sprintf("The context of %s holds %d of %d tokens (%.0f%%).\n  %s\n  %s\n", u.Model, u.Total, u.Window, share(u.Total), string(drawn[:width]), string(drawn[width:]))
+	text := a.t("The context of %s holds %d of %d tokens (%.0f%%).", u.Model, u.Total, u.Window, share(u.Total)) + "\n"
+	for line := range slices.Chunk(drawn, width) {
+		text += "  " + string(line) + "\n"
+	}
 	text += table(func(row func(...any)) {
 		for _, p := range parts {
-			row("  "+p.Mark+" "+p.Name, p.Tokens, fmt.Sprintf("%.1f%%", share(p.Tokens)))
+			row("  "+p.Mark+" "+a.t(p.Name), p.Tokens, fmt.Sprintf("%.1f%%", share(p.Tokens)))
 		}
 	})
 	if u.CompactAt > 0 {
-		text += fmt.Sprintf("\nThe conversation is compacted at %d tokens.", u.CompactAt)
+		text += "\n" + a.t("The conversation is compacted at %d tokens.", u.CompactAt)
 	}
 	return text
 }
 
 // costText tells what the session has cost, agents included, what for, and in which turns.
-func costText(c *harness.Conversation) string {
-	used := c.Agent.Usage()
+func (a answerer) costText() string {
+	used := a.c.Agent.Usage()
 	if len(used) == 0 {
-		return Cost(c)
+		return Cost(a.c, a.words)
 	}
-	open := " It has been open for " + time.Since(c.Began).Round(time.Second).String() + ".\n"
-	text := Cost(c) + open + table(func(row func(...any)) {
-		row("model", "input", "cache read", "cache write", "output")
+	open := a.t("It has been open for %s.", time.Since(a.c.Began).Round(time.Second))
+	text := Cost(a.c, a.words) + " " + open + "\n" + table(func(row func(...any)) {
+		row(a.t("model"), a.t("input"), a.t("cache read"), a.t("cache write"), a.t("output"))
 		for _, name := range slices.Sorted(maps.Keys(used)) {
 			u := used[name]
 			row(name, u.Input, u.CacheRead, u.CacheWrite, u.Output)
@@ -114,7 +119,7 @@ func costText(c *harness.Conversation) string {
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	path := c.Journal().Path()
+	path := a.c.Journal().Path()
 	if path == "" {
 		return text
 	}
@@ -122,11 +127,11 @@ func costText(c *harness.Conversation) string {
 	if err != nil {
 		return text
 	}
-	return text + turnsText(o.Turns)
+	return text + a.turnsText(o.Turns)
 }
 
 // turnsText plots what the last turns have cost, and names the most expensive one.
-func turnsText(turns []harness.Turn) string {
+func (a answerer) turnsText(turns []harness.Turn) string {
 	const most = 60
 	from := max(0, len(turns)-most)
 	highest := -1
@@ -143,5 +148,6 @@ func turnsText(turns []harness.Turn) string {
 	for _, t := range turns[from:] {
 		plot.WriteRune(levels[min(int(t.Cost/turns[highest].Cost*float64(len(levels))), len(levels)-1)])
 	}
-	return fmt.Sprintf("\n\nBy turn, %d to %d:\n  %s\nThe most expensive one was turn %d, $%.4f: %s", from+1, len(turns), plot.String(), highest+1, turns[highest].Cost, oneLine(turns[highest].Prompt))
+	return "\n\n" + a.t("By turn, %d to %d:", from+1, len(turns)) + "\n  " + plot.String() + "\n" +
+		a.t("The most expensive one was turn %d, $%.4f: %s", highest+1, turns[highest].Cost, oneLine(turns[highest].Prompt))
 }

@@ -2,10 +2,8 @@ package answers
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -13,74 +11,74 @@ import (
 )
 
 // standing answers what is about the whole session.
-func standing(c *harness.Conversation, name string) (text string, ok bool) {
+func (a answerer) standing(name string) (text string, ok bool) {
 	switch name {
 	case "status":
-		return statusText(c), true
+		return a.statusText(), true
 	case "hooks":
-		return hooksText(c), true
+		return a.hooksText(), true
 	}
-	return picture(c, name)
+	return a.picture(name)
 }
 
 // statusText says what this conversation is made of.
-func statusText(c *harness.Conversation) string {
+func (a answerer) statusText() string {
 	connected := 0
-	servers := c.MCP.Status()
+	servers := a.c.MCP.Status()
 	for _, s := range servers {
 		if s.State == mcp.Connected {
 			connected++
 		}
 	}
 	var files []string
-	for _, f := range c.World.Project.Counts.Files() {
+	for _, f := range a.c.World.Project.Counts.Files() {
 		if f.Path != "" {
 			files = append(files, visible.Indented(f.Path))
 		}
 	}
 	var memory []string
-	for _, f := range c.Instructions() {
+	for _, f := range a.c.Instructions() {
 		memory = append(memory, visible.Indented(f.Path))
 	}
 	return table(func(row func(...any)) {
-		row("Version", c.Version)
-		row("Session", c.Agent.Session())
-		row("Folder", visible.Indented(c.Dir()))
-		for _, dir := range c.World.Engine.Guard().Roots()[1:] {
-			row("  added", visible.Indented(dir))
+		row(a.t("Version"), a.c.Version)
+		row(a.t("Session"), a.c.Agent.Session())
+		row(a.t("Folder"), visible.Indented(a.c.Dir()))
+		for _, dir := range a.c.World.Engine.Guard().Roots()[1:] {
+			row("  "+a.t("added"), visible.Indented(dir))
 		}
-		row("Model", c.Agent.ContextUsage().Model)
-		row("Provider", strings.TrimSpace(c.Provider+" "+keyText(c.KeySource)))
-		row("Permission mode", c.World.Engine.Policy().Mode())
-		row("Sandbox", sandboxText(c))
-		row("MCP servers", fmt.Sprintf("%d of %d connected", connected, len(servers)))
-		row("Settings", cmp.Or(strings.Join(files, ", "), "none"))
-		row("Instructions", cmp.Or(strings.Join(memory, ", "), "none"))
+		row(a.t("Model"), a.c.Agent.ContextUsage().Model)
+		row(a.t("Provider"), strings.TrimSpace(a.c.Provider+" "+a.keyText(a.c.KeySource)))
+		row(a.t("Permission mode"), a.c.World.Engine.Policy().Mode())
+		row(a.t("Sandbox"), a.sandboxText())
+		row(a.t("MCP servers"), a.t("%d of %d connected", connected, len(servers)))
+		row(a.t("Settings"), cmp.Or(strings.Join(files, ", "), a.t("none")))
+		row(a.t("Instructions"), cmp.Or(strings.Join(memory, ", "), a.t("none")))
 	})
 }
 
-func keyText(source string) string {
+func (a answerer) keyText(source string) string {
 	if source == "" {
 		return ""
 	}
-	return "(key: " + source + ")"
+	return a.t("(key: %s)", source)
 }
 
-func sandboxText(c *harness.Conversation) string {
-	s := c.World.Sandbox()
+func (a answerer) sandboxText() string {
+	s := a.c.World.Sandbox()
 	switch {
 	case !s.Known:
-		return "not tried yet"
+		return a.t("not tried yet")
 	case s.Mode == settings.SandboxOff:
-		return "off"
+		return a.t("off")
 	}
 	return s.Tier.Kind.String()
 }
 
 // hooksText lists the hooks that run, in their order, and those that are not trusted.
-func hooksText(c *harness.Conversation) string {
-	hooks := c.World.Project.Counts.Hooks()
-	text := "No hooks are set up. Add them under \"hooks\" in the settings; see docs/hooks.md."
+func (a answerer) hooksText() string {
+	hooks := a.c.World.Project.Counts.Hooks()
+	text := a.t("No hooks are set up. Add them under \"hooks\" in the settings; see docs/hooks.md.")
 	if len(hooks) > 0 {
 		text = table(func(row func(...any)) {
 			for _, h := range hooks {
@@ -88,10 +86,10 @@ func hooksText(c *harness.Conversation) string {
 			}
 		})
 	}
-	if c.World.Project.Counts.Flag("disableAllHooks") {
-		text += "\nNone of them runs: disableAllHooks is set."
+	if a.c.World.Project.Counts.Flag("disableAllHooks") {
+		text += "\n" + a.t("None of them runs: disableAllHooks is set.")
 	}
-	for _, h := range c.World.Project.Held {
+	for _, h := range a.c.World.Project.Held {
 		if h.Kind == trust.Hook {
 			text += "\n" + visible.Indented(h.String())
 		}

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 )
@@ -21,35 +19,35 @@ import (
 const patience = 30 * time.Second
 
 // agentsText tells which agents there are, and who works and has worked.
-func agentsText(c *harness.Conversation) string {
+func (a answerer) agentsText() string {
 	kinds := table(func(row func(...any)) {
-		for _, d := range c.World.Project.Library.Agents.List().Definitions {
+		for _, d := range a.c.World.Project.Library.Agents.List().Definitions {
 			row(d.Name, d.Description)
 		}
 	})
-	crew := c.Agents()
+	crew := a.c.Agents()
 	if len(crew) == 0 {
 		return kinds
 	}
-	return kinds + "\n\nOf this session:\n" + table(func(row func(...any)) {
+	return kinds + "\n\n" + a.t("Of this session:") + "\n" + table(func(row func(...any)) {
 		for _, k := range crew {
-			row(k.ID, cmp.Or(k.Name, k.Kind), k.State(), plural.Of(k.ToolUses, "call")+", "+plural.Of(k.Tokens, "token"), oneLine(k.Description))
+			row(k.ID, cmp.Or(k.Name, k.Kind), State(a.words, k.State()), a.words.Count(k.ToolUses, "call")+", "+a.words.Count(int(k.Tokens), "token"), oneLine(k.Description))
 		}
 	})
 }
 
 // mcpText tells how the MCP servers are, connects to one again, or switches one on or off
 // for the session.
-func mcpText(c *harness.Conversation, args string) (string, error) {
+func (a answerer) mcpText(args string) (string, error) {
 	what, name, _ := strings.Cut(args, " ")
 	name = strings.TrimSpace(name)
 	switch {
 	case what == "":
-		return serversText(c), nil
+		return a.serversText(), nil
 	case !slices.Contains([]string{"reconnect", "enable", "disable"}, what) || name == "":
-		return "", errors.New("type /mcp, or /mcp reconnect|enable|disable SERVER")
+		return "", a.errorf("type /mcp, or /mcp reconnect|enable|disable SERVER")
 	}
-	host, err := c.MCP.Open()
+	host, err := a.c.MCP.Open()
 	if err != nil {
 		return "", err
 	}
@@ -63,48 +61,48 @@ func mcpText(c *harness.Conversation, args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.MCP.Refresh()
-	return serversText(c), nil
+	a.c.MCP.Refresh()
+	return a.serversText(), nil
 }
 
-func serversText(c *harness.Conversation) string {
-	list := c.MCP.Status()
+func (a answerer) serversText() string {
+	list := a.c.MCP.Status()
 	if len(list) == 0 {
-		return "No MCP servers are set up. Add one with: haft mcp add"
+		return a.t("No MCP servers are set up. Add one with: haft mcp add")
 	}
 	return table(func(row func(...any)) {
 		for _, s := range list {
-			row(s.Name, s.State, s.Type, plural.Of(len(s.Tools), "tool"), oneLine(s.Error))
+			row(s.Name, State(a.words, string(s.State)), s.Type, a.words.Count(len(s.Tools), "tool"), oneLine(s.Error))
 		}
 	})
 }
 
 // sessionsText lists the sessions that can be gone on with.
-func sessionsText(c *harness.Conversation, id string) (string, error) {
+func (a answerer) sessionsText(id string) (string, error) {
 	if id != "" {
-		return "", fmt.Errorf("you cannot switch to another conversation here. Start haft with: haft --resume %s", id)
+		return "", a.errorf("you cannot switch to another conversation here. Start haft with: haft --resume %s", id)
 	}
-	list, err := session.Open("").List(&session.ListOptions{Cwd: c.Dir(), Limit: 20})
+	list, err := session.Open("").List(&session.ListOptions{Cwd: a.c.Dir(), Limit: 20})
 	if err != nil {
 		return "", err
 	}
 	if len(list) == 0 {
-		return "There are no sessions in this folder.", nil
+		return a.t("There are no sessions in this folder."), nil
 	}
 	return table(func(row func(...any)) {
 		for _, i := range list {
 			now := ""
-			if i.ID == c.Agent.Session() {
-				now = "this one"
+			if i.ID == a.c.Agent.Session() {
+				now = a.t("this one")
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
 		}
-	}) + "\nContinue one: haft --resume ID", nil
+	}) + "\n" + a.t("Continue one: haft --resume ID"), nil
 }
 
 // rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply
 // MESSAGE.
-func rewindText(c *harness.Conversation, args string) (string, error) {
+func (a answerer) rewindText(args string) (string, error) {
 	first, rest, _ := strings.Cut(args, " ")
 	to, apply := args, false
 	if first == "apply" {
@@ -112,48 +110,48 @@ func rewindText(c *harness.Conversation, args string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	plan, err := c.PlanRewind(ctx, to)
+	plan, err := a.c.PlanRewind(ctx, to)
 	if err != nil {
 		return "", err
 	}
-	text := planText(c, plan)
+	text := a.planText(plan)
 	if !apply || len(plan.Steps) == 0 {
 		if len(plan.Steps) > 0 {
-			text += "\nTo do it: " + strings.TrimSpace("/rewind apply "+to)
+			text += "\n" + a.t("To do it: %s", strings.TrimSpace("/rewind apply "+to))
 		}
 		return text, nil
 	}
-	undo, err := c.Rewind(ctx, plan, false)
+	undo, err := a.c.Rewind(ctx, plan, false)
 	var conflict *checkpoint.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return "", fmt.Errorf("%s\nAnother program has changed some of these files since, so nothing was done. To rewind anyway: 'haft rewind --force'", text)
+		return "", errors.New(text + "\n" + a.t("Another program has changed some of these files since, so nothing was done. To rewind anyway: 'haft rewind --force'"))
 	case err != nil:
 		return "", fmt.Errorf("%s\n%w", text, err)
 	}
-	return text + "\nDone. To undo: /rewind apply " + undo, nil
+	return text + "\n" + a.t("Done. To undo: %s", "/rewind apply "+undo), nil
 }
 
-func planText(c *harness.Conversation, p *checkpoint.Plan) string {
+func (a answerer) planText(p *checkpoint.Plan) string {
 	if len(p.Steps) == 0 {
-		return "No file would change."
+		return a.t("No file would change.")
 	}
 	text := table(func(row func(...any)) {
 		for i := range p.Steps {
 			s := &p.Steps[i]
 			path := s.Path
-			if rel, ok := pathin.Below(c.Dir(), path); ok {
+			if rel, ok := pathin.Below(a.c.Dir(), path); ok {
 				path = rel
 			}
 			note := ""
 			if s.Foreign {
-				note = "changed by another program"
+				note = a.t("changed by another program")
 			}
-			row(s.Action(), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
+			row(Action(a.words, s), visible.Indented(path), fmt.Sprintf("+%d −%d", s.Insertions, s.Deletions), note)
 		}
 	})
 	if p.Uncovered != "" {
-		text += "\nNot covered: " + oneLine(p.Uncovered)
+		text += "\n" + a.t("Not covered: %s", oneLine(p.Uncovered))
 	}
 	return text
 }

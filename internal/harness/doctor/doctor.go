@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/platform"
-	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
@@ -38,6 +38,8 @@ type Diagnosis struct {
 	Warnings int     `json:"warnings"`
 	// Next is what to do now; "" before [Diagnosis.Conclude].
 	Next string `json:"next"`
+
+	words *lang.Catalogue
 }
 
 // A Check is one thing that was looked at.
@@ -48,9 +50,12 @@ type Check struct {
 	Advice string `json:"advice,omitempty"`
 }
 
+// t is a sentence of the diagnosis in its language.
+func (d *Diagnosis) t(text lang.Text, args ...any) string { return d.words.T(text, args...) }
+
 // OK notes what is as it should be.
-func (d *Diagnosis) OK(area, format string, args ...any) {
-	d.Checks = append(d.Checks, Check{area, "ok", fmt.Sprintf(format, args...), ""})
+func (d *Diagnosis) OK(area, text string) {
+	d.Checks = append(d.Checks, Check{area, "ok", text, ""})
 }
 
 // Warn notes what a user should know, with what to do about it.
@@ -71,6 +76,9 @@ type Options struct {
 	Version string
 	// NoServers leaves MCP servers to the caller, who starts them.
 	NoServers bool
+	// Lang is the language of the sentences; nil is English. What lower layers report, such
+	// as an error, stays as it is.
+	Lang *lang.Catalogue
 }
 
 // Diagnose looks at everything that a conversation here would use. It starts
@@ -80,7 +88,7 @@ func Diagnose(p *project.Project, opts *Options) *Diagnosis {
 	if opts != nil {
 		o = *opts
 	}
-	d := &Diagnosis{Version: o.Version, Project: p.Dir}
+	d := &Diagnosis{Version: o.Version, Project: p.Dir, words: o.Lang}
 	d.model(p)
 	d.settings(p)
 	d.policy(p)
@@ -101,9 +109,9 @@ var levelMarks = map[string]string{"ok": "✓", "warning": "!", "error": "✗"}
 // Text is the diagnosis for people.
 func (d *Diagnosis) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "haft %s in %s\n\n", d.Version, visible.Indented(d.Project))
+	fmt.Fprintf(&b, "%s\n\n", d.t("haft %s in %s", d.Version, visible.Indented(d.Project)))
 	for _, c := range d.Checks {
-		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], c.Area, visible.Indented(c.Text))
+		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], d.area(c.Area), visible.Indented(c.Text))
 		if c.Advice != "" {
 			fmt.Fprintf(&b, "  → %s\n", visible.Indented(c.Advice))
 		}
@@ -112,6 +120,16 @@ func (d *Diagnosis) Text() string {
 		fmt.Fprintf(&b, "\nNext: %s\n", d.Next)
 	}
 	return b.String()
+}
+
+// area is what a check is about, in the language of the diagnosis.
+func (d *Diagnosis) area(name string) string {
+	for _, a := range []lang.Text{"model", "settings", "knowledge", "permissions", "sandbox", "trust", "mcp", "sessions", "cache", "search", "programs", "system", "kernel"} {
+		if string(a) == name {
+			return d.t(a)
+		}
+	}
+	return name
 }
 
 // Conclude says what to do now. The first thing that keeps a conversation from starting comes first.
@@ -144,16 +162,16 @@ func (d *Diagnosis) model(p *project.Project) {
 		d.Bad("model", err.Error(), "")
 		return
 	}
-	key := "with the key in " + info.KeySource
+	key := d.t("with the key in %s", info.KeySource)
 	switch {
 	case info.KeySource == "none":
-		key = "without a key"
+		key = d.t("without a key")
 	case info.KeySource == project.KeyVariable && env.Get(project.KeyVariable) == "":
-		key = "with the key that apiKeyHelper prints"
+		key = d.t("with the key that apiKeyHelper prints")
 	}
-	d.OK("model", "%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key)
+	d.OK("model", d.t("%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key))
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
-		d.Warn("model", "the API key and the whole conversation are sent unencrypted to "+u.Host+" unencrypted", "use an https address")
+		d.Warn("model", d.t("the API key and the whole conversation are sent unencrypted to %s unencrypted", u.Host), d.t("use an https address"))
 	}
 }
 
@@ -168,14 +186,14 @@ func (d *Diagnosis) settings(p *project.Project) {
 		names = append(names, fmt.Sprintf("%s (%s)", file.Path, file.Source))
 	}
 	if len(names) == 0 {
-		names = []string{"there are none"}
+		names = []string{d.t("there are none")}
 	}
-	d.OK("settings", "%s", strings.Join(names, ", "))
+	d.OK("settings", strings.Join(names, ", "))
 	var idle []string
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			d.Bad("settings", problem.String()+"; the whole file is ignored, including its deny rules", "fix the file")
+			d.Bad("settings", d.t("%s; the whole file is ignored, including its deny rules", problem), d.t("fix the file"))
 		case settings.Idle:
 			idle = append(idle, problem.Key)
 		default:
@@ -184,7 +202,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 	}
 	if len(idle) > 0 {
 		slices.Sort(idle)
-		d.OK("settings", "no effect in haft: %s", strings.Join(slices.Compact(idle), ", "))
+		d.OK("settings", d.t("no effect in haft: %s", strings.Join(slices.Compact(idle), ", ")))
 	}
 	for _, problem := range p.Library.Faults() {
 		d.Warn("knowledge", problem.String(), "")
@@ -198,15 +216,15 @@ func (d *Diagnosis) policy(p *project.Project) {
 		d.Bad("permissions", err.Error(), "")
 	} else {
 		if p.BadGuards(opts) == nil {
-			d.OK("permissions", "mode %s, %s", opts.Mode, plural.Of(len(opts.Rules), "rule"))
+			d.OK("permissions", d.t("mode %s, %s", opts.Mode, d.words.Count(len(opts.Rules), "rule")))
 		}
 	}
 	for _, problem := range project.RuleProblems(opts) {
 		if problem.Rule.Behavior != tool.Allow {
-			d.Bad("permissions", problem.String(), "fix the rule: no session starts with it, unless --ignore-bad-rules is given")
+			d.Bad("permissions", problem.String(), d.t("fix the rule: no session starts with it, unless --ignore-bad-rules is given"))
 			continue
 		}
-		d.Warn("permissions", problem.String(), "see which rules apply with: haft permissions list")
+		d.Warn("permissions", problem.String(), d.t("see which rules apply with: haft permissions list"))
 	}
 }
 
@@ -217,10 +235,10 @@ func (d *Diagnosis) trust(p *project.Project) {
 		if h.Kind == trust.Server && h.Never == "" {
 			continue
 		}
-		d.Warn("trust", h.String(), "to review and trust what the project asks for, run: haft trust")
+		d.Warn("trust", h.String(), d.t("to review and trust what the project asks for, run: haft trust"))
 	}
 	if p.Folder == nil {
-		d.Warn("trust", "there is nowhere to save what you trust, so nothing in the project can be trusted", "set HOME or XDG_CONFIG_HOME")
+		d.Warn("trust", d.t("there is nowhere to save what you trust, so nothing in the project can be trusted"), d.t("set HOME or XDG_CONFIG_HOME"))
 	}
 }
 
@@ -238,7 +256,7 @@ func (d *Diagnosis) servers(p *project.Project) {
 		d.server(m, s)
 	}
 	if len(m.List) == 0 {
-		d.OK("mcp", "no servers are set up")
+		d.OK("mcp", d.t("no servers are set up"))
 	}
 }
 
@@ -247,25 +265,25 @@ func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 	verdict := m.Approve(s)
 	switch {
 	case s.Problem != "":
-		d.Bad("mcp", s.Name+": "+s.Problem, "fix it in "+s.Origin)
+		d.Bad("mcp", s.Name+": "+s.Problem, d.t("fix it in %s", s.Origin))
 	case s.Disabled:
-		d.OK("mcp", "%s: switched off", s.Name)
+		d.OK("mcp", d.t("%s: switched off", s.Name))
 	case verdict.Pending:
-		d.Warn("mcp", s.Name+": the project asks for it, and you have not approved it", "review and approve it with: haft trust")
+		d.Warn("mcp", d.t("%s: the project asks for it, and you have not approved it", s.Name), d.t("review and approve it with: haft trust"))
 	case !verdict.Allowed:
-		d.Warn("mcp", s.Name+": "+cmp.Or(verdict.Reason, "it is not allowed here"), "ask your administrator")
+		d.Warn("mcp", s.Name+": "+cmp.Or(verdict.Reason, d.t("it is not allowed here")), d.t("ask your administrator"))
 	default:
-		d.OK("mcp", "%s: set up", s.Name)
+		d.OK("mcp", d.t("%s: set up", s.Name))
 	}
 }
 
 // folders must be there, or be possible to make, and be writable.
 func (d *Diagnosis) folders() {
-	d.folder("sessions", session.Open("").Dir(), "make it writable, or set another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence")
+	d.folder("sessions", session.Open("").Dir(), d.t("make it writable, or set another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence"))
 	if cache, err := os.UserCacheDir(); err == nil {
-		d.folder("cache", filepath.Join(cache, "haft"), "make it writable, or set another with XDG_CACHE_HOME")
+		d.folder("cache", filepath.Join(cache, "haft"), d.t("make it writable, or set another with XDG_CACHE_HOME"))
 	} else {
-		d.Warn("cache", err.Error(), "set HOME or XDG_CACHE_HOME: without it, long results are cut off")
+		d.Warn("cache", err.Error(), d.t("set HOME or XDG_CACHE_HOME: without it, long results are cut off"))
 	}
 	d.searchIndexes()
 }
@@ -274,14 +292,14 @@ func (d *Diagnosis) folders() {
 func (d *Diagnosis) searchIndexes() {
 	saved, err := search.SavedIndexes(project.SearchIndexes())
 	if err != nil {
-		d.Warn("search", "could not list the search indexes: "+err.Error(), "delete "+project.SearchIndexes()+": it will be rebuilt")
+		d.Warn("search", d.t("could not list the search indexes: %s", err), d.t("delete %s: it will be rebuilt", project.SearchIndexes()))
 		return
 	}
 	total := int64(0)
 	for _, s := range saved {
 		total += s.Bytes
 	}
-	d.OK("search", "%.1f MB of search indexes (%d) in %s", float64(total)/1e6, len(saved), project.SearchIndexes())
+	d.OK("search", d.t("%.1f MB of search indexes (%d) in %s", float64(total)/1e6, len(saved), project.SearchIndexes()))
 }
 
 func (d *Diagnosis) folder(area, dir, advice string) {
@@ -294,19 +312,20 @@ func (d *Diagnosis) folder(area, dir, advice string) {
 	}
 	probe, err := os.CreateTemp(there, ".haft-doctor-*")
 	if err != nil {
-		d.Bad(area, dir+" cannot be written: "+err.Error(), advice)
+		d.Bad(area, d.t("%s cannot be written: %s", dir, err), advice)
 		return
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		d.Warn(area, err.Error(), "")
 	}
-	d.OK(area, "%s", dir)
+	d.OK(area, dir)
 }
 
 // helpers are programs that tools use.
 var helpers = []struct {
-	name, use string
-	must      bool
+	name string
+	use  lang.Text
+	must bool
 }{
 	{"bash", "Bash runs commands with it; install bash", true},
 	{"git", "worktrees and checkpoints use it; install git", false},
@@ -320,24 +339,28 @@ func (d *Diagnosis) programs() {
 		case err == nil:
 			found = append(found, h.name)
 		case h.must:
-			d.Bad("programs", "there is no "+h.name, h.use)
+			d.Bad("programs", d.t("there is no %s", h.name), d.t(h.use))
 		default:
-			d.Warn("programs", "there is no "+h.name, h.use)
+			d.Warn("programs", d.t("there is no %s", h.name), d.t(h.use))
 		}
 	}
-	d.OK("programs", "%s", strings.Join(found, ", "))
+	d.OK("programs", strings.Join(found, ", "))
 }
 
 // system says what haft lacks on an operating system.
 func (d *Diagnosis) system(goos string) {
 	limits, supported := platform.Of(goos)
+	var lacks []string
+	for _, l := range limits {
+		lacks = append(lacks, d.t(l))
+	}
 	switch {
 	case !supported:
-		d.Warn("system", goos+" is not supported: haft is neither built nor tested for it", "'haft help platforms' lists the systems that are")
+		d.Warn("system", d.t("%s is not supported: haft is neither built nor tested for it", goos), d.t("'haft help platforms' lists the systems that are"))
 	case len(limits) > 0:
-		d.Warn("system", "on "+goos+":\n"+strings.Join(limits, "\n"), "'haft help platforms' compares the systems")
+		d.Warn("system", d.t("on %s:", goos)+"\n"+strings.Join(lacks, "\n"), d.t("'haft help platforms' compares the systems"))
 	default:
-		d.OK("system", "%s, fully supported", goos)
+		d.OK("system", d.t("%s, fully supported", goos))
 	}
 }
 
@@ -352,12 +375,12 @@ func (d *Diagnosis) kernel() {
 	}
 	watches, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 	if err == nil && watches < fewWatches {
-		d.Warn("kernel", fmt.Sprintf("only %d inotify watches: each search of a large project checks every file again", watches),
+		d.Warn("kernel", d.t("only %d inotify watches: each search of a large project checks every file again", watches),
 			fmt.Sprintf("sysctl fs.inotify.max_user_watches=%d", 8*fewWatches))
 	}
-	groups := "cgroups version 2"
+	groups := d.t("cgroups version 2")
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
-		groups = "no cgroups version 2 at /sys/fs/cgroup: haft uses /proc to find and end the processes of a command"
+		groups = d.t("no cgroups version 2 at /sys/fs/cgroup: haft uses /proc to find and end the processes of a command")
 	}
-	d.OK("kernel", "%d inotify watches, %s", watches, groups)
+	d.OK("kernel", d.t("%d inotify watches, %s", watches, groups))
 }

@@ -14,30 +14,28 @@ import (
 func (d *Diagnosis) sandbox(p *project.Project) {
 	set := p.Counts.Sandbox()
 	if set.Mode == settings.SandboxOff {
-		d.Warn("sandbox", "off: every command runs with all your rights", `remove "mode": "off" from sandbox in the settings`)
+		d.Warn("sandbox", d.t("off: every command runs with all your rights"), d.t("remove \"mode\": \"off\" from sandbox in the settings"))
 		return
 	}
 	host := shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, NoProfile: true})
 	tier := host.Tier(sandbox.Offline)
 	if err := host.Close(); err != nil {
-		d.Warn("sandbox", "it could not be stopped: "+err.Error(), "")
+		d.Warn("sandbox", d.t("it could not be stopped: %s", err), "")
 	}
-	confined := "read-only commands can only read"
+	confined := d.t("read-only commands can only read, others run with all your rights")
 	if set.Enabled {
-		confined += ", others can write only in the project"
-	} else {
-		confined += ", others run with all your rights"
+		confined = d.t("read-only commands can only read, others can write only in the project")
 	}
 	switch tier.Kind {
 	case sandbox.TierBox:
-		d.OK("sandbox", "%s", strings.Join(append([]string{"box: " + confined}, tier.Gaps...), "; "))
+		d.OK("sandbox", strings.Join(append([]string{"box: " + confined}, tier.Gaps...), "; "))
 	case sandbox.TierLandlock:
 		d.Warn("sandbox", strings.Join(append([]string{tier.String(), confined}, tier.Gaps...), "; "), tier.Help())
 	default:
 		advice := tier.Help()
 		if advice == "" {
-			advice = "work in a container, or keep the rules narrow"
+			advice = d.t("work in a container, or keep the rules narrow")
 		}
-		d.Warn("sandbox", tier.String()+"; commands that are allowed run with all your rights", advice)
+		d.Warn("sandbox", d.t("%s; commands that are allowed run with all your rights", tier), advice)
 	}
 }

@@ -47,10 +47,17 @@ func (s *Shell) Writes(command, dir string) (paths []string) {
 	return paths
 }
 
-// Hardening is the environment in which that holds.
-func (s *Shell) Hardening(dir string) []string {
-	env, _ := shell.Hardening(s.in(dir))
-	return env
+// Plain is the environment in which that holds, nil if it was not shown; and the words of
+// a command that needs no shell.
+func (s *Shell) Plain(command, dir string) (env, words []string) {
+	in := s.in(dir)
+	in.FS = shell.Snapshot(in.FS)
+	found := shell.Analyze(command, in)
+	if !found.ReadOnly {
+		return nil, nil
+	}
+	env, _ = shell.Hardening(in)
+	return env, found.Words
 }
 
 func (s *Shell) in(dir string) *shell.Options {

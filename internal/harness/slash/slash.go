@@ -10,7 +10,6 @@ package slash
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -59,7 +59,7 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 	}
 	c, err := in.Commands.Find(name)
 	if isHeld(err) {
-		return Command{Command: commands.Command{Name: name}}, true, fmt.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
+		return Command{Command: commands.Command{Name: name}}, true, lang.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
 	}
 	if err != nil {
 		return Command{}, false, nil

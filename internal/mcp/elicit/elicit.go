@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/mcp/envelope"
 )
 
@@ -45,6 +46,7 @@ type Field struct {
 	Default string
 
 	schema property
+	words  *lang.Catalogue
 }
 
 // An Option is one of the answers.
@@ -80,24 +82,25 @@ type titled struct {
 	Title string `json:"title"`
 }
 
-// Fields returns the fields of a form in the order of its schema.
-func Fields(schema json.RawMessage) ([]Field, error) {
+// Fields returns the fields of a form in the order of its schema. Words are the language of
+// what is said about them, nil is English.
+func Fields(schema json.RawMessage, words *lang.Catalogue) ([]Field, error) {
 	if !json.Valid(schema) {
-		return nil, fmt.Errorf("the schema of the form is not JSON")
+		return nil, lang.Errorf("the schema of the form is not JSON")
 	}
 	var required []string
 	if raw := envelope.Field(schema, "required"); raw != nil {
 		if err := json.Unmarshal(raw, &required); err != nil {
-			return nil, fmt.Errorf("the schema of the form: required: %w", err)
+			return nil, lang.Errorf("the schema of the form: required: %s", err)
 		}
 	}
 	var fields []Field
 	for name, raw := range envelope.Fields(envelope.Field(schema, "properties")) {
 		var p property
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, fmt.Errorf("the schema of the field %s: %w", name, err)
+			return nil, lang.Errorf("the schema of the field %s: %s", name, err)
 		}
-		f, err := fieldOf(name, p)
+		f, err := fieldOf(name, p, words)
 		if err != nil {
 			return nil, err
 		}
@@ -107,14 +110,14 @@ func Fields(schema json.RawMessage) ([]Field, error) {
 	return fields, nil
 }
 
-func fieldOf(name string, p property) (Field, error) {
-	f := Field{Name: name, Label: p.Title, schema: p}
+func fieldOf(name string, p property, words *lang.Catalogue) (Field, error) {
+	f := Field{Name: name, Label: p.Title, schema: p, words: words}
 	if f.Label == "" {
 		f.Label = name
 	}
 	switch {
 	case p.Type == "boolean":
-		f.Kind, f.Options = YesNo, []Option{{"yes", json.RawMessage("true")}, {"no", json.RawMessage("false")}}
+		f.Kind, f.Options = YesNo, []Option{{words.T("yes"), json.RawMessage("true")}, {words.T("no"), json.RawMessage("false")}}
 	case p.Type == "array":
 		f.Kind, f.Options = Many, options(p.Items.Enum, nil, p.Items.AnyOf)
 	case p.Type == "integer":
@@ -124,10 +127,10 @@ func fieldOf(name string, p property) (Field, error) {
 	case p.Enum != nil || p.OneOf != nil:
 		f.Kind, f.Options = One, options(p.Enum, p.EnumNames, p.OneOf)
 	case p.Type != "string":
-		return f, fmt.Errorf("the field %s has a type that forms do not support: %q", name, p.Type)
+		return f, lang.Errorf("the field %s has a type that forms do not support: %q", name, p.Type)
 	}
 	if (f.Kind == One || f.Kind == Many) && len(f.Options) == 0 {
-		return f, fmt.Errorf("the field %s has nothing to choose from", name)
+		return f, lang.Errorf("the field %s has nothing to choose from", name)
 	}
 	if f.Help = p.Description; f.bounds() != "" {
 		f.Help = strings.TrimSpace(f.Help + " (" + f.bounds() + ")")

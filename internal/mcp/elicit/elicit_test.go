@@ -34,7 +34,7 @@ func TestKinds(t *testing.T) {
 		{"some of many with titles", `{"type":"array","items":{"anyOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Pear"}]}}`, Many, []string{"Apple", "Pear"}, "", map[string]string{"Pear,1": `["b","a"]`, "": ""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fields, err := Fields(json.RawMessage(`{"type":"object","properties":{"x":` + c.property + `}}`))
+			fields, err := Fields(json.RawMessage(`{"type":"object","properties":{"x":` + c.property + `}}`), nil)
 			if err != nil || len(fields) != 1 {
 				t.Fatalf("%v, %d fields", err, len(fields))
 			}
@@ -89,7 +89,7 @@ func fits(t *testing.T, property string, value json.RawMessage) {
 
 func TestAFormKeepsItsOrder(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","required":["zip"],"properties":{"zip":{"type":"string","title":"Zip code","description":"Of your home.","minLength":4},"city":{"type":"string"},"age":{"type":"integer"}}}`)
-	fields, err := Fields(schema)
+	fields, err := Fields(schema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAFormKeepsItsOrder(t *testing.T) {
 
 func TestWhatIsNoForm(t *testing.T) {
 	for _, schema := range []string{``, `{`, `{"properties":{"x":{"type":"object"}}}`, `{"properties":{"x":{"type":"array"}}}`, `{"properties":{"x":{"type":"string","enum":[]}}}`, `{"properties":{"x":3}}`, `{"required":3}`} {
-		if fields, err := Fields(json.RawMessage(schema)); err == nil {
+		if fields, err := Fields(json.RawMessage(schema), nil); err == nil {
 			t.Errorf("%s has the fields %v", schema, fields)
 		}
 	}

@@ -3,7 +3,6 @@ package elicit
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/mail"
 	"net/url"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/lang"
 )
 
 // Value is what was typed as the form wants it; nil for a field that is left out.
@@ -20,7 +21,7 @@ func (f *Field) Value(typed string) (json.RawMessage, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
 		if f.Required {
-			return nil, errors.New("a value is required")
+			return nil, f.errorf("a value is required")
 		}
 		return nil, nil
 	}
@@ -35,16 +36,20 @@ func (f *Field) Value(typed string) (json.RawMessage, error) {
 	return f.text(typed)
 }
 
+func (f *Field) errorf(text lang.Text, args ...any) error {
+	return errors.New(f.words.T(text, args...))
+}
+
 func (f *Field) number(typed string) (json.RawMessage, error) {
 	n, err := strconv.ParseFloat(typed, 64)
 	if err != nil || !json.Valid([]byte(typed)) {
-		return nil, errors.New("not a number")
+		return nil, f.errorf("not a number")
 	}
 	if _, err := strconv.ParseInt(typed, 10, 64); err != nil && f.Kind == Integer {
-		return nil, errors.New("not a whole number")
+		return nil, f.errorf("not a whole number")
 	}
 	if p := f.schema; p.Minimum != nil && n < *p.Minimum || p.Maximum != nil && n > *p.Maximum {
-		return nil, errors.New("must be " + f.bounds())
+		return nil, f.errorf("must be %s", f.bounds())
 	}
 	return json.RawMessage(typed), nil
 }
@@ -53,12 +58,12 @@ func (f *Field) option(typed string) (json.RawMessage, error) {
 	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(f.Options) {
 		return f.Options[n-1].value, nil
 	}
-	for _, o := range f.Options {
-		if strings.EqualFold(o.Title, typed) || f.Kind == YesNo && strings.EqualFold(o.Title[:1], typed) {
+	for i, o := range f.Options {
+		if strings.EqualFold(o.Title, typed) || f.Kind == YesNo && slices.Contains([][]string{{"y", "yes"}, {"n", "no"}}[i], strings.ToLower(typed)) {
 			return o.value, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no option %q", typed)
+	return nil, f.errorf("there is no option %q", typed)
 }
 
 func (f *Field) many(typed string) (json.RawMessage, error) {
@@ -73,14 +78,14 @@ func (f *Field) many(typed string) (json.RawMessage, error) {
 		}
 	}
 	if p := f.schema; p.MinItems != nil && len(chosen) < *p.MinItems || p.MaxItems != nil && len(chosen) > *p.MaxItems {
-		return nil, errors.New("choose " + f.bounds())
+		return nil, f.errorf("choose %s", f.bounds())
 	}
 	return json.Marshal(chosen)
 }
 
 func (f *Field) text(typed string) (json.RawMessage, error) {
 	if n, p := utf8.RuneCountInString(typed), f.schema; p.MinLength != nil && n < *p.MinLength || p.MaxLength != nil && n > *p.MaxLength {
-		return nil, errors.New("must have " + f.bounds())
+		return nil, f.errorf("must have %s", f.bounds())
 	}
 	var err error
 	switch f.schema.Format {
@@ -100,13 +105,13 @@ func (f *Field) text(typed string) (json.RawMessage, error) {
 		_, err = time.Parse(time.RFC3339, typed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("must be %s", formats[f.schema.Format])
+		return nil, f.errorf("must be %s", f.words.T(formats[f.schema.Format]))
 	}
 	return quoted(typed), nil
 }
 
 // formats are what text of a format looks like.
-var formats = map[string]string{
+var formats = map[string]lang.Text{
 	"email": "an email address", "uri": "an address with its scheme, such as https://example.com",
 	"date": "a date, such as 2026-01-31", "date-time": "a time, such as 2026-01-31T15:04:05Z",
 }
@@ -116,14 +121,14 @@ func (f *Field) bounds() string {
 	p := f.schema
 	switch f.Kind {
 	case Number, Integer:
-		return between(p.Minimum, p.Maximum, "")
+		return f.between(p.Minimum, p.Maximum, "")
 	case Many:
-		return between(count(p.MinItems), count(p.MaxItems), "of them")
+		return f.between(count(p.MinItems), count(p.MaxItems), "of them")
 	case Text:
 		if p.MinLength != nil || p.MaxLength != nil {
-			return between(count(p.MinLength), count(p.MaxLength), "characters")
+			return f.between(count(p.MinLength), count(p.MaxLength), "characters")
 		}
-		return formats[p.Format]
+		return f.words.T(formats[p.Format])
 	}
 	return ""
 }
@@ -136,19 +141,19 @@ func count(n *int) *float64 {
 	return &f
 }
 
-func between(low, high *float64, what string) string {
+func (f *Field) between(low, high *float64, what lang.Text) string {
 	var s string
 	switch {
 	case low != nil && high != nil && *low == *high:
-		s = fmt.Sprintf("exactly %g", *low)
+		s = f.words.T("exactly %g", *low)
 	case low != nil && high != nil:
-		s = fmt.Sprintf("%g to %g", *low, *high)
+		s = f.words.T("%g to %g", *low, *high)
 	case low != nil:
-		s = fmt.Sprintf("at least %g", *low)
+		s = f.words.T("at least %g", *low)
 	case high != nil:
-		s = fmt.Sprintf("at most %g", *high)
+		s = f.words.T("at most %g", *high)
 	default:
 		return ""
 	}
-	return strings.TrimSpace(s + " " + what)
+	return strings.TrimSpace(s + " " + f.words.T(what))
 }

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"iter"
 	"strconv"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A Message is a JSON-RPC message; parts that it does not have are nil.
@@ -37,7 +39,7 @@ var (
 
 // Scan reads one message.
 func Scan(data []byte) (Message, error) {
-	if !json.Valid(data) {
+	if !plainjson.Valid(data) {
 		return Message{}, errNotJSON
 	}
 	if !isObject(data) {

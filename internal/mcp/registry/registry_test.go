@@ -132,7 +132,7 @@ func TestEntries(t *testing.T) {
 		{name: "one that is put together", server: `{"remotes":[{"type":"sse","url":"https://x.example/?{a}{b}","variables":{"a":{"default":"$"},"b":{"default":"{SECRET}"}}}]}`, refused: "would be filled in from your environment"},
 		{name: "an option for a package", server: `{"packages":[{"registryType":"npm","identifier":"--call=rm"}]}`, refused: "is not a valid name for a package"},
 		{name: "another source for a package", server: `{"packages":[{"registryType":"npm","identifier":"github:x/y"}]}`, refused: "is not a valid name for a package"},
-		{name: "another place for packages", server: `{"packages":[{"registryType":"npm","identifier":"x","registryBaseUrl":"https://npmjs.org.evil.example/"}]}`, refused: "and not at"},
+		{name: "another place for packages", server: `{"packages":[{"registryType":"npm","identifier":"x","registryBaseUrl":"https://npmjs.org.evil.example/"}]}`, refused: ", not at"},
 		{name: "another program", server: `{"packages":[{"registryType":"npm","identifier":"x","runtimeHint":"bash"}]}`, refused: `needs to be run with "bash"`},
 		{name: "a version that is an address", server: `{"packages":[{"registryType":"npm","identifier":"x","version":"https://evil.example/x.tgz"}]}`, refused: "is not a valid version"},
 		{name: "an address without protection", server: `{"remotes":[{"type":"sse","url":"http://a.example/"}]}`, refused: "not an https address"},
