@@ -39,7 +39,7 @@ install it; otherwise save it where your shell looks for it, and start a new she
 			if f := write[args[0]]; f != nil {
 				return f(c.Root())
 			}
-			return usageError{fmt.Errorf("there is there is no completion for %q. Choose one of %s", args[0], strings.Join(shells, ", "))}
+			return usageError{fmt.Errorf("there is no completion for %q. Choose one of %s", args[0], strings.Join(shells, ", "))}
 		},
 	}
 }

@@ -69,7 +69,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		}
 	}
 	for typed, words := range map[string]string{
-		"model other":       "The model is other from the next request on",
+		"model other":       "The model is other, starting with the next request",
 		"permissions plan":  "The permission mode is plan",
 		"permissions wrong": "wrong",
 		"mcp reconnect x":   "Server not found: x",

@@ -41,7 +41,7 @@ func (a *app) setUp(why error) {
 				a.setUpWith(why, []field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
 			case 1:
 				a.setUpWith(why, []field{
-					{name: serverURL, label: a.t("Address"), help: a.t("address address of the chat completions API"), value: "http://localhost:11434/v1", required: true},
+					{name: serverURL, label: a.t("Address"), help: a.t("address of the chat completions API"), value: "http://localhost:11434/v1", required: true},
 					{name: serverModel, label: a.t("Model"), help: a.t("the name that the server uses, such as qwen3"), required: true},
 					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server needs none"), secret: true},
 				})

@@ -17,7 +17,6 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/plural"
 )
 
 // newRuns shows and changes runs.
@@ -122,7 +121,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 		return "", "", fmt.Errorf("archive run %s: it is %s", id, run.State)
 	}
 	if pending, err := r.Pending(ctx, id); err != nil || len(pending) > 0 {
-		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it still has %s to run", id, plural.Of(len(pending), "prompt")))
+		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it still has prompts to run (%d)", id, len(pending)))
 	}
 	store, err := archive.Open(to, os.Getenv)
 	if err != nil {

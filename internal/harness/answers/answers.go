@@ -131,7 +131,7 @@ func (a answerer) changeModel(name string) string {
 		return a.t("The model is %s. Choose another with /model NAME.", a.c.Agent.ContextUsage().Model)
 	}
 	a.c.Agent.SetModel(a.c.Resolve(name))
-	return a.t("The model is %s from the next request on.", a.c.Resolve(name))
+	return a.t("The model is %s, starting with the next request.", a.c.Resolve(name))
 }
 
 func (a answerer) permissionsText() string {

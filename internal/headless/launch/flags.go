@@ -91,7 +91,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.disallowed, name, nil, "rules for calls that are denied")
 	}
 	fs.StringArrayVar(&f.tools, "tools", nil, "offer only these tools; default means all, '' none")
-	fs.BoolVar(&f.bare, "bare", false, "offer offer only the tools Bash, Read and Edit")
+	fs.BoolVar(&f.bare, "bare", false, "offer only the tools Bash, Read and Edit")
 	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
 	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt with the contents of a file")
 	fs.StringVar(&f.appendSystem, "append-system-prompt", "", "add to the system prompt")
