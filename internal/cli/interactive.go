@@ -173,7 +173,7 @@ func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) e
 	if unguarded == nil {
 		return nil
 	}
-	fmt.Fprintf(f.Out, "This folder has guarding hooks that you have not trusted:\n")
+	fmt.Fprintf(f.Out, "This folder has hooks that guard it and are not trusted:\n")
 	for _, h := range unguarded.Hooks {
 		fmt.Fprintf(f.Out, "  %s\n", visible.Indented(h.String()))
 	}

@@ -118,7 +118,7 @@ func (s *seat) start(args ...string) {
 	case len(args) > 0 && args[0] == "trust":
 		return
 	case s.plain:
-		s.see("Say what to do")
+		s.see("Type what you want done")
 		return
 	case s.bare:
 		s.see("Which model should answer?")
@@ -325,7 +325,7 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.see("f.txt")
 	s.type_("\r")
 	s.until("bring the file back", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
-	s.see("1 file brought back")
+	s.see("Restored 1 file")
 	s.type_("\x03") // what was said is there to be changed
 	s.leave()
 
@@ -530,7 +530,7 @@ func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
 		{nil, "say hi", "Hello.", 0},
 		{[]string{"say hi"}, "", "Hello.", 0},
 		{[]string{"say", "hi"}, "", "Hello.", 0},
-		{[]string{"--continue"}, "", "say what to do", 2},
+		{[]string{"--continue"}, "", "no prompt given", 2},
 		{[]string{"sesions"}, "", "sessions", 2},
 	} {
 		s := newSeat(t, says("Hello."))

@@ -44,7 +44,7 @@ func TestOneAnswerEndsOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ended := strings.Contains(told.String(), "note: ended with the answer"); ended != strings.Contains(command, "600") {
+				if ended := strings.Contains(told.String(), "note: the session ended with the answer"); ended != strings.Contains(command, "600") {
 					t.Errorf("told %q", told.String())
 				}
 				if took := time.Since(began); took > 30*time.Second {

@@ -171,7 +171,7 @@ func (d *Diagnosis) model(p *project.Project) {
 	}
 	d.OK("model", d.t("%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key))
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
-		d.Warn("model", d.t("the API key and the whole conversation are sent unencrypted to %s unencrypted", u.Host), d.t("use an https address"))
+		d.Warn("model", d.t("the API key and the whole conversation are sent to %s unencrypted", u.Host), d.t("use an https address"))
 	}
 }
 

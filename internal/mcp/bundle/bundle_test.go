@@ -93,7 +93,7 @@ func TestABundleBecomesAnEntry(t *testing.T) {
 		"needs the setting token":   {},
 		"is a secret":               {"token": {"s3cret"}},
 		"has no setting \"colour\"": {"token": {"${T}"}, "colour": {"red"}},
-		"within the bounds":         {"token": {"${T}"}, "limit": {"11"}},
+		"within the bundle's bounds":         {"token": {"${T}"}, "limit": {"11"}},
 		"accepts only one value":           {"token": {"${T}"}, "limit": {"1", "2"}},
 	} {
 		if _, err := b.Entry(dir, values); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cret") {
