@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/stackroom"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 )
@@ -38,6 +39,7 @@ func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Se
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
+			stackroom.Reserve()
 			a.takeTurns(ctx, awaits)
 		}()
 		defer func() {

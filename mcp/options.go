@@ -123,6 +123,8 @@ type Elicitation struct {
 type Answer struct {
 	Action  string          `json:"action"` // accept, decline or cancel
 	Content json.RawMessage `json:"content,omitempty"`
+	// By names the device or user that answered, if that is known. Servers do not learn it.
+	By string `json:"-"`
 }
 
 // Sampling lets servers use the model, within bounds.

@@ -72,13 +72,13 @@ func changesOwnRules(a *shell.Analysis) bool {
 			return false
 		}
 		rest := slices.DeleteFunc(slices.Clone(c.Words[1:]), isFlag)
-		i := slices.IndexFunc(rest, func(s string) bool { return ownCommands[s] })
+		i := slices.IndexFunc(rest, func(s string) bool { return ownCommands.has(s) })
 		return i >= 0 && (rest[i] == "trust" || i+1 < len(rest) && rest[i+1] != "list" && rest[i+1] != "check" && rest[i+1] != "test" && rest[i+1] != "explain")
 	})
 }
 
 // ownCommands of haft change what it may do; only a user uses them.
-var ownCommands = names("trust permissions")
+const ownCommands = names("trust permissions")
 
 // changingPart returns the part of a command that is known to change files; "" if none is.
 // For most commands that are not read-only, this is not known.

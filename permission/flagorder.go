@@ -89,7 +89,7 @@ func flagNames(program, word string) []string {
 		name, _, _ := strings.Cut(word, "=")
 		return []string{canonicalFlag(program, name)}
 	}
-	if _, long := singleDash[program]; long {
+	if singleDash.has(program) {
 		return []string{word}
 	}
 	var out []string
@@ -100,7 +100,7 @@ func flagNames(program, word string) []string {
 }
 
 // singleDash are programs whose options have long names after one dash.
-var singleDash = names("go find java javac terraform openssl")
+const singleDash = names("go find java javac terraform openssl")
 
 // sameFlag compares options; a long one may be cut short.
 func sameFlag(given, want string) bool {

@@ -10,7 +10,7 @@ import (
 
 // interpreters run whatever they are given, so a rule with a wildcard for one of them
 // allows everything.
-var interpreters = names(`bash sh zsh dash ash ksh mksh csh tcsh fish busybox pwsh powershell osascript eval exec source .
+const interpreters = names(`bash sh zsh dash ash ksh mksh csh tcsh fish busybox pwsh powershell osascript eval exec source .
 	python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh julia Rscript awk gawk mawk
 	env time sudo doas su runuser gosu su-exec setpriv chroot unshare nsenter ssh npx bunx pnpx uvx uv make docker podman bwrap firejail
 	strace ltrace gdb lldb valgrind perf hyperfine prlimit setarch numactl chpst setuidgid softlimit rlwrap script tmux screen
@@ -20,36 +20,41 @@ var interpreters = names(`bash sh zsh dash ash ksh mksh csh tcsh fish busybox pw
 // interpreter.
 func runsOthers(program string) bool {
 	name := filepath.Base(program)
-	return interpreters[name] || interpreters[strings.TrimRight(name, "0123456789.")]
+	return interpreters.has(name) || interpreters.has(strings.TrimRight(name, "0123456789."))
 }
 
 // destroyers leave nothing of what they are given, so a rule must not allow everything that
 // they may ever be given.
-var destroyers = names("rm rmdir unlink shred truncate dd")
+const destroyers = names("rm rmdir unlink shred truncate dd")
 
-func removes(program string) bool { return destroyers[filepath.Base(program)] }
+func removes(program string) bool { return destroyers.has(filepath.Base(program)) }
 
 // manyInOne are programs whose first operand says which of many things they do.
-var manyInOne = names(`git hg svn jj gh glab npm pnpm yarn cargo go rustup pip pip3 poetry conda gem bundle composer dotnet mvn gradle gradlew bazel
+const manyInOne = names(`git hg svn jj gh glab npm pnpm yarn cargo go rustup pip pip3 poetry conda gem bundle composer dotnet mvn gradle gradlew bazel
 	docker-compose kubectl helm oc terraform tofu pulumi aws gcloud az gsutil fly flyctl heroku vercel netlify wrangler firebase
 	apt apt-get dnf yum pacman apk brew snap flatpak nix systemctl launchctl ip nmcli adb`)
 
 // namers hand on what they read as words of another command.
-var namers = names("xargs parallel entr")
+const namers = names("xargs parallel entr")
 
-func names(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range strings.Fields(list) {
-		set[name] = true
+// names are words with blanks between them. They are looked through for each question: a start builds no sets of names
+// about which it may never be asked.
+type names string
+
+func (n names) has(name string) bool {
+	for one := range strings.FieldsSeq(string(n)) {
+		if one == name {
+			return true
+		}
 	}
-	return set
+	return false
 }
 
 // workFromInput reports whether the input of a command decides, or can decide, what it runs
 // or removes. The words of the command are then only part of what the user agrees to.
 func workFromInput(c shell.Command) bool {
 	switch program := c.Words[0]; {
-	case c.More || namers[filepath.Base(program)]:
+	case c.More || namers.has(filepath.Base(program)):
 		return true
 	case removes(program):
 		return c.Fed || !slices.ContainsFunc(c.Words[1:], isOperand)
@@ -68,7 +73,7 @@ func scriptFromInput(words []string) bool {
 		operands = strings.Fields(strings.Join(operands, " ")) // also those of the command that it runs
 	}
 	switch {
-	case name != "make" && !slices.ContainsFunc(operands, isOperand), slices.ContainsFunc(operands, isInput), namers[name]:
+	case name != "make" && !slices.ContainsFunc(operands, isOperand), slices.ContainsFunc(operands, isInput), namers.has(name):
 		return true
 	case isShell && slices.ContainsFunc(operands, isStdinOption):
 		return true

@@ -23,7 +23,7 @@ func (h *evaluation) mentioned(a *shell.Analysis) []operand {
 	var out []operand
 	for _, c := range a.Deny {
 		for i, word := range c.Words {
-			if i == 0 || usesKey(c.Words, i) || showsWords[filepath.Base(c.Words[0])] {
+			if i == 0 || usesKey(c.Words, i) || showsWords.has(filepath.Base(c.Words[0])) {
 				continue
 			}
 			for _, name := range candidates(word) {
@@ -42,7 +42,7 @@ func (h *evaluation) mentioned(a *shell.Analysis) []operand {
 }
 
 // showsWords are programs whose words are texts and no files.
-var showsWords = names("echo printf true false : test [ [[ expr")
+const showsWords = names("echo printf true false : test [ [[ expr")
 
 // candidates returns the paths that a word may hold.
 func candidates(word string) []string {

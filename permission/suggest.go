@@ -95,13 +95,13 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	program, text := c.Words[0], fullText(c)
 	switch {
 	case c.ExactOnly || len(c.Assigns) > 0 || len(c.Words) == 1 || runsOthers(program) || removes(program):
-	case strings.ContainsAny(program, " *") || reachesOut[filepath.Base(program)]:
-	case runsScripts[filepath.Base(program)] && len(c.Words) > 2 && c.Words[1] == "run" && isScriptName(c.Words[2]):
+	case strings.ContainsAny(program, " *") || reachesOut.has(filepath.Base(program)):
+	case runsScripts.has(filepath.Base(program)) && len(c.Words) > 2 && c.Words[1] == "run" && isScriptName(c.Words[2]):
 		return "Bash(" + program + " run " + c.Words[2] + ":*)"
-	case runsScripts[filepath.Base(program)] && c.Words[1] == "run":
+	case runsScripts.has(filepath.Base(program)) && c.Words[1] == "run":
 	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
 		return "Bash(" + program + " " + c.Words[1] + ":*)"
-	case manyInOne[filepath.Base(program)]:
+	case manyInOne.has(filepath.Base(program)):
 		return "" // options come before the subcommand, and a prefix cannot leave them open
 	default:
 		return "Bash(" + program + ":*)"
@@ -114,10 +114,10 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 
 // reachesOut are programs that send and fetch whatever they are told to, so a rule is for
 // one call only.
-var reachesOut = names("curl wget http https nc ncat socat scp sftp rsync ftp telnet")
+const reachesOut = names("curl wget http https nc ncat socat scp sftp rsync ftp telnet")
 
 // runsScripts are programs whose "run" takes the name of a script in the project.
-var runsScripts = names("npm pnpm yarn bun deno")
+const runsScripts = names("npm pnpm yarn bun deno")
 
 func isScriptName(word string) bool {
 	return word != "" && word[0] != '-' && !strings.ContainsAny(word, " *")

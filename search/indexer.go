@@ -45,7 +45,7 @@ func (r *record) index() *index.Index {
 	}
 	defer r.close()
 	words, raw := index.Words(r.size)
-	if _, err := r.file.ReadAt(raw, r.at); err != nil || crc32.Checksum(raw, castagnoli) != r.sum {
+	if _, err := r.file.ReadAt(raw, r.at); err != nil || crc32.Checksum(raw, castagnoli()) != r.sum {
 		return nil
 	}
 	x, err := index.Load(words, raw, r.signed)

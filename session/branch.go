@@ -106,11 +106,14 @@ func (r *reading) take(t *tail, tree *tree, chain []*line, at string) {
 	}
 }
 
-// countAll adds what was used after the end of the chain and beside it: it has been used.
+// countAll adds what was used after the end of the chain and beside it: it has been used. The
+// files are as they were made last.
 func (r *reading) countAll() {
 	r.tally.usage, r.tally.answer = r.all.usage, r.all.answer
-	if spent, ok := r.all.states[StateSpent]; ok {
-		r.tally.set(StateSpent, spent)
+	for _, name := range []string{StateSpent, StateFiles} {
+		if now, ok := r.all.states[name]; ok {
+			r.tally.set(name, now)
+		}
 	}
 }
 

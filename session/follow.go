@@ -10,9 +10,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/model"
@@ -104,10 +106,11 @@ func (f *Follower) fill(ctx context.Context) error {
 // more is used up, so that the others do not get ahead of it.
 func (f *Follower) merge() []Followed {
 	var out []Followed
+	names := slices.Sorted(maps.Keys(f.read))
 	for {
 		first := ""
 		found := false
-		for _, name := range slices.Sorted(maps.Keys(f.read)) {
+		for _, name := range names {
 			list := f.read[name]
 			if len(list) > 0 && (!found || list[0].Time.Before(f.read[first][0].Time)) {
 				first, found = name, true
@@ -172,12 +175,24 @@ func (f *Follower) chunk(ctx context.Context, name, path string) ([]pending, err
 	var list []pending
 	at := from
 	for l := range bytes.Lines(raw) {
-		e, _ := followedEntry(ctx, l, f.blobs)
-		list = append(list, pending{Followed{Entry: e, File: name, Offset: at}, at + int64(len(l))})
+		list = append(list, pending{Followed{File: name, Offset: at}, at + int64(len(l))})
 		at += int64(len(l))
 	}
+	var parsing sync.WaitGroup
+	for part := range slices.Chunk(list, max(linesEach, len(list)/runtime.GOMAXPROCS(0)+1)) {
+		parsing.Go(func() {
+			for n := range part {
+				p := &part[n]
+				p.Entry, _ = followedEntry(ctx, raw[p.Offset-from:p.end-from], f.blobs)
+			}
+		})
+	}
+	parsing.Wait()
 	return list, nil
 }
+
+// linesEach is how many lines are worth a processor of their own.
+const linesEach = 64
 
 // followedEntry parses a line. The end of an answer is a message without content, as it was
 // appended.

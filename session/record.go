@@ -27,7 +27,11 @@ func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	}
 	c := s.callOf(r, Judged)
 	c.Behavior, c.Reason, c.Approved, c.Confinement = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved, r.Verdict.Confinement
-	return s.Append(ctx, Entry{Agent: r.Call.Agent, Call: &c})
+	e := Entry{Agent: r.Call.Agent, Call: &c}
+	if c.Behavior == tool.Allow {
+		return s.AppendSoon(e) // its dispatch follows
+	}
+	return s.Append(ctx, e)
 }
 
 func (s *Session) dispatched(ctx context.Context, r sched.Record) error {

@@ -29,6 +29,7 @@ type Session struct {
 	streams map[string]*stream // by agent
 	tally   tally
 	repairs []Entry                // written before the next entry
+	held    []Entry                // written with the next entry
 	back    *Entry                 // says that it went back; nil if it did not
 	uses    map[string]pendingCall // by tool_use id
 	closed  bool
@@ -140,8 +141,8 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 	if err := s.claim(ctx); err != nil {
 		return err
 	}
-	if len(s.repairs) > 0 {
-		entries = append(slices.Clip(s.repairs), entries...)
+	if len(s.repairs)+len(s.held) > 0 {
+		entries = slices.Concat(s.repairs, s.held, entries)
 	}
 	for len(entries) > 0 {
 		n := 1
@@ -153,9 +154,30 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 		}
 		entries = entries[n:]
 	}
-	s.repairs = nil
+	s.repairs, s.held = nil, nil
 	return nil
 }
+
+// AppendSoon adds entries that mean nothing without those that follow at once, as the verdict on
+// a call does without its dispatch: they are written with the next entry, in one step. Sync and
+// Close write them if none comes.
+func (s *Session) AppendSoon(entries ...Entry) error {
+	if s.silent() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if s.held = append(s.held, entries...); len(s.held) > maxHeld {
+		return s.appendLocked(context.Background(), nil)
+	}
+	return s.fenced
+}
+
+// maxHeld bounds the entries that wait for another.
+const maxHeld = 64
 
 // claim locks a new session; a resumed one is locked already. Logs have a fence and no
 // lock.
@@ -223,6 +245,12 @@ func (s *Session) Sync() error {
 		return nil
 	}
 	s.mu.Lock()
+	if len(s.held) > 0 && !s.closed {
+		if err := s.appendLocked(context.Background(), nil); err != nil {
+			s.mu.Unlock()
+			return err
+		}
+	}
 	streams := make([]*stream, 0, len(s.streams))
 	for _, st := range s.streams {
 		streams = append(streams, st)
@@ -245,8 +273,11 @@ func (s *Session) Close() error {
 	if s.closed {
 		return nil
 	}
-	s.closed = true
 	var err error
+	if len(s.held) > 0 {
+		err = s.appendLocked(context.Background(), nil)
+	}
+	s.closed = true
 	for _, st := range s.streams {
 		err = errors.Join(err, st.close())
 	}

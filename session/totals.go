@@ -14,6 +14,11 @@ const titleState = "title"
 // back to an earlier message does not set it back.
 const StateSpent = "beside"
 
+// StateFiles is the state that says where the files of the session are stored, if they are not
+// those of a machine. They do not change when the conversation goes back; a fork has those of the
+// message that it begins after.
+const StateFiles = "files"
+
 // syntheticModel is what messages name as their model that no model has said.
 const syntheticModel = "<synthetic>"
 

@@ -36,7 +36,7 @@ func documented(page string) (keys []string) {
 		}
 	}
 	for _, m := range dotted.FindAllStringSubmatch(page, -1) {
-		if top, _, _ := strings.Cut(m[1], "."); topLevel[top].members != nil {
+		if top, _, _ := strings.Cut(m[1], "."); topLevel()[top].members != nil {
 			keys = append(keys, m[1])
 		}
 	}
@@ -47,7 +47,7 @@ func documented(page string) (keys []string) {
 		}
 		for top, members := range example {
 			for name := range members {
-				if topLevel[top].members != nil {
+				if topLevel()[top].members != nil {
 					keys = append(keys, top+"."+name)
 				}
 			}
@@ -108,7 +108,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	look("", topLevel)
+	look("", topLevel())
 }
 
 // What is said to have no effect must have none, and be told of.
@@ -147,7 +147,7 @@ func TestKeysWithoutAnEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range read.FindAllSubmatch(source, -1) {
-			if s, ok := topLevel[string(m[1])]; !ok || s.effect != acts {
+			if s, ok := topLevel()[string(m[1])]; !ok || s.effect != acts {
 				t.Errorf("%s reads %s, which is not said to have an effect", path, m[1])
 			}
 		}
@@ -155,7 +155,7 @@ func TestKeysWithoutAnEffect(t *testing.T) {
 }
 
 func isKnown(key string) bool {
-	shapes := topLevel
+	shapes := topLevel()
 	for name := range strings.SplitSeq(key, ".") {
 		s, ok := shapes[name]
 		if !ok {

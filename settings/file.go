@@ -57,7 +57,7 @@ func Parse(source Source, path string, text []byte) (*File, error) {
 	return parseFile(source, path, topLevel, text)
 }
 
-func parseFile(source Source, path string, known map[string]shape, text []byte) (*File, error) {
+func parseFile(source Source, path string, known func() map[string]shape, text []byte) (*File, error) {
 	f := &File{Source: source, Path: path}
 	root, err := parse(text, func(name string, line int) {
 		f.report(Ignored, line, name, "occurs twice: only the last one is used")
@@ -65,7 +65,7 @@ func parseFile(source Source, path string, known map[string]shape, text []byte) 
 	if err != nil {
 		return nil, err
 	}
-	f.root = checkObject(f, root, "", known)
+	f.root = checkObject(f, root, "", known())
 	return f, nil
 }
 

@@ -82,7 +82,7 @@ func Load(opts *Options) (*Settings, error) {
 type projectFile struct {
 	source Source
 	name   string
-	known  map[string]shape
+	known  func() map[string]shape
 	closed bool // unknown keys are ignored
 }
 
@@ -156,7 +156,7 @@ func (o *Options) readIn(p projectFile) *File {
 	f := readFile(p.source, filepath.Join(o.Project, filepath.FromSlash(p.name)), p.known, file, err)
 	if f != nil && p.closed {
 		f.root.members = slices.DeleteFunc(f.root.members, func(m member) bool {
-			_, known := p.known[m.name]
+			_, known := p.known()[m.name]
 			return !known
 		})
 	}
@@ -164,7 +164,7 @@ func (o *Options) readIn(p projectFile) *File {
 }
 
 // readFile returns the content of a file; nil means that there is none.
-func readFile(source Source, path string, known map[string]shape, file fs.File, err error) *File {
+func readFile(source Source, path string, known func() map[string]shape, file fs.File, err error) *File {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}

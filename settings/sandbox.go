@@ -49,19 +49,21 @@ const (
 
 // sandboxKeys are what a sandbox object may hold. Keys without effect are for another
 // platform, or for the programs with which Claude Code confines.
-var sandboxKeys = map[string]shape{
-	"enabled": aFlag, "failIfUnavailable": aFlag, "autoAllowBashIfSandboxed": aFlag, "allowUnsandboxedCommands": aFlag,
-	"mode":             {kinds: `"`, oneOf: []string{string(SandboxOff), string(SandboxPrefer), string(SandboxRequire)}},
-	"mcpServers":       {kinds: `"`, oneOf: []string{string(NoServers), string(ProjectServers), string(AllServers)}},
-	"hooks":            aFlag,
-	"excludedCommands": textList,
-	"filesystem":       {kinds: "{", members: map[string]shape{"allowWrite": textList, "denyWrite": textList, "denyRead": textList, "allowRead": textList, "allowManagedReadPathsOnly": idle(aFlag)}},
-	"network": {kinds: "{", members: map[string]shape{
-		"allowedDomains": textList, "deniedDomains": textList, "allowManagedDomainsOnly": aFlag,
-		"allowLocalBinding": idle(aFlag), "allowUnixSockets": idle(textList), "allowAllUnixSockets": idle(aFlag), "httpProxyPort": idle(aNumber), "socksProxyPort": idle(aNumber),
-	}},
-	"ignoreViolations": idle(anything), "enableWeakerNestedSandbox": idle(aFlag), "enableWeakerNetworkIsolation": idle(aFlag), "ripgrep": idle(anObject), "enabledPlatforms": idle(textList),
-	"credentials": noGuard(anObject),
+func sandboxKeys() map[string]shape {
+	return map[string]shape{
+		"enabled": aFlag, "failIfUnavailable": aFlag, "autoAllowBashIfSandboxed": aFlag, "allowUnsandboxedCommands": aFlag,
+		"mode":             {kinds: `"`, oneOf: []string{string(SandboxOff), string(SandboxPrefer), string(SandboxRequire)}},
+		"mcpServers":       {kinds: `"`, oneOf: []string{string(NoServers), string(ProjectServers), string(AllServers)}},
+		"hooks":            aFlag,
+		"excludedCommands": textList,
+		"filesystem":       {kinds: "{", members: map[string]shape{"allowWrite": textList, "denyWrite": textList, "denyRead": textList, "allowRead": textList, "allowManagedReadPathsOnly": idle(aFlag)}},
+		"network": {kinds: "{", members: map[string]shape{
+			"allowedDomains": textList, "deniedDomains": textList, "allowManagedDomainsOnly": aFlag,
+			"allowLocalBinding": idle(aFlag), "allowUnixSockets": idle(textList), "allowAllUnixSockets": idle(aFlag), "httpProxyPort": idle(aNumber), "socksProxyPort": idle(aNumber),
+		}},
+		"ignoreViolations": idle(anything), "enableWeakerNestedSandbox": idle(aFlag), "enableWeakerNetworkIsolation": idle(aFlag), "ripgrep": idle(anObject), "enabledPlatforms": idle(textList),
+		"credentials": noGuard(anObject),
+	}
 }
 
 // Sandbox returns what the settings say about confinement.

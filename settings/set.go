@@ -49,7 +49,7 @@ func Knobs() []Knob {
 			}
 		}
 	}
-	add("", topLevel)
+	add("", topLevel())
 	slices.SortFunc(knobs, func(a, b Knob) int { return strings.Compare(a.Key, b.Key) })
 	return knobs
 }

@@ -38,6 +38,8 @@ type Verdict struct {
 	Unasked bool
 	// Interrupt ends the turn after a denial.
 	Interrupt bool
+	// By names the device or user that answered an Ask, if that is known.
+	By string
 }
 
 // Remedy is the sentence that names the rules that would allow the next such call, with a

@@ -115,6 +115,9 @@ type PermissionAnswer struct {
 	// Interrupt ends the turn with a deny.
 	Interrupt bool   `json:"interrupt,omitempty"`
 	ToolUseID string `json:"toolUseID,omitempty"`
+	// By names the device or user that answered, for the journal and other viewers; ""
+	// means the program or viewer that sends the answer.
+	By string `json:"by,omitempty"`
 }
 
 // PermissionUpdate changes what is allowed.
@@ -179,6 +182,8 @@ func (*Elicitation) Subtype() string { return "elicitation" }
 type ElicitationReply struct {
 	Action  string          `json:"action" wire:"enum=accept|decline|cancel"`
 	Content json.RawMessage `json:"content,omitempty"`
+	// By is as in [PermissionAnswer].
+	By string `json:"by,omitempty"`
 }
 
 // RequestUserDialog asks the host to show a dialog of a kind that it supports.

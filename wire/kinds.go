@@ -31,77 +31,81 @@ type RequestKind struct {
 }
 
 // Kinds returns all types of messages.
-func Kinds() []Kind { return slices.Clone(kinds) }
+func Kinds() []Kind { return slices.Clone(kinds()) }
 
 // Requests returns all types of control requests.
-func Requests() []RequestKind { return slices.Clone(requests) }
+func Requests() []RequestKind { return slices.Clone(requests()) }
 
-var kinds = []Kind{
-	kind[Init](), kind[SessionStateChanged](), kind[Status](), kind[APIRetry](), kind[ModelFallback](),
-	kind[PermissionDenied](), kind[Informational](), kind[Notification](),
-	kind[HookStarted](), kind[HookProgress](), kind[HookResponse](),
-	kind[CompactBoundary](), kind[CommandsChanged](), kind[ThinkingTokens](), kind[SessionTitleChanged](),
-	kind[TaskStarted](), kind[TaskProgress](), kind[TaskUpdated](), kind[TaskNotification](), kind[BackgroundTasksChanged](),
+var kinds = sync.OnceValue(func() []Kind {
+	return []Kind{
+		kind[Init](), kind[SessionStateChanged](), kind[Status](), kind[APIRetry](), kind[ModelFallback](),
+		kind[PermissionDenied](), kind[Informational](), kind[Notification](),
+		kind[HookStarted](), kind[HookProgress](), kind[HookResponse](),
+		kind[CompactBoundary](), kind[CommandsChanged](), kind[ThinkingTokens](), kind[SessionTitleChanged](),
+		kind[TaskStarted](), kind[TaskProgress](), kind[TaskUpdated](), kind[TaskNotification](), kind[BackgroundTasksChanged](),
 
-	kind[Assistant](), kind[User](), kind[StreamEvent](), kind[Result](),
+		kind[Assistant](), kind[User](), kind[StreamEvent](), kind[Result](),
 
-	kind[ToolProgress](), kind[CommandLifecycle](), kind[ConversationReset](), kind[KeepAlive](), kind[TranscriptMirror](),
-	kind[RateLimitEvent](), kind[PromptSuggestion](), kind[ToolUseSummary](), kind[AuthStatus](),
+		kind[ToolProgress](), kind[CommandLifecycle](), kind[ConversationReset](), kind[KeepAlive](), kind[TranscriptMirror](),
+		kind[RateLimitEvent](), kind[PromptSuggestion](), kind[ToolUseSummary](), kind[AuthStatus](),
 
-	kind[JournalPosition](), kind[CallStep](), kind[QuestionAsked](), kind[QuestionAnswered](),
+		kind[JournalPosition](), kind[CallStep](), kind[QuestionAsked](), kind[QuestionAnswered](),
 
-	kind[ControlRequest](), kind[ControlResponse](), kind[ControlCancelRequest](),
-}
+		kind[ControlRequest](), kind[ControlResponse](), kind[ControlCancelRequest](),
+	}
+})
 
-var requests = []RequestKind{
-	byHost[Initialize](InitializeReply{}),
-	byHost[Interrupt](InterruptReply{}),
-	byHost[SetPermissionMode](SetPermissionModeReply{}),
-	byHost[SetModel](SetModelReply{}),
-	byHost[SetMaxThinkingTokens](Empty{}),
-	byHost[ApplyFlagSettings](Empty{}),
-	byHost[UpdateSettings](Empty{}),
-	byHost[MCPStatus](MCPStatusReply{}),
-	byHost[MCPSetServers](MCPSetServersReply{}),
-	byHost[MCPReconnect](Empty{}),
-	byHost[MCPToggle](Empty{}),
-	byHost[SetMCPPermissionModeOverride](WarningReply{}),
-	byHost[MCPReadResource](MCPReadResourceReply{}),
-	byHost[MCPCall](MCPCallReply{}),
-	byHost[GetContextUsage](ContextUsage{}),
-	byHost[GetUsage](UsageReply{}),
-	byHost[ReadFile](ReadFileReply{}),
-	byHost[RewindFiles](RewindFilesReply{}),
-	byHost[SeedReadState](Empty{}),
-	byHost[ReloadPlugins](ReloadPluginsReply{}),
-	byHost[ReloadSkills](ReloadSkillsReply{}),
-	byHost[ReloadOutputStyles](ReloadOutputStylesReply{}),
-	byHost[StopTask](Empty{}),
-	byHost[BackgroundTasks](BackgroundTasksReply{}),
-	byHost[EndSession](Empty{}),
-	byHost[ClaimSession](ClaimSessionReply{}),
-	byHost[GetSettings](GetSettingsReply{}),
-	byHost[ListPermissionRules](ListPermissionRulesReply{}),
-	byHost[GetHooksListing](HooksListingReply{}),
-	byHost[RenameSession](Empty{}),
-	byHost[GenerateSessionTitle](TitleReply{}),
-	byHost[GetSessionCost](TextReply{}),
-	byHost[GetBinaryVersion](BinaryVersionReply{}),
-	byHost[ListModels](ListModelsReply{}),
-	byHost[FileSuggestions](FileSuggestionsReply{}),
-	byHost[CancelAsyncMessage](CancelAsyncMessageReply{}),
-	byHost[GetTaskOutput](TaskOutputReply{}),
-	byHost[SetColor](nil),
-	byHost[SetHasSubscribers](Empty{}),
-	byHost[RegisterRepoRoot](RegisterRepoRootReply{}),
-	byHost[Observe](ObserveReply{}),
+var requests = sync.OnceValue(func() []RequestKind {
+	return []RequestKind{
+		byHost[Initialize](InitializeReply{}),
+		byHost[Interrupt](InterruptReply{}),
+		byHost[SetPermissionMode](SetPermissionModeReply{}),
+		byHost[SetModel](SetModelReply{}),
+		byHost[SetMaxThinkingTokens](Empty{}),
+		byHost[ApplyFlagSettings](Empty{}),
+		byHost[UpdateSettings](Empty{}),
+		byHost[MCPStatus](MCPStatusReply{}),
+		byHost[MCPSetServers](MCPSetServersReply{}),
+		byHost[MCPReconnect](Empty{}),
+		byHost[MCPToggle](Empty{}),
+		byHost[SetMCPPermissionModeOverride](WarningReply{}),
+		byHost[MCPReadResource](MCPReadResourceReply{}),
+		byHost[MCPCall](MCPCallReply{}),
+		byHost[GetContextUsage](ContextUsage{}),
+		byHost[GetUsage](UsageReply{}),
+		byHost[ReadFile](ReadFileReply{}),
+		byHost[RewindFiles](RewindFilesReply{}),
+		byHost[SeedReadState](Empty{}),
+		byHost[ReloadPlugins](ReloadPluginsReply{}),
+		byHost[ReloadSkills](ReloadSkillsReply{}),
+		byHost[ReloadOutputStyles](ReloadOutputStylesReply{}),
+		byHost[StopTask](Empty{}),
+		byHost[BackgroundTasks](BackgroundTasksReply{}),
+		byHost[EndSession](Empty{}),
+		byHost[ClaimSession](ClaimSessionReply{}),
+		byHost[GetSettings](GetSettingsReply{}),
+		byHost[ListPermissionRules](ListPermissionRulesReply{}),
+		byHost[GetHooksListing](HooksListingReply{}),
+		byHost[RenameSession](Empty{}),
+		byHost[GenerateSessionTitle](TitleReply{}),
+		byHost[GetSessionCost](TextReply{}),
+		byHost[GetBinaryVersion](BinaryVersionReply{}),
+		byHost[ListModels](ListModelsReply{}),
+		byHost[FileSuggestions](FileSuggestionsReply{}),
+		byHost[CancelAsyncMessage](CancelAsyncMessageReply{}),
+		byHost[GetTaskOutput](TaskOutputReply{}),
+		byHost[SetColor](nil),
+		byHost[SetHasSubscribers](Empty{}),
+		byHost[RegisterRepoRoot](RegisterRepoRootReply{}),
+		byHost[Observe](ObserveReply{}),
 
-	byCLI[CanUseTool](PermissionAnswer{}),
-	byCLI[HookCallback](HookOutput{}),
-	both(byCLI[MCPMessage](MCPMessageReply{})),
-	byCLI[Elicitation](ElicitationReply{}),
-	byCLI[RequestUserDialog](RequestUserDialogReply{}),
-}
+		byCLI[CanUseTool](PermissionAnswer{}),
+		byCLI[HookCallback](HookOutput{}),
+		both(byCLI[MCPMessage](MCPMessageReply{})),
+		byCLI[Elicitation](ElicitationReply{}),
+		byCLI[RequestUserDialog](RequestUserDialogReply{}),
+	}
+})
 
 func kind[T any, P interface {
 	*T
@@ -153,14 +157,14 @@ func both(k RequestKind) RequestKind {
 var (
 	byTag = sync.OnceValue(func() map[Tag]*Kind {
 		m := map[Tag]*Kind{}
-		for _, k := range kinds {
+		for _, k := range kinds() {
 			m[k.Tag] = &k
 		}
 		return m
 	})
 	bySubtype = sync.OnceValue(func() map[string]*RequestKind {
 		m := map[string]*RequestKind{}
-		for _, k := range requests {
+		for _, k := range requests() {
 			m[k.Subtype] = &k
 		}
 		return m

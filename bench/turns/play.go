@@ -22,6 +22,15 @@ type figures struct {
 	first, turn, total time.Duration
 	cpu                time.Duration // of the process and its children
 	rss, anon          int64         // bytes: the most of all, and what is not of files at the last request
+	start              startFigures
+}
+
+// startFigures are what the kernel has counted of a process when its first request comes. They are much the same on a
+// busy machine.
+type startFigures struct {
+	anon     int64 // bytes that are not of files
+	faults   int64 // pages that it asked for first
+	children int64 // pages that its children did, those that have ended
 }
 
 // A stage is a project with files to read, and an empty home.
@@ -99,7 +108,11 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 	defer s.close()
 	var pid atomic.Int64
 	var rss, anon int64
+	var begun startFigures
 	model, err := watch(s.scenario(p, work, turns, n), func(turn int) {
+		if turn == 0 {
+			begun = startOf(pid.Load())
+		}
 		if turn == turns {
 			rss, anon = memoryOf(pid.Load(), "VmHWM:"), memoryOf(pid.Load(), "RssAnon:")
 		}
@@ -139,7 +152,7 @@ func play(ctx context.Context, p *player, work string, turns, n int) (figures, [
 		gaps = append(gaps, g.at.Sub(g.answered))
 	}
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return figures{got[0].at.Sub(start), median(gaps), total, cpu, rss, anon}, got, nil
+	return figures{got[0].at.Sub(start), median(gaps), total, cpu, rss, anon, begun}, got, nil
 }
 
 func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {
@@ -185,6 +198,18 @@ func memoryOf(pid int64, field string) int64 {
 	var kb int64
 	_, _ = fmt.Sscan(rest, &kb) // 0 if it is not told
 	return kb << 10
+}
+
+func startOf(pid int64) startFigures {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return startFigures{} // there is no /proc
+	}
+	f := startFigures{anon: memoryOf(pid, "RssAnon:")}
+	_, rest, _ := strings.Cut(string(raw), ") ") // the name of the program is in parentheses
+	var skip string
+	_, _ = fmt.Sscan(rest, &skip, &skip, &skip, &skip, &skip, &skip, &skip, &f.faults, &f.children) // 0 if it is not told
+	return f
 }
 
 func tail(out []byte) string {

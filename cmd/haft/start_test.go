@@ -27,8 +27,9 @@ func TestStartDoesNoWork(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	const one, all = 512 << 10, 2 << 20
-	total, packages := 0, 0
+	const one, all, front = 160 << 10, 560 << 10, 4 << 10
+	total, packages, server := 0, 0, 0
+	ofServer := regexp.MustCompile(`haft/internal/(serve|page|qr|timeline|live|acp)(/|$)`)
 	line := regexp.MustCompile(`^init (\S+) .* (\d+) bytes`)
 	for scan := bufio.NewScanner(&trace); scan.Scan(); {
 		m := line.FindStringSubmatch(scan.Text())
@@ -40,6 +41,9 @@ func TestStartDoesNoWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		packages, total = packages+1, total+n
+		if ofServer.MatchString(m[1]) {
+			server += n
+		}
 		if n > one {
 			t.Errorf("%s allocates %d bytes before main; make it when it is first needed", m[1], n)
 		}
@@ -50,5 +54,8 @@ func TestStartDoesNoWork(t *testing.T) {
 	if total > all {
 		t.Errorf("packages allocate %d bytes before main, want at most %d", total, all)
 	}
-	t.Logf("%d packages allocate %d bytes before main", packages, total)
+	if server > front {
+		t.Errorf("haft serve and haft acp allocate %d bytes before main of every command, want at most %d", server, front)
+	}
+	t.Logf("%d packages allocate %d bytes before main, %d of them for haft serve and haft acp", packages, total, server)
 }

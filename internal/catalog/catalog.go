@@ -137,7 +137,9 @@ func canonical(id string) string {
 	if at := strings.Index(id, "claude-"); at > 0 && id[at-1] == '.' {
 		id = id[at:]
 	}
-	id = snapshot().ReplaceAllString(id, "")
+	if strings.Contains(id, "20") || strings.Contains(id, "latest") { // most names have no date, and need no expression
+		id = snapshot().ReplaceAllString(id, "")
+	}
 	if strings.HasPrefix(id, "claude-") {
 		id = strings.ReplaceAll(id, ".", "-")
 	}

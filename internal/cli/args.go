@@ -2,11 +2,11 @@ package cli
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // forProgram reports whether a program started haft to speak stream-json with it. What is
@@ -66,11 +66,11 @@ var optionalValues = map[string]string{
 var (
 	// oneWord reports whether a word can be the value of a flag with an optional value. A
 	// prompt has blanks.
-	oneWord = regexp.MustCompile(`^[^\s-]\S*$`)
+	oneWord = lazyregexp.New(`^[^\s-]\S*$`)
 	// beta is the name of a feature, which ends in a date.
-	beta = regexp.MustCompile(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
+	beta = lazyregexp.New(`^[a-z0-9-]+-\d{4}-\d{2}-\d{2}$`)
 	// file is the id of a file and where to put it.
-	file = regexp.MustCompile(`^\w+:\S+$`)
+	file = lazyregexp.New(`^\w+:\S+$`)
 )
 
 // isConfig reports whether a word is a configuration, or the file of one. A file that is

@@ -34,6 +34,7 @@ type attachFlags struct {
 	from        string
 	tokenFile   string
 	insecure    bool
+	cancel      bool // the turn, instead of watching
 
 	person *plain.Person // answers questions
 }
@@ -68,7 +69,8 @@ this machine, haft finds it. Never put it into the address, which others can see
 	}
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
-	c.Flags().BoolVar(&f.json, "json", false, "write the session's messages as JSON, one per line; see docs/wire.md")
+	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
+	c.Flags().BoolVar(&f.cancel, "cancel", false, "stop the turn of the session, drop the prompts that wait, and leave")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
 	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
 	return c
@@ -158,11 +160,21 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 	}
 	if !f.json {
 		leader := fmt.Sprintf("process %d", reply.PID)
-		if reply.PID == 0 {
+		switch {
+		case reply.PID == 0 && reply.Busy:
+			leader = "running on another machine"
+		case reply.PID == 0:
 			leader = "not running: a prompt continues it"
 		}
 		about := strings.Join(slices.DeleteFunc([]string{leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode)}, func(s string) bool { return s == "" }), ", ")
 		fmt.Fprintf(f.Err, "Attached to %s in %s (%s).\n", reply.SessionID, visible.Text(reply.Cwd), about)
+	}
+	if f.cancel {
+		if err := link.Call(ctx, &wire.Interrupt{CancelQueued: true}, nil); err != nil {
+			return fmt.Errorf("could not cancel the turn: %w", err)
+		}
+		fmt.Fprintln(f.Err, cancelledText)
+		return nil
 	}
 	typed := make(chan string)
 	if !f.watch {

@@ -34,6 +34,13 @@ func (f *attachFlags) runRemote(ctx context.Context, word string) error {
 	if err != nil {
 		return fmt.Errorf("could not attach: %w", err)
 	}
+	if f.cancel {
+		if err := server.Cancel(ctx, row.ID); err != nil {
+			return fmt.Errorf("could not cancel session %s: %w", row.ID, err)
+		}
+		fmt.Fprintln(f.Err, cancelledText)
+		return nil
+	}
 	if f.watch && !row.Running {
 		return fmt.Errorf("could not attach to session %s: it is not running", row.ID)
 	}
@@ -47,6 +54,8 @@ func (f *attachFlags) runRemote(ctx context.Context, word string) error {
 	}
 	return nil
 }
+
+const cancelledText = "Cancelled what the session was doing."
 
 // tokenVariable has the token of a server.
 const tokenVariable = "HAFT_SERVE_TOKEN"

@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -80,7 +81,10 @@ const endTime = 15 * time.Second
 // Run runs one command line and returns its exit code. A program whose main is not [Main]
 // has no supervisor for shell commands and passes the zero Reexec; see package shellrun.
 func Run(ctx context.Context, args []string, s Streams, reexec shellrun.Reexec) int {
-	root := newRoot(s, reexec)
+	root, addCommands := newConversation(s, reexec)
+	if mayNameCommand(args) {
+		addCommands()
+	}
 	if forProgram(args) {
 		args = launch.Known(args, root.Flags(), s.Err)
 	}
@@ -122,8 +126,17 @@ var outcomeCodes = map[sched.Status]int{
 	sched.Cancelled: exitCancelled,
 }
 
+// newRoot returns haft with all its commands.
 func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
-	root := group(&cobra.Command{
+	root, addCommands := newConversation(s, reexec)
+	addCommands()
+	return root
+}
+
+// newConversation returns haft without its commands, which only a command line that names one of them and help need:
+// their flags are a tenth of what a start allocates.
+func newConversation(s Streams, reexec shellrun.Reexec) (root *cobra.Command, addCommands func()) {
+	root = group(&cobra.Command{
 		Use:   "haft",
 		Short: "Run tools for language models, under your control",
 		Long: `haft is a tool system for language models: every effect a model has on the
@@ -132,6 +145,12 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+	})
+	addCommands = sync.OnceFunc(func() {
+		for _, sub := range subcommands {
+			root.AddCommand(sub.build(s, reexec))
+		}
+		root.SetHelpCommand(newHelp(s))
 	})
 	converse := &converseFlags{Streams: s, reexec: reexec}
 	converse.define(root.Flags())
@@ -155,6 +174,7 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 		}
 		if !converse.print && converse.Input != "stream-json" {
 			if !converse.asksSomething(c.Flags(), args) {
+				addCommands() // to one of which the word may be near
 				return help(c, args)
 			}
 			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs like 'haft -p'")
@@ -167,10 +187,12 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
-	root.AddCommand(newTools(s, reexec), newPermissions(s, reexec), newTrust(s), newDoctor(s, reexec), newMCP(s, reexec), newACP(s, reexec), newAttach(s), newServe(s, reexec), newConnect(s), newFleet(s), newDemo(s, reexec))
-	root.AddCommand(newSkills(s), newAgents(s), newCommands(s), newStyles(s), newPlugin(s), newHooks(s), newSessions(s), newRewind(s), newPreview(s, reexec), newAuth(s), newVersion(s), newCompletion(s), newMan())
-	root.SetHelpCommand(newHelp(s))
-	return root
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		addCommands() // which help lists
+		show(c, args)
+	})
+	return root, addCommands
 }
 
 func newSessions(s Streams) *cobra.Command {

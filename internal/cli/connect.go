@@ -14,12 +14,9 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/wire"
 )
 
 // newConnect is what a program starts in place of haft to have its conversation on a server.
@@ -85,16 +82,9 @@ type serverConn struct {
 
 // dial begins a conversation with the flags of haft.
 func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string) (*serverConn, error) {
-	address, err := attach.Parse(word)
+	address, err := f.server(word)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("could not connect: %w", err)}
-	}
-	if !address.Private() {
-		return nil, usageError{fmt.Errorf("could not connect: others could read the token on its way to %s. Use https or a tunnel (ssh -L)", address.URL)}
-	}
-	token, err := f.token(address)
-	if err != nil {
-		return nil, fmt.Errorf("could not connect: %w", err)
+		return nil, err
 	}
 	if dir == "" {
 		if dir, err = os.Getwd(); err != nil {
@@ -105,7 +95,7 @@ func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string)
 	if err != nil {
 		return nil, fmt.Errorf("could not connect: %w", err)
 	}
-	for name, value := range map[string]string{"Authorization": "Bearer " + token, "Connection": "Upgrade", "Upgrade": "haft-wire"} {
+	for name, value := range map[string]string{"Authorization": "Bearer " + address.Token, "Connection": "Upgrade", "Upgrade": "haft-wire"} {
 		request.Header.Set(name, value)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
@@ -132,6 +122,22 @@ func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string)
 		return nil, fmt.Errorf("could not connect: %w", err)
 	}
 	return conn, nil
+}
+
+// server is the server at an address, with its token.
+func (f *attachFlags) server(word string) (*attach.Server, error) {
+	address, err := attach.Parse(word)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("could not connect: %w", err)}
+	}
+	if !address.Private() {
+		return nil, usageError{fmt.Errorf("could not connect: others could read the token on its way to %s. Use https or a tunnel (ssh -L)", address.URL)}
+	}
+	token, err := f.token(address)
+	if err != nil {
+		return nil, fmt.Errorf("could not connect: %w", err)
+	}
+	return &attach.Server{URL: address.URL, Token: token}, nil
 }
 
 // say sends a line.
@@ -172,80 +178,4 @@ func (c *serverConn) hear(ctx context.Context, diagnostics io.Writer, each func(
 			}
 		}
 	}
-}
-
-// runOn answers a prompt on a server.
-func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
-	if !f.print || f.Input == "stream-json" {
-		return usageError{errors.New("--on needs -p and a prompt; programs use 'haft connect' instead")}
-	}
-	if err := f.Check(); err != nil {
-		return usageError{err}
-	}
-	prompt, err := f.prompt(c.Context(), args)
-	if err != nil {
-		return err
-	}
-	user, err := wire.Encode(wire.Prompt(prompt))
-	if err != nil {
-		return err
-	}
-	conn, err := (&attachFlags{Streams: f.Streams, tokenFile: f.tokenFile}).dial(c.Context(), f.on, "", passedOn(c.Flags()))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.say(bytes.TrimSpace(user)); err != nil {
-		return fmt.Errorf("could not send the prompt: %w", err)
-	}
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		select {
-		case <-interrupts(c.Context()):
-			_ = conn.say([]byte(`{"type":"control_request","request_id":"interrupt","request":{"subtype":"interrupt"}}`)) // or it has ended
-		case <-ended:
-		}
-	}()
-	heard := &messages{all: f.Output == "json" && f.verbose}
-	how := conn.hear(c.Context(), f.Err, func(line []byte) error {
-		m, err := wire.Decode(line)
-		if err != nil {
-			return nil // as a program would skip it
-		}
-		if _, ok := m.(*wire.Result); ok {
-			_ = conn.say([]byte(`{"type":"haft_end"}`)) // that was all; an error shows when it is read
-		}
-		if f.Output == "stream-json" {
-			_, err = f.Out.Write(line)
-			return err
-		}
-		return heard.Write(m)
-	})
-	if f.Output != "stream-json" {
-		if err := f.show(heard); err != nil {
-			return fmt.Errorf("write the answer: %w", err)
-		}
-	}
-	return how
-}
-
-// passedOn are the flags of the conversation, for haft on the server.
-func passedOn(given *pflag.FlagSet) []string {
-	known := pflag.NewFlagSet("haft", pflag.ContinueOnError)
-	new(launch.Flags).Define(known)
-	args := []string{"--print", "--input-format=stream-json", "--output-format=stream-json"}
-	given.Visit(func(flag *pflag.Flag) {
-		if known.Lookup(flag.Name) == nil || flag.Name == "input-format" || flag.Name == "output-format" {
-			return
-		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			args = append(args, "--"+flag.Name+"="+v)
-		}
-	})
-	return args
 }

@@ -21,7 +21,7 @@ import (
 func TestReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Reference: commands and flags\n\n" +
-		"Every command of haft with its flags, as `haft COMMAND --help` prints them. [The command line](cli.md) explains the ones that matter most.\n")
+		"This page lists every command of haft with its flags, as `haft COMMAND --help` prints them. [The command line](cli.md) explains the most important ones.\n")
 	commands(wholeRoot(), func(c *cobra.Command) { describe(&b, c) })
 	golden.Check(t, "../../docs/reference.md", b.String())
 }

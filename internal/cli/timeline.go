@@ -52,8 +52,15 @@ const barWidth = 40
 
 // drawTurn writes a turn and its calls, each with a bar on the turn's time axis.
 func drawTurn(w io.Writer, t timeline.Turn, items []*timeline.Item) {
-	fmt.Fprintf(w, "\n%s  turn %d  %s  %s\n", clock(t.Start), t.Index+1, took(t.Start, t.End), plural.Of(t.Calls, "call"))
-	for _, i := range items {
+	left := ""
+	if t.Left {
+		left = "  (the conversation went back to before this turn)"
+	}
+	fmt.Fprintf(w, "\n%s  turn %d  %s  %s%s\n", clock(t.Start), t.Index+1, took(t.Start, t.End), plural.Of(t.Calls, "call"), left)
+	for n, i := range items {
+		if i.Left && !t.Left && (n == 0 || !items[n-1].Left) {
+			fmt.Fprintf(w, "%s  (the conversation went back to here)\n", strings.Repeat(" ", 8))
+		}
 		who := ""
 		if i.Lane != "" {
 			who = "[" + inOneLine(i.Lane, 12) + "] "

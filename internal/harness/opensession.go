@@ -111,7 +111,7 @@ func (c *Conversation) renew(o *TalkOptions) func(context.Context) (agent.Journa
 			c.World.Project.Kept.Add(filepath.Join(dir, "subagents"))
 			c.World.Project.Kept.BeginPlan(filepath.Join(dir, planName))
 		}
-		kept, _ := c.World.keep(next)
+		kept, _ := c.World.keep(next, o.Steps)
 		c.kept.Store(&kept)
 		c.title.Store(nil)
 		return kept, c.World.link.Begin(next).Close()

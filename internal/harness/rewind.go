@@ -26,15 +26,20 @@ type journal struct {
 // Record records a step of a call, and looks at the files before and after it.
 func (j journal) Record(ctx context.Context, r sched.Record) error { return j.steps.Record(ctx, r) }
 
-// keep returns the session with checkpoints; a session that is not on the disk has none.
-func (w *World) keep(s *session.Session) (agent.Journal, *checkpoint.Keeper) {
+// keep returns the session with checkpoints; a session that is not on the disk has none. Steps
+// is that of [TalkOptions].
+func (w *World) keep(s *session.Session, steps func(*session.Session) sched.Recorder) (agent.Journal, *checkpoint.Keeper) {
 	if s.Dir() == "" {
 		w.keeper.Store(nil)
 		return s, nil
 	}
 	k := checkpoint.New(w.Project.Dir, s, &checkpoint.Options{FileTools: fileTools, Noted: w.Shell.Previewed, Home: w.Project.Home, Writes: w.commandWrites, Tell: w.uncovered})
 	w.keeper.Store(k)
-	return journal{s, k.Recorder(s)}, k
+	var next sched.Recorder = s
+	if steps != nil {
+		next = steps(s)
+	}
+	return journal{s, k.Recorder(next)}, k
 }
 
 // commandWrites returns what the command of a call is known to write.

@@ -66,6 +66,9 @@ type TalkOptions struct {
 	ID             string
 	// Sessions is where sessions are kept; nil means the user's files.
 	Sessions *session.Store
+	// Steps returns what records the steps of calls in place of the session, which it must tell
+	// of each; nil means the session itself.
+	Steps func(*session.Session) sched.Recorder
 	// Forget keeps the session in memory only.
 	Forget bool
 	// PlanInstructions say how to plan, instead of haft's own text; "" keeps that.
@@ -216,7 +219,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	}
 	c.initTools(o, audit, restored)
 	w.setAnswering(o)
-	kept, keeper := w.keep(c.Journal())
+	kept, keeper := w.keep(c.Journal(), o.Steps)
 	c.kept.Store(&kept)
 	mode := ""
 	if o.Kept == nil {

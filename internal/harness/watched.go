@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -79,12 +80,12 @@ func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	d := o.race(ctx, c, question)
 	settled := session.Answer{ID: id}
 	if d.err == nil && (d.v.Behavior == tool.Allow || d.v.Behavior == tool.Deny) {
-		settled.By, settled.Behavior = d.by, d.v.Behavior
+		settled.By, settled.Behavior = cmp.Or(d.v.By, d.by), d.v.Behavior
 	}
 	if err := journal.Append(context.WithoutCancel(ctx), session.Entry{Agent: c.Call.Agent, Answer: &settled}); err != nil && d.err == nil {
 		return tool.Verdict{}, fmt.Errorf("save the answer: %w", err)
 	}
-	if settled.By != "" && settled.By != o.here {
+	if settled.By != "" && d.by != o.here {
 		o.talk.World.link.Tell(fmt.Sprintf("%s was answered from %s: %s.", c.Tool.UserName(), settled.By, settled.Behavior))
 	}
 	return d.v, d.err
@@ -136,7 +137,7 @@ func (o *openAsker) elicit(person elicitFunc) elicitFunc {
 		a, by, err := o.raceElicit(ctx, e, person)
 		settled := session.Answer{ID: e.ID}
 		if err == nil {
-			if settled.By, settled.Behavior = by, tool.Deny; a.Action == "accept" {
+			if settled.By, settled.Behavior = cmp.Or(a.By, by), tool.Deny; a.Action == "accept" {
 				settled.Behavior = tool.Allow
 			}
 		}

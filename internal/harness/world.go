@@ -168,7 +168,7 @@ func (w *World) hookRan(r hook.Run) {
 // wasRead records what an agent knows of a file, and finds the instructions of the file's
 // folder.
 func (w *World) wasRead(agent string, e readstate.Entry) {
-	w.link.Save(stateReads+agent+" "+e.Path, e)
+	w.link.SaveSoon(stateReads+agent+" "+e.Path, e) // the result of the call that has read it follows
 	w.nested.Saw(agent, e.Path)
 }
 

@@ -44,10 +44,12 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	}
 	switch answer.Behavior {
 	case wire.BehaviorAllow:
-		return h.allow(ctx, answer)
+		v, err := h.allow(ctx, answer)
+		v.By = answer.By
+		return v, err
 	case wire.BehaviorDeny:
 		v := refusal(answer.Message)
-		v.Interrupt = answer.Interrupt
+		v.Interrupt, v.By = answer.Interrupt, answer.By
 		return v, nil
 	}
 	return h.unanswered(question, fmt.Sprintf("answered with the behavior %q, which is neither allow nor deny", answer.Behavior)), nil

@@ -2,6 +2,7 @@ package headless
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -42,6 +43,8 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		talk.Send(p)
 	case typed.Command.Name == "compact":
 		talk.Agent.Compact(typed.Arguments)
+	case typed.Command.Name == "clear" && s.opts.OneSession:
+		s.local(p, typed.Command.Name, "", errOneSession)
 	case typed.Command.Name == "clear":
 		talk.Agent.Clear()
 	default:
@@ -52,6 +55,9 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		s.local(p, typed.Command.Name, answer, err)
 	}
 }
+
+// errOneSession is why a session is not cleared.
+var errOneSession = errors.New("/clear begins another session, and a run of a fleet is one session; begin a new session instead")
 
 // commandIn returns which block of a prompt is a command, -1 for none. Programs send what
 // belongs to it, such as images and context, in the blocks before it, so the last command

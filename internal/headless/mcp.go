@@ -51,7 +51,7 @@ func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 	if err != nil || reply.Action == "" { // it is gone, or knows no such question
 		return mcp.Answer{Action: "cancel"}, nil
 	}
-	return mcp.Answer{Action: reply.Action, Content: reply.Content}, nil
+	return mcp.Answer{Action: reply.Action, Content: reply.Content, By: reply.By}, nil
 }
 
 // mcpRequests are those about MCP servers.

@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/stackroom"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -51,6 +52,9 @@ type Options struct {
 	// Unattended says that the stream only carries events away: no one at its other end can
 	// be asked, so MCP servers are told that they cannot ask.
 	Unattended bool
+	// OneSession says that someone else has given the session its name and looks for it under
+	// that: /clear, which begins another one, is refused.
+	OneSession bool
 	// Watch is called with every event as well; nil means no one watches. It must not block
 	// for long.
 	Watch func(agent.Event) error
@@ -122,7 +126,10 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	s.table = s.requests()
 	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
 	s.tell = s.newTeller()
-	go s.read(ctx)
+	go func() {
+		stackroom.Reserve()
+		s.read(ctx)
+	}()
 	s.serve(ctx)
 	defer s.out.close()
 	return s.close()

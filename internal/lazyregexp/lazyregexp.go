@@ -9,12 +9,20 @@ import (
 )
 
 // A Regexp is a regular expression that may not be compiled yet.
-type Regexp struct{ compiled func() *regexp.Regexp }
+type Regexp struct {
+	expr string
+	once sync.Once
+	re   *regexp.Regexp
+}
 
 // New returns an expression. One that is wrong panics when it is first used; a test
-// compiles all that are in the source.
-func New(expr string) *Regexp {
-	return &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+// compiles all that are in the source. It is so little that the compiler lays variables
+// out as data, and a start does nothing for them.
+func New(expr string) *Regexp { return &Regexp{expr: expr} }
+
+func (r *Regexp) compiled() *regexp.Regexp {
+	r.once.Do(func() { r.re = regexp.MustCompile(r.expr) })
+	return r.re
 }
 
 // Get returns the compiled expression, for what is not here.

@@ -2,6 +2,8 @@ package live
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/agent"
@@ -42,6 +44,12 @@ func Messages(id string, e *session.Entry) []wire.Message {
 		return []wire.Message{m}
 	case e.Compaction != nil:
 		return []wire.Message{&wire.CompactBoundary{Stamp: stamp, CompactMetadata: wire.CompactMetadata{Trigger: e.Compaction.Trigger, PreTokens: int(e.Compaction.PreTokens)}}}
+	case e.Back != nil:
+		text := "The conversation went back. What was said since does not count any more."
+		if e.Back.Prompt != "" {
+			text = fmt.Sprintf("The conversation went back to the turn %q. What was said since does not count any more.", line(e.Back.Prompt))
+		}
+		return []wire.Message{&wire.Informational{Stamp: stamp, Level: "info", Content: text}}
 	case e.State != nil:
 		return stateMessages(stamp, e.State)
 	}
@@ -100,6 +108,18 @@ func blocks(list []model.Block) (out wire.List[wire.Block]) {
 		out = append(out, wire.Block{Type: string(b.Type), Raw: raw})
 	}
 	return out
+}
+
+// line is the beginning of a text, in one line.
+func line(text string) string {
+	text, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(text); len(runes) > 60 {
+		text, more = string(runes[:60]), true
+	}
+	if more {
+		text += "…"
+	}
+	return text
 }
 
 func timestamp(t time.Time) string {

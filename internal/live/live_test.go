@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -368,5 +369,21 @@ func TestNothingIsServedBeforeObserve(t *testing.T) {
 	}
 	if err := w.Call(t.Context(), &wire.Observe{From: "nowhere"}, nil); err == nil {
 		t.Error("a position that means nothing was taken")
+	}
+}
+
+// Those who watch are told that the conversation went back, and to where.
+func TestObserversHearOfGoingBack(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"fix the bug\nand more": `The conversation went back to the turn "fix the bug…". What was said since does not count any more.`,
+		"":                      "The conversation went back. What was said since does not count any more.",
+	} {
+		list := live.Messages("s", &session.Entry{UUID: session.NewUUID(), Back: &session.Back{Prompt: prompt}})
+		if len(list) != 1 {
+			t.Fatalf("%d messages", len(list))
+		}
+		if m, ok := list[0].(*wire.Informational); !ok || m.Content != want {
+			t.Errorf("after going back to %q: %+v", prompt, list[0])
+		}
 	}
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"sync"
@@ -235,6 +236,10 @@ func (o *observer) ask(q *question) {
 		a := answer{by: o.name}
 		if o.wire.Call(ctx, q.request, &a.raw) != nil {
 			return // it cannot be asked, is gone, or another one was first
+		}
+		var said struct{ By string } // an observer such as a server may have many users
+		if json.Unmarshal(a.raw, &said) == nil && said.By != "" {
+			a.by = said.By
 		}
 		select {
 		case q.answers <- a:

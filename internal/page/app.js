@@ -1,7 +1,7 @@
 // The page begins here: it logs in by the token or the pairing code in the address, and shows
 // the list, a session, or the session that the file holds.
 import { el } from "./dom.js";
-import { request, remote, embedded } from "./source.js";
+import { request, remote, embedded, addressOf } from "./source.js";
 import { openSession } from "./session.js";
 import { openList } from "./list.js";
 
@@ -14,12 +14,20 @@ async function start() {
 		if (secret[1] === "token") await request("POST", "/login", { token: secret[2] });
 		else await request("POST", "/pair", { code: secret[2] });
 	}
-	const id = /^\/s\/([^/]+)$/.exec(location.pathname)?.[1];
-	if (id) await openSession(remote(decodeURIComponent(id)));
+	const [, kind, id] = /^\/([sq])\/([^/]+)$/.exec(location.pathname) || [];
+	if (kind === "q") await openQuestion(id);
+	else if (id) await openSession(remote(decodeURIComponent(id)));
 	else await openList();
+}
+
+// openQuestion shows the session that a question is or was asked in.
+async function openQuestion(id) {
+	const at = await request("GET", "/questions/" + id);
+	history.replaceState(null, "", addressOf(at.session) + (at.open || at.item < 0 ? "" : "#e=" + at.item));
+	await openSession({ ...remote(at.session), question: id });
 }
 
 start().catch((err) => {
 	const text = err.message.includes("token is missing") ? "This browser is not logged in. Open the address that haft serve printed, or scan a code that 'Pair a phone' shows." : "Could not show the page: " + err.message;
-	document.body.prepend(el("main.problem", el("h1", "haft"), el("p", { role: "alert" }, text)));
+	document.body.prepend(el("main.problem", el("h1", "haft"), el("p", { role: "alert" }, text), el("p", el("a", { href: "/" }, "All sessions"))));
 });

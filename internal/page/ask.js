@@ -21,7 +21,7 @@ export class Question {
 		this.hint = el("p.hint", { role: "status" });
 		this.buttons = el("div.buttons", this.choices(r));
 		this.node = el("section.question", { role: "alertdialog", label: title, tabindex: -1, on: { keydown: (e) => this.key(e) } },
-			el("h2", laneOf(r.agent_id), title), this.kind === "permission" && r.decision_reason && el("p.because", r.decision_reason), this.body, this.hint, this.buttons);
+			el("h2", laneOf(r.agent_id), title), el("a.perma", { href: "/q/" + encodeURIComponent(this.id), title: "Link to this question", label: "Link to this question" }, "link"), this.kind === "permission" && r.decision_reason && el("p.because", r.decision_reason), this.body, this.hint, this.buttons);
 		this.body.addEventListener("scroll", () => this.look(), { passive: true });
 		this.sizes = new ResizeObserver(() => requestAnimationFrame(() => this.look()));
 		this.sizes.observe(this.body);

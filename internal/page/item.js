@@ -15,8 +15,8 @@ const onlyPart = "Only the beginning is shown.";
 // itemView is an item. Context: detail(index) brings the whole of it, cwd is the session's
 // folder, open are the indexes of calls that the user opened or closed.
 export function itemView(item, context) {
-	const who = (item.lane ? `agent ${item.lane}, ` : "") + (item.call ? `${item.call.tool}, ${stepOf(item)[1]}` : names[item.kind] || item.kind);
-	return el("article.item.i-" + item.kind, { class: item.lane && "agent", tabindex: -1, id: "e" + item.index, "data-at": item.at, label: who },
+	const who = (item.left ? "gone back from, " : "") + (item.lane ? `agent ${item.lane}, ` : "") + (item.call ? `${item.call.tool}, ${stepOf(item)[1]}` : names[item.kind] || item.kind);
+	return el("article.item.i-" + item.kind, { class: [item.lane && "agent", item.left && "left"].filter(Boolean).join(" "), tabindex: -1, id: "e" + item.index, "data-at": item.at, label: who },
 		item.call ? callView(item, context) : saidView(item, context),
 		el("a.perma", { href: "#e=" + item.index, title: "Link to this event", label: "Link to event " + item.index }, clock(item.at) || "#" + item.index));
 }

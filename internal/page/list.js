@@ -72,7 +72,7 @@ class ListPage {
 		this.cwds.replaceChildren(...[...new Set(this.all.map((s) => s.cwd))].slice(0, 50).map((f) => el("option", { value: f })));
 		this.rows.setTotal(this.found.length);
 		this.rows.updateAll();
-		say(this.empty, this.found.length ? "" : words.length ? "No session has these words." : "No sessions yet. Start one here, or run haft in a terminal.");
+		say(this.empty, this.found.length ? "" : words.length ? "No session has these words." : "No sessions yet. Choose New session, or run haft in a terminal: its session appears here.");
 	}
 
 	row(s) {

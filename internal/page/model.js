@@ -10,6 +10,7 @@ export class Model {
 		Object.assign(this, { load, items: [], turns: [], loading: new Map(), open: new Map(), live: new Live(), changed: new Set(), told: [] });
 		this.merge(view);
 		this.live.ahead = []; // what was there is no answer that arrives
+		this.changed.clear(); // nor is it news
 	}
 
 	// merge takes in a view: all of it, or what changed since another one.

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -9,28 +11,29 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/timeline"
 )
 
-//go:embed index.html style.css icon.svg *.js
-var sources embed.FS
+//go:embed index.html icon.svg app.js.gz style.css.gz
+var embedded embed.FS
 
-// Files are those of the page: the document, the style, the icon, and app.js, which has all
-// modules in it.
-var Files fs.ReadFileFS = files{sources}
+// Files are those of the page: the document, the icon, and, compressed, the style and the
+// script that has all modules in it. "go test -update" writes the compressed ones again.
+var Files fs.FS = embedded
 
-type files struct{ embed.FS }
-
-// ReadFile reads a file of the page.
-func (f files) ReadFile(name string) ([]byte, error) {
-	if strings.HasSuffix(name, ".js") {
-		text, err := script(name)
-		return []byte(text), err
+// text is the content of a compressed file.
+func text(name string) (string, error) {
+	raw, err := embedded.ReadFile(name + ".gz")
+	if err != nil {
+		return "", err
 	}
-	return f.FS.ReadFile(name)
+	in, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return "", err
+	}
+	out, err := io.ReadAll(in)
+	return string(out), err
 }
 
 // A Session is one as a file shows it.
@@ -47,17 +50,17 @@ type Session struct {
 
 // Export writes a session as one HTML file that needs neither a server nor the network.
 func Export(w io.Writer, s *Session) error {
-	script, err := script("app.js")
+	script, err := text("app.js")
 	if err != nil {
 		return err
 	}
-	style, err := Files.ReadFile("style.css")
+	style, err := text("style.css")
 	if err != nil {
 		return err
 	}
 	sum := s.View.Summary()
 	out := &joiner{w: w, hide: s.Hide}
-	out.printf(exportHead, hash(script), hash(string(style)), style)
+	out.printf(exportHead, hash(script), hash(style), style)
 	out.printf(`{"session":`)
 	out.json(map[string]string{"id": s.ID, "cwd": s.Cwd, "title": s.Title})
 	out.printf(`,"timeline":{"revision":"","total":%d,"summary":`, sum.Items)
@@ -128,38 +131,4 @@ func (j *joiner) json(v any) {
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
-
-var imports = lazyregexp.New(`(?m)^import \{[^}]*\} from "\./([\w.]+)";\n`)
-
-// script joins a module and what it imports, without comments and indentation. The modules
-// of the page give every name once, so that they can share one scope.
-func script(name string) (string, error) {
-	var out strings.Builder
-	done := map[string]bool{}
-	var add func(name string) error
-	add = func(name string) error {
-		if done[name] {
-			return nil
-		}
-		done[name] = true
-		raw, err := sources.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		for _, m := range imports.Get().FindAllStringSubmatch(string(raw), -1) {
-			if err := add(m[1]); err != nil {
-				return err
-			}
-		}
-		for line := range strings.Lines(imports.Get().ReplaceAllString(string(raw), "")) {
-			line = strings.TrimPrefix(strings.TrimLeft(line, "\t"), "export ")
-			if line != "\n" && !strings.HasPrefix(line, "//") {
-				out.WriteString(line)
-			}
-		}
-		return nil
-	}
-	err := add(name)
-	return out.String(), err
 }

@@ -11,10 +11,7 @@ import (
 
 // The page's own script stays small: what a browser loads has at most 80 KB.
 func TestScriptIsSmall(t *testing.T) {
-	raw, err := page.Files.ReadFile("app.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := built(t, page.Files, "app.js")
 	sources := 0
 	for _, name := range scripts(t) {
 		sources += len(source(t, name))

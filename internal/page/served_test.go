@@ -22,7 +22,9 @@ import (
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/page"
 	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/internal/timeline"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/session"
@@ -234,6 +236,7 @@ func scenes(dir string) []script.Part {
 		{When: "approve me", Turns: []script.Turn{write("approved.txt", "one\ntwo\n"), says("It is **written**.")}},
 		{When: "long change", Turns: []script.Turn{write("long.txt", strings.Repeat("a line of a long file\n", 400)), says("Long.")}},
 		{When: "deny me", Turns: []script.Turn{write("denied.txt", "no\n"), says("As you wish.")}},
+		{When: "link to me", Turns: []script.Turn{write("linked.txt", "x\n"), says("Linked.")}},
 		{When: "two tabs", Turns: []script.Turn{write("tabs.txt", "x\n"), says("Once.")}},
 		{When: "talk slowly", Turns: []script.Turn{slow(400)}},
 		{When: "talk on", Turns: []script.Turn{slow(120), says("And more.")}},
@@ -256,6 +259,8 @@ func TestServedPage(t *testing.T) {
 		"a long change must have been on the screen": approvesWhatWasSeen,
 		"deny and say why":                           denies,
 		"two tabs":                                   twoTabs,
+		"a link to a question":                       linksToQuestion,
+		"what the user went back from":               showsWhatWasLeft,
 		"interrupt":                                  interrupts,
 		"reload in the middle of a stream":           reloads,
 		"offline and back":                           offlineAndBack,
@@ -347,7 +352,7 @@ func twoTabs(t *testing.T, s *site, p *tab) {
 	p.wait(armed)
 	q.wait(armed)
 	q.click(".question button.allow")
-	p.wait(`document.querySelector(".question.settled")?.textContent.includes("the web page") || !document.querySelector(".question")`)
+	p.wait(`document.querySelector(".question.settled")?.textContent.includes("the web page on Linux") || !document.querySelector(".question")`)
 	for _, x := range []*tab{p, q} {
 		x.wait(`[...document.querySelectorAll(".i-text")].filter((e) => e.textContent.includes("Once.")).length === 1`)
 		x.clean()
@@ -358,6 +363,42 @@ func twoTabs(t *testing.T, s *site, p *tab) {
 	q.press("Enter")
 	p.wait(`[...document.querySelectorAll(".i-prompt")].some((e) => e.textContent.includes("from the phone"))`)
 	q.close()
+}
+
+// The address of a question opens its session at the question, and at the call when it has
+// been answered.
+func linksToQuestion(t *testing.T, s *site, p *tab) {
+	id := s.create(p, "link to me")
+	p.wait(armed)
+	var address string
+	p.eval(`document.querySelector(".question .perma").href`, &address)
+	q := s.browser.tab(390, 844)
+	defer q.close()
+	q.open(address)
+	q.wait(armed)
+	q.wait(`document.activeElement.classList.contains("question") && location.pathname === "/s/` + id + `"`)
+	q.press("y")
+	q.wait(`[...document.querySelectorAll(".i-text")].some((e) => e.textContent.includes("Linked."))`)
+	q.open(address)
+	q.wait(`document.activeElement.classList.contains("i-call") && location.hash === "#" + document.activeElement.id.replace("e", "e=")`)
+	q.clean()
+	q.open(s.url + "/q/no-such-question")
+	q.wait(`document.querySelector(".problem")?.textContent.includes("There is no such question.") && document.querySelector(".problem a").href === location.origin + "/"`)
+}
+
+// A turn that the user went back from is shown as one.
+func showsWhatWasLeft(t *testing.T, s *site, p *tab) {
+	made := sessiontest.Create(t, s.store, &session.CreateOptions{Cwd: s.dir})
+	kept := sessiontest.Answer("m1", model.TextOf("Kept."))
+	kept.UUID = session.NewUUID()
+	sessiontest.Add(t, made, sessiontest.Prompt("stays"), kept, sessiontest.Prompt("goes"), sessiontest.Answer("m2", model.TextOf("Gone.")))
+	sessiontest.Close(t, made)
+	again := sessiontest.Resume(t, s.store, made.ID(), &session.ResumeOptions{At: kept.UUID})
+	sessiontest.Add(t, again, sessiontest.Prompt("instead"))
+	sessiontest.Close(t, again)
+	p.open(s.url + "/s/" + made.ID())
+	p.wait(`[...document.querySelectorAll(".item.left")].map((e) => e.querySelector(".body").textContent).join(" ") === "goes Gone."`)
+	p.wait(`document.querySelectorAll(".item:not(.left)").length === 3 && document.querySelector(".left .divider").textContent.startsWith("The user went back")`)
 }
 
 func interrupts(t *testing.T, s *site, p *tab) {
@@ -494,7 +535,9 @@ func TestFirstPaint(t *testing.T) {
 		var paint float64
 		p.eval(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &paint)
 		took := time.Duration(paint * float64(time.Millisecond))
-		t.Logf("load %d: first paint after %v", n, took)
+		var when string
+		p.eval(`performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).map((e) => e.name.replace(/.*\/(?=.)/, "").slice(-24) + " " + [e.startTime, e.requestStart, e.responseStart, e.responseEnd].map(Math.round).join("/")).join(", ")`, &when)
+		t.Logf("load %d: first paint after %v (%s)", n, took, when)
 		if best == 0 || took < best {
 			best = took
 		}

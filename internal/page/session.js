@@ -182,7 +182,7 @@ class SessionPage {
 			this.questions.set(question.id, q);
 			this.asks.append(q.node);
 			// A user who types is not interrupted: what they type must not answer.
-			if (!typing(document.activeElement)) q.node.focus();
+			if (!typing(document.activeElement) && (!this.source.question || this.source.question === q.id)) q.node.focus();
 		}
 		this.summary();
 	}
@@ -191,7 +191,9 @@ class SessionPage {
 		const item = this.model.items[index];
 		if (!item) return emptyView();
 		const node = itemView(itemAt(item, this.time), this.context);
-		if (item.lane && this.model.items[index - 1]?.lane === item.lane) node.classList.add("follows");
+		const before = this.model.items[index - 1];
+		if (item.lane && before?.lane === item.lane) node.classList.add("follows");
+		if (item.left && !before?.left) node.prepend(el("p.divider", "The user went back to before this. The model no longer knows what has a dashed line beside it."));
 		if (this.source.live && item.kind === "prompt" && !item.lane) {
 			node.append(el("span.rewind.full-only", button("Rewind", "small", () => this.rewind(item), { title: "Undo the file changes made since" }), button("Fork", "small", () => this.fork(item), { title: "Continue from here in a new session" })));
 		}

@@ -147,7 +147,7 @@ export class Timeline {
 		const end = this.endOf(item);
 		const x0 = at(item.at), x1 = at(end);
 		if (x1 < -2 || x0 > width + 2) return;
-		const g = svg("g.call.s-" + c.state, { class: (c.asked ? "was-asked " : "") + (item.index === this.chosen ? "chosen" : ""), "data-index": item.index });
+		const g = svg("g.call.s-" + c.state, { class: (c.asked ? "was-asked " : "") + (item.left ? "left " : "") + (item.index === this.chosen ? "chosen" : ""), "data-index": item.index });
 		const bar = (from, to, name) => {
 			const x = at(from);
 			g.append(svg("rect." + name, { x, y, width: Math.max(2, at(to) - x), height: barHeight, rx: 2 }));

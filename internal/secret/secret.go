@@ -79,6 +79,7 @@ func (n *Names) end(path, rest string) []string {
 
 // Look returns the first entry that matches.
 func (n *Names) Look() Entry {
+	list := list()
 	for i := range list {
 		if list[i].pattern.Matches(n) {
 			return list[i].Entry
@@ -98,12 +99,12 @@ type Anchored struct {
 // Paths returns the closed files and folders for a home directory. They need not exist.
 func Paths(home string) []Anchored {
 	var out []Anchored
-	for _, e := range list {
+	for _, e := range list() {
 		if e.Level != Closed {
 			continue
 		}
 		a := Anchored{Path: absolute(e.Pattern, home)}
-		for _, other := range list {
+		for _, other := range list() {
 			if o := absolute(other.Pattern, home); other.Level != Closed && o != "" && pathin.Contains(a.Path, o) {
 				a.Except = append(a.Except, o)
 			}
@@ -128,7 +129,7 @@ func absolute(pattern, home string) string {
 // Samples are names that stand for those of secrets: what a pattern of a command must not be aimed at.
 func Samples() []string {
 	var out []string
-	for _, e := range list {
+	for _, e := range list() {
 		if e.Level == Open {
 			continue
 		}

@@ -131,7 +131,7 @@ func TestTwoTerminalsAttached(t *testing.T) {
 	for _, a := range []*attached{one, two} {
 		a.hear("who answered", func(m wire.Message) bool {
 			answered, ok := m.(*wire.QuestionAnswered)
-			return ok && answered.Behavior == "allow" && answered.By != ""
+			return ok && answered.Behavior == "allow" && answered.By == "an attached terminal"
 		})
 		a.hear("the result", isResult("Written."))
 	}

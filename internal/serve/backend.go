@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -18,7 +19,8 @@ type Backend interface {
 	List(ctx context.Context, o *session.ListOptions) ([]session.Info, error)
 	// Info returns what a list would tell about one session, which is named by its whole id.
 	Info(ctx context.Context, id string) (session.Info, error)
-	// Refresh brings the file of a session's journal up to date.
+	// Refresh brings the file of a session's journal up to date. A [Problem] says that it
+	// cannot be read any more.
 	Refresh(ctx context.Context, id string) error
 	// Status says how a session is whose journal is at path.
 	Status(id, path string) Status
@@ -34,6 +36,9 @@ type Backend interface {
 	// Prompt sends a prompt to a session, which is resumed if nobody leads it. Duplicate says
 	// that it was taken before.
 	Prompt(ctx context.Context, id string, m *wire.User) (duplicate bool, err error)
+	// Outcome says what became of a prompt. The error is [ErrNoPrompt] if there was none of
+	// this name.
+	Outcome(ctx context.Context, id, prompt string) (Outcome, error)
 	// Call makes a request of the process that leads a session.
 	Call(ctx context.Context, id string, r wire.Request, reply any) error
 	// Close ends the process of a session. What waits is not run.
@@ -91,6 +96,9 @@ type Launching struct {
 	Args []string `json:"args"`
 	Dir  string   `json:"dir"`
 }
+
+// ErrNoPrompt is the error for a prompt that was never sent.
+var ErrNoPrompt = Refused(http.StatusNotFound, "no_prompt", "The session has no prompt with this UUID.")
 
 // Refused returns a problem.
 func Refused(status int, code, message string) *Problem {

@@ -255,6 +255,13 @@ func TestTheTerminalsOwn(t *testing.T) {
 		t.Errorf("a change of the mode: %+v", p)
 	}
 	s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: "relative"}, http.StatusBadRequest)
+	repository := &serve.Workspace{Repository: "https://example.com/x"}
+	if p := s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: s.dir, Workspace: repository}, http.StatusBadRequest); p.Message != "Give cwd or workspace, not both." {
+		t.Errorf("both were refused with %q", p.Message)
+	}
+	if p := s.refused("POST", "/v1/sessions", serve.NewSession{Workspace: repository}, http.StatusBadRequest); !strings.Contains(p.Message, "use the API of haft-fleet") {
+		t.Errorf("a workspace was refused with %q", p.Message)
+	}
 	s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: filepath.Join(s.dir, "none")}, http.StatusBadRequest)
 	s.refused("POST", "/v1/sessions", serve.NewSession{Cwd: s.dir, Mode: "nonsense"}, http.StatusBadRequest)
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // A list is what is known of all sessions. A journal is folded when it is first listed
-// and when it has grown; only a session that was written to lately keeps its fold.
+// and when it has grown; only a session that was written to lately keeps its fold, until
+// clients look at the session: the watch then has it, and the list asks the watch.
 type list struct {
 	srv *Server
 
@@ -69,6 +70,11 @@ func (l *list) unchanged(path string, size int64, modified time.Time) (session.I
 
 // look returns what is known of a session, up to date if it may take the time.
 func (l *list) look(ctx context.Context, info session.Info, read bool) known {
+	l.srv.mu.Lock()
+	w := l.srv.watches[info.ID]
+	l.srv.mu.Unlock()
+	var now timeline.Summary
+	watched := w != nil && w.summarize(&now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := l.known[info.Path]
@@ -77,6 +83,10 @@ func (l *list) look(ctx context.Context, info session.Info, read bool) known {
 		l.known[info.Path] = k
 	}
 	k.Info = info
+	if watched {
+		k.summary, k.read, k.fold = now, info.Size, nil
+		return *k
+	}
 	if read && k.read != info.Size && info.Size <= maxListed {
 		k.refresh(ctx)
 	}
@@ -84,6 +94,32 @@ func (l *list) look(ctx context.Context, info session.Info, read bool) known {
 		k.fold = nil
 	}
 	return *k
+}
+
+// summarize fills in the summary of a session, if its journal has been read. A watch that is
+// locked may ask the list for a fold, so the list is not locked here.
+func (w *watch) summarize(s *timeline.Summary) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.path == "" || !w.caughtUp {
+		return false
+	}
+	*s = w.fold.Summary()
+	return true
+}
+
+// handOver returns the fold of a journal that the list has and does not need any more, nil if
+// there is none.
+func (l *list) handOver(path string) *timeline.Fold {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.known[path]
+	if k == nil || k.read < 0 {
+		return nil // or only some of it is read
+	}
+	fold := k.fold
+	k.fold = nil
+	return fold
 }
 
 // refresh folds what the journal has.
@@ -129,13 +165,7 @@ func (l *list) readRest(infos []session.Info) {
 
 // unwritten are sessions that this server leads in which nothing was said yet.
 func (l *list) unwritten(infos []session.Info, cwd string) []Session {
-	s := l.srv
-	s.mu.Lock()
-	watches := make([]*watch, 0, len(s.watches))
-	for _, w := range s.watches {
-		watches = append(watches, w)
-	}
-	s.mu.Unlock()
+	watches := l.srv.allWatches()
 	slices.SortFunc(watches, func(a, b *watch) int { return b.began.Compare(a.began) }) // rows are large: sorting them is 30 KB of code
 	rows := []Session{}
 	for _, w := range watches {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/model/anthropic"
@@ -138,6 +140,11 @@ func TestSessionsOfTerminals(t *testing.T) {
 	}
 	s.must("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, nil)
 	f.Message("result", "Written.")
+	var view serve.Timeline
+	s.must("GET", path+"/timeline", nil, &view)
+	if n := slices.IndexFunc(view.Items, func(i *timeline.Item) bool { return i.Call != nil }); n < 0 || view.Items[n].Call.By != "a program that uses haft serve" {
+		t.Errorf("the journal of the terminal does not say who answered: %+v", view.Items)
+	}
 	say("write again")
 	q = f.OtherQuestion(q)
 	answers <- tool.Verdict{Behavior: tool.Deny, Reason: "the test denies it"}
@@ -171,6 +178,10 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	s := startSite(t, m, "127.0.0.1:0")
 	until(t, "the journal", func() bool { status, _ := s.do("GET", path, nil); return status == http.StatusOK })
 	q := s.feed(path+"/events", "").Questions(1)[0]
+	var at serve.QuestionPlace
+	if s.must("GET", "/v1/questions/"+q.ID, nil, &at); at.Session != talk.Agent.Session() || at.Item < 0 || !at.Open {
+		t.Errorf("the question is in %+v", at)
+	}
 	s.end()
 	s = startSite(t, m, "127.0.0.1:0")
 	// The card of before is answered, before the new server was asked for anything.
@@ -178,6 +189,18 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	s.feed(path+"/events", "").Message("assistant", "Written.")
 	if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusConflict); p.Code != "answered" {
 		t.Errorf("the second answer: %+v", p)
+	}
+	// A third server knows it from the journal only.
+	s.end()
+	s = startSite(t, m, "127.0.0.1:0")
+	was := at
+	if s.must("GET", "/v1/questions/"+q.ID, nil, &at); at.Session != was.Session || at.Item != was.Item || at.Open {
+		t.Errorf("the question was in %+v, after that in %+v", was, at)
+	}
+	for _, id := range []string{session.NewUUID(), "..%2F..", "type"} {
+		if p := s.refused("GET", "/v1/questions/"+id, nil, http.StatusNotFound); p.Code != "no_question" {
+			t.Errorf("%s: %+v", id, p)
+		}
 	}
 }
 

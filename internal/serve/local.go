@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/checkpoint"
@@ -92,6 +93,9 @@ func (l *local) Watch(context.Context, string, Watcher) {}
 
 // Create implements [Backend].
 func (l *local) Create(ctx context.Context, id string, in *NewSession) error {
+	if in.Workspace != nil {
+		return invalid("Workspaces belong to fleets. Name a folder with cwd, or use the API of haft-fleet.")
+	}
 	if info, err := os.Stat(in.Cwd); err != nil || !info.IsDir() {
 		return notFolder(in.Cwd)
 	}
@@ -100,7 +104,31 @@ func (l *local) Create(ctx context.Context, id string, in *NewSession) error {
 		return err
 	}
 	defer w.release()
-	return l.srv.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title})
+	return l.srv.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title, args: in.Args, unattended: in.Unattended})
+}
+
+// Outcome implements [Backend]. Results are not in the journal: those that this process has
+// heard are known, and of others only that they are lost.
+func (l *local) Outcome(_ context.Context, id, prompt string) (Outcome, error) {
+	w, err := l.srv.watch(id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer w.release()
+	w.mu.Lock()
+	outcome, known := w.outcomes[prompt]
+	sent := slices.Contains(w.prompts, prompt) || w.fold.Prompted(prompt)
+	linked := w.link != nil
+	w.mu.Unlock()
+	switch {
+	case known && outcome.State != OutcomeWaiting:
+		return outcome, nil
+	case !sent:
+		return Outcome{}, ErrNoPrompt
+	case linked:
+		return Outcome{UUID: prompt, State: OutcomeWaiting}, nil
+	}
+	return Outcome{UUID: prompt, State: OutcomeLost, Reason: "The process that ran the prompt has ended. What it did is in the session, which a prompt continues."}, nil
 }
 
 // Prompt implements [Backend].

@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -38,6 +41,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text, err := fs.ReadFile(s.opts.Files, name)
+	packed := err != nil
+	if packed {
+		text, err = fs.ReadFile(s.opts.Files, name+".gz")
+	}
 	if err != nil {
 		http.NotFound(w, r)
 		return
@@ -62,6 +69,24 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if packed {
+		h.Set("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+		} else if text, err = unpack(text); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	_, _ = w.Write(text) // who asked may be gone
+}
+
+// unpack is the content of a compressed file.
+func unpack(raw []byte) ([]byte, error) {
+	in, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -112,7 +113,7 @@ func (s *Server) pair(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong codes. Wait a minute and try again."})
 		return
 	}
-	token, err := s.opts.Devices.exchange(in.Code, deviceName(r.UserAgent()))
+	token, err := s.opts.Devices.exchange(in.Code, cmp.Or(deviceName(r.UserAgent()), "Another device"))
 	if errors.Is(err, errWrongCode) {
 		s.codes.failed(from, time.Now())
 		refuse(w, &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: "The code is wrong, was used, or is older than a minute. Make another one."})
@@ -126,14 +127,14 @@ func (s *Server) pair(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// deviceName is how a list calls a browser.
+// deviceName is how a list calls a browser; "" if it is not known.
 func deviceName(agent string) string {
 	for _, n := range [][2]string{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Macintosh", "Mac"}, {"Linux", "Linux"}} {
 		if strings.Contains(agent, n[0]) {
 			return n[1]
 		}
 	}
-	return "Another device"
+	return ""
 }
 
 func (s *Server) getDevices(*http.Request) (DeviceList, error) {

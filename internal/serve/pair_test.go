@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/servetest"
+	"github.com/haftdev/haft/internal/timeline"
 )
 
 // A phone is a browser on another machine, which comes through the tunnel box.example.
@@ -133,6 +135,11 @@ func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
 	}
 	p.authorization = ""
 	until(t, "file", func() bool { _, err := os.Stat(filepath.Join(dir, "a.txt")); return err == nil })
+	var view serve.Timeline
+	s.must("GET", at+"/timeline", nil, &view)
+	if n := slices.IndexFunc(view.Items, func(i *timeline.Item) bool { return i.Call != nil }); n < 0 || view.Items[n].Call.By != "the paired device iPhone" {
+		t.Errorf("the journal does not name the device: %+v", view.Items)
+	}
 
 	var list serve.DeviceList
 	s.must("GET", "/v1/devices", nil, &list)

@@ -31,7 +31,8 @@ type question struct {
 // questionRoutes are those about questions.
 func (s *Server) questionRoutes() []route {
 	return []route{
-		answers(http.StatusOK, "GET", "/sessions/{id}/questions", "The open questions", s.getQuestions),
+		answers(http.StatusOK, "GET", "/sessions/{id}/questions", "The questions that are open", s.getQuestions),
+		answers(http.StatusOK, "GET", "/questions/{question}", "The session that a question is or was asked in", s.findQuestion),
 		takes(http.StatusNoContent, "POST", "/sessions/{id}/answers", "Answer a question; the first answer counts", s.answer),
 	}
 }
@@ -170,7 +171,7 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 	if q.lost != nil {
 		return nothing{}, q.lost
 	}
-	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && i.Call.By != s.name {
+	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && i.Call.By != q.by {
 		return nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
 	}
 	return nothing{}, nil
@@ -207,14 +208,19 @@ func (w *watch) claim(r *http.Request, in *Answer) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := a.(*wire.PermissionAnswer); ok {
-		for _, u := range p.UpdatedPermissions {
+	by := client(r)
+	switch a := a.(type) {
+	case *wire.PermissionAnswer:
+		a.By = by
+		for _, u := range a.UpdatedPermissions {
 			if err := mayPermit(r, u.Destination); err != nil {
 				return nil, err
 			}
 		}
+	case *wire.ElicitationReply:
+		a.By = by
 	}
-	q.by = client(r)
+	q.by = by
 	w.settled = append(w.settled, *wasAnswered(q.by, behavior(a)))
 	w.settled[len(w.settled)-1].Code = q.ID
 	if len(w.settled) > maxRemembered {
@@ -244,7 +250,7 @@ func (w *watch) settledProblem(id string) *Problem {
 	i, open := w.fold.Asked(id)
 	switch {
 	case i == nil:
-		return &Problem{status: http.StatusNotFound, Code: "no_question", Message: "There is no such question."}
+		return errNoQuestion
 	case open:
 		return &Problem{status: http.StatusConflict, Code: "not_running", Message: "The process that asked has ended. Send a prompt to continue the session."}
 	case i.Call.By == "":
@@ -258,11 +264,21 @@ func client(r *http.Request) string {
 	if d := deviceOf(r); d != nil {
 		return "the paired device " + d.Name
 	}
-	if r.Header.Get("Authorization") != "" {
-		return "a program using haft serve"
+	agent := r.UserAgent()
+	switch {
+	case agent == TerminalAgent:
+		return "an attached terminal"
+	case r.Header.Get("Authorization") != "":
+		return "a program that uses haft serve"
+	}
+	if on := deviceName(agent); on != "" {
+		return "the web page on " + on
 	}
 	return "the web page"
 }
+
+// TerminalAgent is the user agent of terminals that are attached to a server.
+const TerminalAgent = "haft attach"
 
 func behavior(a any) string {
 	switch a := a.(type) {

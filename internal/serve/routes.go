@@ -49,14 +49,6 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// openAPI serves the description of the API.
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	_ = out.Encode(describe(s.routes)) // who asked may be gone
-}
-
 // takes is the route of an operation with a body.
 func takes[In, Out any](status int, method, path, summary string, do func(*http.Request, *In) (Out, error)) route {
 	limit := int64(maxBody)

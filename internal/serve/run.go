@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -43,16 +44,39 @@ type start struct {
 	model  string
 	mode   string
 	title  string
+	args   []string
+	// unattended says that nobody is asked.
+	unattended bool
+}
+
+// options are those that the session begins with.
+func (b *start) options(o *Options) (*headless.Options, error) {
+	opts := &headless.Options{Harness: o.Harness, Talk: o.Talk}
+	if len(b.args) > 0 {
+		said, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, b.args...), o.Version, o.Log)
+		if err != nil {
+			return nil, err
+		}
+		said.Harness.Reexec = o.Harness.Reexec
+		said.Talk.Watch, said.Talk.Client, said.Talk.Sessions = o.Talk.Watch, o.Talk.Client, o.Talk.Sessions
+		opts = said
+	}
+	opts.Harness.Dir, opts.Harness.Mode = b.cwd, cmp.Or(b.mode, opts.Harness.Mode)
+	opts.Talk.Model, opts.Talk.Title, opts.Talk.Version = cmp.Or(b.model, opts.Talk.Model), cmp.Or(b.title, opts.Talk.Title), o.Version
+	if opts.Talk.ID = b.id; b.resume {
+		opts.Talk.ID, opts.Talk.Resume = "", b.id
+	}
+	opts.AskHost, opts.Partial, opts.States, opts.Version, opts.Log = !b.unattended, true, true, o.Version, o.Log
+	return opts, nil
 }
 
 // lead begins to lead a session, and returns when it can be spoken to.
 func (s *Server) lead(ctx context.Context, w *watch, b start) error {
-	h, t := s.opts.Harness, s.opts.Talk
-	h.Dir, h.Mode = b.cwd, cmp.Or(b.mode, h.Mode)
-	t.Model, t.Title, t.Here, t.Version = cmp.Or(b.model, t.Model), b.title, s.name, s.opts.Version
-	if t.ID = b.id; b.resume {
-		t.ID, t.Resume = "", b.id
+	opts, err := b.options(&s.opts)
+	if err != nil {
+		return err
 	}
+	opts.Talk.Here = s.name
 	ours, theirs := wire.Pipe()
 	r := &run{srv: s, watch: w, done: make(chan struct{}), id: b.id, since: time.Now()}
 	r.link = &link{conn: wire.NewConn(ours, &wire.ConnOptions{Handle: r.handle}), pid: os.Getpid(), run: r}
@@ -67,7 +91,7 @@ func (s *Server) lead(ctx context.Context, w *watch, b start) error {
 	}()
 	go func() {
 		defer s.leading.Done()
-		headless.Serve(s.context, theirs, &headless.Options{Harness: h, Talk: t, AskHost: true, Partial: true, States: true, Version: s.opts.Version, Log: s.opts.Log})
+		headless.Serve(s.context, theirs, opts)
 		r.link.end()
 		_ = theirs.CloseWrite() // nothing more is said or heard
 		<-heard

@@ -2,15 +2,19 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -27,9 +31,10 @@ func (s *Server) sessionRoutes() []route {
 		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session permanently", s.deleteSession),
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
-		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the running turn", s.interrupt),
-		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a background task", s.stopTask),
-		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server runs; the session can be resumed", s.closeSession),
+		answers(http.StatusOK, "GET", "/sessions/{id}/prompts/{uuid}", "The outcome of a prompt", s.getOutcome),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a task that runs in the background", s.stopTask),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
 	}
 }
 
@@ -59,10 +64,19 @@ func (s *Server) listSessions(r *http.Request) (Sessions, error) {
 
 // createSession begins a session, with its first prompt if there is one.
 func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error) {
-	if !filepath.IsAbs(in.Cwd) {
+	switch {
+	case in.Workspace != nil && in.Cwd != "":
+		return Session{}, invalid("Give cwd or workspace, not both.")
+	case in.Workspace == nil && !filepath.IsAbs(in.Cwd):
 		return Session{}, notFolder(in.Cwd)
 	}
 	if err := checkMode(in.Mode); err != nil {
+		return Session{}, err
+	}
+	if in.ID != "" && !uuid(in.ID) {
+		return Session{}, invalid("%q is not a UUID.", in.ID)
+	}
+	if err := checkArgs(in); err != nil {
 		return Session{}, err
 	}
 	// What is opened outlives the request.
@@ -83,17 +97,67 @@ func notFolder(path string) error {
 	return invalid("%q is not a folder. Give the full path of a folder.", path)
 }
 
-// create begins a new session.
+// checkArgs refuses flags that a session cannot be given here, and makes each one word.
+func checkArgs(in *NewSession) error {
+	args, err := launch.Submitted(in.Args, false)
+	if err != nil {
+		return invalid("%v.", err)
+	}
+	if in.Args = args; len(args) == 0 {
+		return nil
+	}
+	opts, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, args...), "", io.Discard)
+	if err == nil {
+		err = CheckLaunch(opts)
+	}
+	if err != nil {
+		return invalid("%v.", err)
+	}
+	return nil
+}
+
+// existing returns the session that a request names, nil if there is none yet. One that works
+// elsewhere is another one.
+func (s *Server) existing(in *NewSession) (*watch, error) {
+	if in.ID == "" {
+		return nil, nil
+	}
+	w, err := s.watch(in.ID)
+	var p *Problem
+	if errors.As(err, &p) && p.Code == "no_session" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cwd := w.row().Cwd; cwd != in.place() {
+		w.release()
+		return nil, &Problem{status: http.StatusConflict, Code: "id_taken", Message: fmt.Sprintf("There is a session %s, and it works in %s.", in.ID, cwd)}
+	}
+	return w, nil
+}
+
+// create begins a new session, unless there is the one that is meant.
 func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
-	id := session.NewUUID()
+	if w, err := s.existing(in); w != nil || err != nil {
+		return w, err
+	}
+	id := cmp.Or(in.ID, session.NewUUID())
 	s.mu.Lock()
 	if s.ended {
 		s.mu.Unlock()
 		return nil, errEnded
 	}
+	if w := s.watches[id]; w != nil { // the same request, a moment ago
+		w.mu.Lock()
+		w.users++
+		w.mu.Unlock()
+		s.mu.Unlock()
+		return w, nil
+	}
 	w, err := s.newWatch(id, "")
 	if err == nil {
-		w.users, w.cwd = w.users+1, in.Cwd // nobody else knows it yet
+		w.users, w.cwd = w.users+1, in.place() // nobody else knows it yet
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -227,6 +291,16 @@ func (s *Server) send(ctx context.Context, w *watch, in *Prompt) (Prompted, erro
 		return Prompted{}, err
 	}
 	return Prompted{UUID: in.UUID, Duplicate: duplicate}, nil
+}
+
+// getOutcome says what became of a prompt.
+func (s *Server) getOutcome(r *http.Request) (Outcome, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer w.release()
+	return s.back.Outcome(r.Context(), w.id, r.PathValue("uuid"))
 }
 
 // remember notes the id of a prompt, and reports whether it is new.

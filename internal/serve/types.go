@@ -59,15 +59,47 @@ type Sessions struct {
 	All      bool      `json:"all,omitempty"`
 }
 
-// NewSession says which session is to begin.
+// NewSession says which session is to begin: in the folder Cwd, or in a workspace.
 type NewSession struct {
-	Cwd    string `json:"cwd"`
-	Prompt string `json:"prompt,omitempty"`
+	// ID is the UUID of the session; "" lets the server choose one. If there is a session of
+	// this id in the same folder already, it is the one that is meant: a request whose reply
+	// was lost can be sent again.
+	ID        string     `json:"id,omitempty"`
+	Cwd       string     `json:"cwd,omitempty"`
+	Workspace *Workspace `json:"workspace,omitempty"`
+	Prompt    string     `json:"prompt,omitempty"`
 	// UUID names the prompt; see Prompt.
 	UUID  string `json:"uuid,omitempty"`
 	Model string `json:"model,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 	Title string `json:"title,omitempty"`
+	// Args are flags of 'haft -p' for the session, such as --max-turns=5. They are kept with
+	// it.
+	Args []string `json:"args,omitempty"`
+	// Unattended says that nobody answers questions: what would be asked is denied, as with
+	// 'haft -p'.
+	Unattended bool `json:"unattended,omitempty"`
+}
+
+// A Workspace is a git repository that a session works on, on any worker of a fleet.
+type Workspace struct {
+	Repository string `json:"repository"`
+	// Ref is a branch, a tag or a commit; "" means the repository's own branch.
+	Ref string `json:"ref,omitempty"`
+	// Push is the branch that the result is pushed to; "" pushes nothing.
+	Push string `json:"push,omitempty"`
+}
+
+// place is what the row of the session will show as its folder.
+func (n *NewSession) place() string {
+	switch w := n.Workspace; {
+	case w == nil:
+		return n.Cwd
+	case w.Ref == "":
+		return "git+" + w.Repository
+	default:
+		return "git+" + w.Repository + "@" + w.Ref
+	}
 }
 
 // A SessionChange changes a session. What is absent stays.
@@ -111,6 +143,26 @@ type Prompted struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
+// What became of a prompt.
+const (
+	OutcomeWaiting     = "waiting"     // it is queued, or its turn runs
+	OutcomeDone        = "done"        // its turn has ended
+	OutcomeCancelled   = "cancelled"   // a user has cancelled it
+	OutcomeQuarantined = "quarantined" // the session was put aside, and the prompt waits in it
+	OutcomeLost        = "lost"        // the process that ran it ended before its turn did
+)
+
+// An Outcome is what became of a prompt.
+type Outcome struct {
+	UUID string `json:"uuid"`
+	// State is waiting, done, cancelled, quarantined or lost.
+	State string `json:"state"`
+	// Reason says why it has no answer.
+	Reason string `json:"reason,omitempty"`
+	// Result is the result message of docs/wire.md.
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
 // A Question is one that waits for an answer.
 type Question struct {
 	ID string `json:"id"`
@@ -128,6 +180,15 @@ type Question struct {
 // Questions are all that are open.
 type Questions struct {
 	Questions []Question `json:"questions"`
+}
+
+// A QuestionPlace is where a question is or was asked.
+type QuestionPlace struct {
+	Session string `json:"session"`
+	// Item is the index of the call that it is about, -1 if it is about none.
+	Item int `json:"item"`
+	// Open says that it waits for an answer.
+	Open bool `json:"open"`
 }
 
 // An Answer answers a question.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -28,6 +29,7 @@ type watch struct {
 	began     time.Time
 	path      string         // "" until there is a journal
 	fold      *timeline.Fold // of it
+	caughtUp  bool           // the fold has been at its end
 	users     int
 	left      time.Time     // when the last user was gone
 	changed   chan struct{} // closed at the next change
@@ -37,6 +39,7 @@ type watch struct {
 	asked     int // counts changes of questions
 	settled   []Problem
 	prompts   []string                     // ids of prompts that were sent
+	outcomes  map[string]Outcome           // of those that this process has led
 	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
 }
 
@@ -88,7 +91,7 @@ var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Me
 // newWatch begins a watch; path is "" if there is no journal yet. The server is locked.
 func (s *Server) newWatch(id, path string) (*watch, error) {
 	w := &watch{
-		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, questions: map[string]*question{}, left: time.Now(), began: time.Now(),
+		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, questions: map[string]*question{}, outcomes: map[string]Outcome{}, left: time.Now(), began: time.Now(),
 	}
 	w.ctx, w.stop = context.WithCancel(s.context)
 	if err := w.open(path); err != nil {
@@ -105,10 +108,12 @@ func (w *watch) put(ctx context.Context, r wire.Request, settle func(any) error)
 	_ = w.question(ctx, r, settle) // what cannot be asked is left to others
 }
 
-// open begins to fold the journal.
+// open begins to fold the journal, or continues where the list is.
 func (w *watch) open(path string) (err error) {
 	w.path = path
-	w.fold, err = timeline.Follow(path)
+	if w.fold = w.srv.list.handOver(path); w.fold == nil {
+		w.fold, err = timeline.Follow(path)
+	}
 	return err
 }
 
@@ -164,7 +169,8 @@ func (w *watch) follow() {
 // read takes in some of what was appended. The backend may take its time, for which ctx is
 // and in which the watch is not locked.
 func (w *watch) read(ctx context.Context) (bool, error) {
-	if err := w.srv.back.Refresh(ctx, w.id); err != nil && ctx.Err() != nil {
+	var gone *Problem
+	if err := w.srv.back.Refresh(ctx, w.id); err != nil && (ctx.Err() != nil || errors.As(err, &gone)) {
 		return false, err
 	}
 	path := w.file()
@@ -186,7 +192,7 @@ func (w *watch) read(ctx context.Context) (bool, error) {
 	if err != nil && w.ctx.Err() != nil {
 		return false, err
 	}
-	if more {
+	if w.caughtUp = w.caughtUp || !more && err == nil; more {
 		w.notify()
 	}
 	return more, nil // a journal that cannot be read now is looked at again
@@ -314,12 +320,32 @@ func (w *watch) deliver(m wire.Message) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if t, ok := m.(*wire.BackgroundTasksChanged); ok {
-		w.tasks = t
+	switch m := m.(type) {
+	case *wire.BackgroundTasksChanged:
+		w.tasks = m
+	case *wire.Result:
+		raw, _ := wire.Encode(m) // it was decoded, or made here
+		for _, prompt := range append([]string{m.UserMessageUUID}, m.UserMessageUUIDs...) {
+			w.keepOutcome(Outcome{UUID: prompt, State: OutcomeDone, Result: bytes.TrimSpace(raw)})
+		}
+	case *wire.CommandLifecycle:
+		if _, begun := w.outcomes[m.CommandUUID]; m.State == "started" && !begun {
+			w.keepOutcome(Outcome{UUID: m.CommandUUID, State: OutcomeWaiting})
+		} else if m.State == "cancelled" && !begun { // or its result says so
+			w.keepOutcome(Outcome{UUID: m.CommandUUID, State: OutcomeCancelled, Reason: "It was cancelled before its turn began."})
+		}
 	}
 	for sub := range w.subs {
 		sub.tell(m)
 	}
+}
+
+// keepOutcome notes what became of a prompt for those who ask later. The watch is locked.
+func (w *watch) keepOutcome(o Outcome) {
+	if len(w.outcomes) >= maxRemembered {
+		clear(w.outcomes) // who asks so late reads the journal
+	}
+	w.outcomes[o.UUID] = o
 }
 
 // await waits until something holds, which is checked with the watch locked.

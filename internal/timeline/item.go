@@ -52,6 +52,8 @@ type Item struct {
 	Text string `json:"text,omitempty"`
 	Cut  bool   `json:"cut,omitempty"`
 	Call *Call  `json:"call,omitempty"`
+	// Left says that the conversation went back to before it: the model does not know it.
+	Left bool `json:"left,omitempty"`
 
 	said, result place
 	revision     int // of the view that changed it last
@@ -107,6 +109,8 @@ type Turn struct {
 	Cost   float64 `json:"cost"`
 	Calls  int     `json:"calls"`
 	Failed int     `json:"failed,omitempty"`
+	// Left is that of its prompt.
+	Left bool `json:"left,omitempty"`
 
 	prompted bool // it has its prompt; what the harness says may come before
 	revision int  // of the view that changed it last

@@ -25,6 +25,7 @@ type View struct {
 	// servers are questions of MCP servers, which are about no call, by their id.
 	servers map[string]*Item
 	spent   map[string]answer
+	path    path
 
 	title, mode, model string
 	todos              json.RawMessage
@@ -44,7 +45,7 @@ type answer struct {
 
 // newView returns the view of a session of which nothing is known yet.
 func newView() *View {
-	return &View{calls: map[string]*Item{}, asked: map[string]*Item{}, byID: map[string]*Item{}, servers: map[string]*Item{}, spent: map[string]answer{}}
+	return &View{path: newPath(), calls: map[string]*Item{}, asked: map[string]*Item{}, byID: map[string]*Item{}, servers: map[string]*Item{}, spent: map[string]answer{}}
 }
 
 // A Summary is what a list shows of a session.
@@ -150,7 +151,10 @@ func (v *View) Prompted(id string) bool {
 func (v *View) take(e session.Followed) {
 	v.at = e.After
 	v.revision++
-	for _, i := range v.change(&e) {
+	changed := v.goBack(&e)
+	changed = append(changed, v.change(&e)...)
+	v.path.add(&e, len(v.items))
+	for _, i := range changed {
 		i.revision = v.revision
 		v.turns[i.Turn].revision = v.revision
 	}

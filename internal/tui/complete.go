@@ -3,12 +3,12 @@ package tui
 import (
 	"cmp"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui/key"
 )
@@ -98,7 +98,7 @@ func picks(values []string, mark string) (items []pick) {
 
 // atWord is a mention that is being written: an @ after anything but a letter of an
 // address, up to the caret. A blank in a name has a backslash before it.
-var atWord = regexp.MustCompile(`(?:^|[^\p{Latin}\p{N}._%+/@\\-])@(?:\\ |[^\s@，。；：！？、（）【】《》「」『』])*$`)
+var atWord = lazyregexp.New(`(?:^|[^\p{Latin}\p{N}._%+/@\\-])@(?:\\ |[^\s@，。；：！？、（）【】《》「」『』])*$`)
 
 // maxMenu is how many completions are offered, and maxShown how many are on the
 // screen at once.

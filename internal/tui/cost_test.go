@@ -106,6 +106,17 @@ func TestFiveThousandTokensASecond(t *testing.T) {
 // TestALongParagraphDoesNotStall streams one paragraph without an end: its frames
 // do not become more expensive.
 func TestALongParagraphDoesNotStall(t *testing.T) {
+	var early, late time.Duration
+	for range 5 { // other programs on the machine slow some runs down, never all of them in the same places
+		if early, late = growingParagraph(t); late <= 4*early {
+			return
+		}
+	}
+	t.Errorf("frames took %v at first and %v later", early, late)
+}
+
+// growingParagraph measures frames of a paragraph while it is short, and when it is long.
+func growingParagraph(t *testing.T) (early, late time.Duration) {
 	a := still(t, Size{100, 30})
 	a.tell(agent.TurnStarted{})
 	frames := func() time.Duration {
@@ -121,8 +132,5 @@ func TestALongParagraphDoesNotStall(t *testing.T) {
 		took = append(took, frames())
 	}
 	t.Logf("frames of a paragraph that grows by 33 KB each time: %v", took)
-	early, late := min(took[0], took[1], took[2]), min(took[5], took[6], took[7])
-	if late > 4*early {
-		t.Errorf("frames took %v at first and %v later", early, late)
-	}
+	return min(took[0], took[1], took[2]), min(took[5], took[6], took[7])
 }

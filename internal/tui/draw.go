@@ -50,7 +50,10 @@ func (a *app) takeSize() {
 // layout is everything below the scrollback, and where the caret is.
 func (a *app) layout(v view) ([]string, screen.Cursor) {
 	if a.viewer != nil {
-		return a.viewer.lines(v), screen.Cursor{Hidden: true}
+		lines := a.viewer.lines(v)
+		at, typing := takeCaret(lines)
+		at.Hidden = !typing
+		return lines, at
 	}
 	foot, at := a.foot(v)
 	room := max(v.height-len(foot), 0)
@@ -59,6 +62,9 @@ func (a *app) layout(v view) ([]string, screen.Cursor) {
 		body = body[cut:]
 	}
 	at.Row += len(body)
+	if c, typing := takeCaret(body); typing && a.dialog != nil && (a.dialog.own || a.dialog.focused) {
+		at = c
+	}
 	return append(body, foot...), at
 }
 
@@ -131,7 +137,7 @@ func (d *dialog) foot(v view) []string {
 	}
 	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter: asks before sending")}
 	if d.focused {
-		hint = []string{v.t("answer with a letter, or with up, down and enter"), v.t("esc: back to the input box")}
+		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc goes back to the input box")}
 		if _, ok := d.panel.(*permissionPanel); !ok {
 			hint[0] = v.t("up, down or a number, then enter")
 		}
@@ -228,7 +234,7 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 			lead = mark + " "
 		}
 		if a.write.Empty() {
-			l = v.paint.Dim.Of(a.placeholder())
+			l = v.paint.Dim.Of(a.placeholder(v.width - 2))
 		}
 		lines = append(lines, lead+l)
 	}
@@ -272,17 +278,21 @@ func (m *menu) lines(v view) []string {
 	return lines
 }
 
-func (a *app) placeholder() string {
+// placeholder is what the empty input box says, as much as there is room for.
+func (a *app) placeholder(width int) string {
+	long, short := a.t("what should haft do? (/ commands, @ files, ! shell, ? keys)"), a.t("what should haft do?")
 	switch {
 	case a.dialog != nil && !a.dialog.focused:
 		return a.t("a question is waiting: tab goes to it")
 	case a.dialog != nil:
 		return ""
 	case a.working != nil:
-		return a.t("keep typing; messages are sent at the next step")
+		long, short = a.t("keep typing; messages are read at the next step"), a.t("keep typing")
+	case a.advice != "":
+		long, short = a.t("what should haft do? (tab: %s · / commands, @ files, ! shell, ? keys)", a.advice), a.t("tab: %s", a.advice)
 	}
-	if a.advice != "" {
-		return a.t("what should haft do? (tab: %s · / commands, @ files, ! shell, ? keys)", a.advice)
+	if ansi.StringWidth(long) > width {
+		return short
 	}
-	return a.t("what should haft do? (/ commands, @ files, ! shell, ? keys)")
+	return long
 }

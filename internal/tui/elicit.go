@@ -38,25 +38,25 @@ func (p person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, erro
 func (p person) elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
 	title := p.t("The server %s asks", visible.Cells(e.Server))
 	if e.Mode == "url" {
-		return &choices{
-			title: title, body: []string{e.Message, p.t("It asks you to visit"), e.URL}, items: []string{p.t("No, thanks"), p.t("I have done it")},
+		return p.whole(&choices{
+			title: title, body: []string{e.Message, p.t("It wants you to visit"), e.URL}, items: []string{p.t("I do not want to"), p.t("I have done it")},
 			choose: func(i int) { answer(mcp.Answer{Action: []string{"decline", "accept"}[i]}) },
-		}
+		})
 	}
 	asked, err := elicit.Fields(e.Schema, p.lang)
 	if err != nil {
-		return &choices{
+		return p.whole(&choices{
 			title: title, body: []string{e.Message, p.t("Its form cannot be shown: %s", err)}, items: []string{p.t("Decline")},
 			choose: func(int) { answer(mcp.Answer{Action: "decline"}) },
-		}
+		})
 	}
 	if len(asked) == 0 {
-		return &choices{
+		return p.whole(&choices{
 			title: title, body: []string{e.Message}, items: []string{p.t("No"), p.t("Yes")},
 			choose: func(i int) {
 				answer(mcp.Answer{Action: []string{"decline", "accept"}[i], Content: json.RawMessage("{}")})
 			},
-		}
+		})
 	}
 	var fields []field
 	for _, f := range asked {

@@ -52,6 +52,8 @@ type fakeTalk struct {
 	granted     []string
 	interrupts  int
 	builtins    []string // that were run
+	answers     map[string]string
+	steps       []checkpoint.Step // of a rewind
 	home        string
 	servers     []mcp.Status
 	asked       []string // for completions
@@ -132,6 +134,9 @@ func (f *fakeTalk) Dir() string                            { return cmp.Or(f.dir
 func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
 func (f *fakeTalk) RunBuiltinText(_ *lang.Catalogue, name, args string) (string, bool) {
 	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
+	if text, ok := f.answers[name]; ok {
+		return text, true
+	}
 	return "answer to " + name, true
 }
 func (f *fakeTalk) KeepImage(png []byte) (string, error) {
@@ -192,7 +197,8 @@ func (f *fakeTalk) Typed(_ context.Context, text string) (slash.Command, bool, e
 	if strings.HasPrefix(text, "/review") {
 		return slash.Command{Text: "Review all of it, in twenty steps."}, true, nil
 	}
-	return slash.Command{}, strings.HasPrefix(text, "/cost"), nil
+	_, known := f.answers[strings.TrimPrefix(text, "/")]
+	return slash.Command{}, known || strings.HasPrefix(text, "/cost"), nil
 }
 func (f *fakeTalk) WithFiles(_ context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
 	if strings.Contains(text, "@main.go") {
@@ -224,7 +230,7 @@ func (f *fakeTalk) Look(_ context.Context, s session.Info) (harness.Overview, er
 }
 
 func (f *fakeTalk) PlanRewind(context.Context, string) (*checkpoint.Plan, error) {
-	return new(checkpoint.Plan), nil
+	return &checkpoint.Plan{Steps: f.steps}, nil
 }
 func (f *fakeTalk) Rewind(context.Context, *checkpoint.Plan, bool) (string, error) {
 	return "undo", nil

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ type choices struct {
 	items  []string
 	at     selection
 	choose func(int)
-	full   func() // shows all of the body; nil if it can be seen
+	full   func() // shows all of the body
 	close  func() // what follows when it is closed without an answer; may be nil
 }
 
@@ -44,14 +45,22 @@ func (c *choices) lines(v view, height int) []string {
 			body = append(body, "    "+part)
 		}
 	}
-	if room := max(height-len(head)-len(c.items), 2); len(body) > room {
+	var items []string
+	for i, item := range c.items {
+		items = append(items, wrappedOption(v, i == c.at.at, fmt.Sprintf("%d %s", i+1, item))...)
+	}
+	if room := max(height-len(head)-len(items), 2); len(body) > room {
 		body = append(body[:room-1:room-1], v.paint.Warn.Of("    … "+v.lang.Count(len(body)-room+1, "more line")+" "+v.t("(ctrl+o shows them)")))
 	}
-	lines := append(head, body...)
-	for i, item := range c.items {
-		lines = append(lines, option(v, i == c.at.at, fmt.Sprintf("%d %s", i+1, item)))
+	return slices.Concat(head, body, items)
+}
+
+// whole lets ctrl+o show all that choices are about, where they have nothing better.
+func (a *app) whole(c *choices) *choices {
+	if c.full == nil {
+		c.full = func() { a.openText(c.title, strings.Join(c.body, "\n")) }
 	}
-	return lines
+	return c
 }
 
 func (c *choices) key(k key.Key) bool {
@@ -135,7 +144,8 @@ func (f *form) begin() {
 }
 
 func (f *form) lines(v view, height int) []string {
-	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(visible.Cells(f.title))}
+	title := v.paint.Accent.Of("? ") + v.paint.Bold.Of(visible.Cells(f.title))
+	var lines []string
 	for _, l := range f.body {
 		for _, part := range hardWrap(visible.Cells(l), v.width-4) {
 			lines = append(lines, "    "+part)
@@ -143,22 +153,28 @@ func (f *form) lines(v view, height int) []string {
 	}
 	first := len(lines) // of the field that is filled in
 	for i, fd := range f.fields {
-		text, mark := f.values[fd.name], "  "
+		text, mark := visible.Cells(f.values[fd.name]), "  "
 		if i == f.now {
-			text, mark, first = f.write.Text(), v.paint.Accent.Of("▸ "), len(lines)
-		}
-		if fd.secret {
-			text = strings.Repeat("•", len([]rune(text)))
+			mark, first = v.paint.Accent.Of("▸ "), len(lines)
 		}
 		switch {
 		case i == f.now && fd.options != nil:
 			text = ""
+		case i == f.now && fd.secret:
+			text = strings.Repeat("•", len([]rune(f.write.Text()))) + caret
 		case i == f.now:
-			text += "▏"
+			text = typed(f.write)
+		case fd.secret:
+			text = strings.Repeat("•", len([]rune(f.values[fd.name])))
 		case fd.options != nil:
-			text = fd.titles(text)
+			text = visible.Cells(fd.titles(f.values[fd.name]))
 		}
-		lines = append(lines, "  "+mark+visible.Cells(fd.label)+": "+visible.Cells(text))
+		for j, part := range hardWrap(visible.Cells(fd.label)+": "+text, v.width-4) {
+			if j > 0 {
+				mark = "    "
+			}
+			lines = append(lines, "  "+mark+part)
+		}
 		if i == f.now && fd.help != "" {
 			lines = append(lines, v.paint.Dim.Of("      "+visible.Cells(fd.help)))
 		}
@@ -169,9 +185,9 @@ func (f *form) lines(v view, height int) []string {
 	if f.now >= len(f.fields) {
 		lines = append(lines, f.troubles(v)...)
 	}
-	height = max(height, 3)
+	height = max(height-1, 3)                             // the title says who asks, and stays
 	lines = lines[min(max(len(lines)-height, 0), first):] // the field that is filled in is always seen
-	return lines[:min(len(lines), height)]
+	return append([]string{title}, lines[:min(len(lines), height)]...)
 }
 
 // troubles are what is wrong with what was filled in, all of it.

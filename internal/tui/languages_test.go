@@ -2,15 +2,19 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -51,6 +55,52 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 			b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "A word.\n"), stop(0), agent.Result{Reason: agent.Completed})
 			b.type_("\x0f")
 		},
+		"search": func(b *bed, ctx context.Context) { screens()["transcript"](b, ctx); b.type_("/word\r") },
+		"review": func(b *bed, _ context.Context) {
+			b.type_("/review\r")
+			b.tell(agent.TurnStarted{}, agent.Added{Kind: agent.Prompted, Prompt: &b.talk.prompts[0]}, delta(0, "Two things stand out.\n"))
+		},
+		"form": func(b *bed, ctx context.Context) {
+			go func() {
+				_, _ = (person{b.app}).Elicit(ctx, mcp.Elicitation{Server: "shop", Message: "Where should we send it?", Mode: "form",
+					Schema: json.RawMessage(`{"properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer","title":"Days until it has to arrive","minimum":1,"maximum":9},"fast":{"type":"boolean","default":true},"extras":{"type":"array","title":"Extras","items":{"anyOf":[{"const":"m","title":"Gift wrapping"},{"const":"i","title":"Insurance"}]}}},"required":["city"]}`)})
+			}()
+			b.turnTo()
+			b.type_("Bern\r12\r")
+		},
+		"choice": func(b *bed, ctx context.Context) {
+			b.ask(ctx, tool.Case{Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(
+				`{"questions":[{"question":"Which databases should the tests use?","header":"DB","multiSelect":true,"options":[{"label":"SQLite","description":"a file, nothing to install"},{"label":"PostgreSQL","description":"needs a server on this machine, as in production"}]}]}`)}}, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true})
+			b.turnTo()
+			b.type_("2")
+		},
+		"plan": func(b *bed, ctx context.Context) {
+			b.ask(ctx, tool.Case{Call: &tool.Call{Tool: "ExitPlanMode", Input: json.RawMessage(`{"plan":"1. Read the parser.\n2. Fix the loop in the lexer and add a test for it."}`)}}, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true})
+			b.turnTo()
+		},
+		"edit": func(b *bed, ctx context.Context) {
+			c, q := editCase(3)
+			b.ask(ctx, c, q)
+			b.turnTo()
+		},
+		"rewind": func(b *bed, _ context.Context) {
+			b.talk.past = []session.Entry{
+				{UUID: "u1", Time: time.Now().Add(-2 * time.Hour), Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("Move the settings of the parser into a file of their own")}}},
+				{UUID: "u2", Time: time.Now().Add(-time.Minute), Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("run the tests")}}},
+			}
+			b.type_("/rewind\r")
+		},
+		"rewind-files": func(b *bed, ctx context.Context) {
+			b.talk.steps = []checkpoint.Step{{Path: "/nowhere/project/parser/settings.go", Insertions: 0, Deletions: 42}, {Path: "/nowhere/project/parser/parser.go", Insertions: 40, Deletions: 3, Foreign: true}}
+			screens()["rewind"](b, ctx)
+			b.type_("\r")
+		},
+		"history": func(b *bed, _ context.Context) { b.type_("run all tests\rfix the parser\r\x12") },
+		"files":   func(b *bed, _ context.Context) { b.type_("看一下@ma") },
+		"login": func(b *bed, _ context.Context) {
+			b.app.later(func() { b.app.opts.Setup = &deadSetup{} })
+			b.type_("/login\r")
+		},
 		"tasks": func(b *bed, _ context.Context) {
 			b.tell(agent.TaskChanged{Task: agent.Task{ID: "t", Description: "make serve", Background: true, Status: "running", Started: time.Now().Add(-time.Minute)}})
 			b.type_("/tasks\r")
@@ -79,20 +129,37 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 	}
 }
 
+// turnTo turns to the question that has just been asked.
+func (b *bed) turnTo() {
+	b.pause(arming + 2*frame)
+	b.type_("\t")
+	b.pause(settling)
+}
+
 // TestEveryScreen holds each of them in each language at three sizes.
 func TestEveryScreen(t *testing.T) {
+	answer := realAnswers(t)
+	shown := screens()
+	for _, name := range answeredCommands {
+		shown[name] = func(b *bed, _ context.Context) { b.type_("/" + name + "\r") }
+	}
 	for _, language := range lang.Names() {
 		words, err := lang.Load(language)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, show := range screens() {
+		answers := map[string]string{}
+		for _, name := range answeredCommands {
+			answers[name] = answer(words, name) // outside the bubble
+		}
+		for name, show := range shown {
 			t.Run(name+"-"+language, func(t *testing.T) {
 				var all strings.Builder
 				for _, size := range []Size{{80, 24}, {120, 40}, {40, 15}} {
 					sized(t, size, func(t *testing.T, b *bed) {
 						ctx, cancel := context.WithCancel(t.Context())
 						defer cancel()
+						b.talk.answers = answers
 						b.app.later(func() { b.app.lang, b.app.dirty = words, true })
 						b.pause(2 * frame)
 						show(b, ctx)

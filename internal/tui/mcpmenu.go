@@ -70,10 +70,10 @@ func (a *app) server(s mcp.Status) {
 	if s.Error != "" {
 		body = append(body, s.Error)
 	}
-	a.pop(&choices{title: a.t("MCP server %s", visible.Cells(s.Name)), body: body, items: items, at: selection{0, len(items)}, choose: func(i int) {
+	a.pop(a.whole(&choices{title: a.t("MCP server %s", visible.Cells(s.Name)), body: body, items: items, at: selection{0, len(items)}, choose: func(i int) {
 		a.closeOwn()
 		acts[i].do()
-	}})
+	}}))
 }
 
 // serverText is all that is known of a server.

@@ -138,7 +138,16 @@ func (p *permissionPanel) letters(v view) []string {
 	for _, c := range p.choices {
 		words = append(words, string(c.letter)+" "+v.t(short[c.answer]))
 	}
-	return append(hardWrap("  "+strings.Join(words, " · "), v.width), p.troubles(v)...)
+	var lines []string
+	for len(words) > 0 {
+		n := len(words)
+		for n > 1 && ansi.StringWidth(strings.Join(words[:n], " · ")) > v.width-2 {
+			n--
+		}
+		lines = append(lines, "  "+strings.Join(words[:n], " · "))
+		words = words[n:]
+	}
+	return append(lines, p.troubles(v)...)
 }
 
 // title asks what the person decides.
@@ -233,7 +242,11 @@ func (p *permissionPanel) answers(v view) []string {
 		if p.kind == theWord {
 			label = v.t("This may destroy data permanently. Type %s to continue:", safeWord)
 		}
-		return append([]string{v.paint.Warn.Of("  "+label+" ") + visible.Cells(p.word.Text()) + "▏"}, p.troubles(v)...)
+		var lines []string
+		for _, part := range hardWrap(label+" "+typed(p.word), v.width-2) {
+			lines = append(lines, v.paint.Warn.Of("  "+part))
+		}
+		return append(lines, p.troubles(v)...)
 	}
 	var lines []string
 	for i, c := range p.choices {
@@ -256,7 +269,11 @@ func (p *permissionPanel) troubles(v view) []string {
 	if p.problem == "" {
 		return nil
 	}
-	return []string{v.paint.Bad.Of("  " + visible.Cells(p.problem))}
+	var lines []string
+	for _, part := range hardWrap(visible.Cells(p.problem), v.width-2) {
+		lines = append(lines, v.paint.Bad.Of("  "+part))
+	}
+	return lines
 }
 
 // ruleText is a rule for people. In a rule the root of paths is the project, which

@@ -49,12 +49,13 @@ func (p *picker) matching() []pick {
 func (p *picker) lines(v view, height int) []string {
 	list := p.matching()
 	p.at = max(0, min(p.at, len(list)-1))
-	var lines []string
-	for _, l := range hardWrap(p.title, v.width) {
-		lines = append(lines, v.paint.Bold.Of(l))
-	}
+	title := p.title
 	if p.filter != "" {
-		lines[len(lines)-1] += v.paint.Accent.Of(" " + visible.Cells(p.filter) + "▏")
+		title += " " + visible.Cells(p.filter) + caret
+	}
+	var lines []string
+	for _, l := range hardWrap(title, v.width) {
+		lines = append(lines, v.paint.Bold.Of(l))
 	}
 	selected := p.selectedLines(v)
 	room := max(height-len(lines)-len(selected), 1)

@@ -7,7 +7,6 @@ import (
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
-	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -39,7 +38,7 @@ func (p *plan) lines(v view, _ int) []string {
 	for i, c := range planChoices {
 		text := fmt.Sprintf("%c %s", c.letter, v.t(c.text))
 		if i == 2 && p.words != nil {
-			text = fmt.Sprintf("%c %s▏", c.letter, visible.Cells(p.words.Text()))
+			text = fmt.Sprintf("%c %s", c.letter, typed(p.words))
 		}
 		lines = append(lines, wrappedOption(v, i == p.at.at, text)...)
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/tui/composer"
@@ -36,7 +37,11 @@ func (q *questions) lines(v view, height int) []string {
 	for _, l := range hardWrap(visible.Cells(a.Text), v.width-2) {
 		lines = append(lines, "  "+l)
 	}
+	selected := 0 // the line of it
 	for i, o := range a.Options {
+		if i == q.at {
+			selected = len(lines)
+		}
 		mark := ""
 		if a.Multiple {
 			mark = "☐ "
@@ -44,7 +49,7 @@ func (q *questions) lines(v view, height int) []string {
 				mark = "☑ "
 			}
 		}
-		lines = append(lines, option(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible.Cells(o.Label))))
+		lines = append(lines, wrappedOption(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible.Cells(o.Label)))...)
 		if o.Description != "" {
 			for _, l := range hardWrap(visible.Cells(o.Description), v.width-8) {
 				lines = append(lines, v.paint.Dim.Of("        "+l))
@@ -53,17 +58,35 @@ func (q *questions) lines(v view, height int) []string {
 	}
 	other := v.t("something else")
 	if q.words != nil {
-		other = visible.Cells(q.words.Text()) + "▏"
+		other = typed(q.words)
 	}
-	lines = append(lines, option(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other)))
+	if q.at == len(a.Options) {
+		selected = len(lines)
+	}
+	lines = append(lines, wrappedOption(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other))...)
 	if a.Multiple {
 		lines = append(lines, v.paint.Dim.Of("    "+v.t("space or a number: select · enter: continue")))
 	}
 	lines = append(lines, q.preview(v, height-len(lines))...)
-	if len(lines) > height {
-		lines = append(lines[:max(height-1, 1):max(height-1, 1)], v.paint.Dim.Of("  …"))
+	return aroundSelected(lines, selected, height, v)
+}
+
+// aroundSelected are as many lines as there is room for, with the one that is selected, and
+// what is typed there, among them.
+func aroundSelected(lines []string, selected, height int, v view) []string {
+	height = max(height, 4)
+	if len(lines) <= height {
+		return lines
 	}
-	return lines
+	from := min(max(selected-height+3, 0), len(lines)-height)
+	shown := slices.Clone(lines[from : from+height])
+	if from > 0 {
+		shown[0] = v.paint.Dim.Of("  …")
+	}
+	if from+height < len(lines) {
+		shown[height-1] = v.paint.Dim.Of("  …")
+	}
+	return shown
 }
 
 // typing reports whether keys are letters of the person's own words.

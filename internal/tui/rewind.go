@@ -61,7 +61,7 @@ func (a *app) rewindTo(t turnBack) {
 	var body []string
 	foreign := false
 	for _, s := range plan.Steps {
-		line := fmt.Sprintf("%s  %s  +%d −%d", answers.Action(a.lang, &s), s.Path, s.Insertions, s.Deletions)
+		line := fmt.Sprintf("%s  %s  +%d −%d", answers.Action(a.lang, &s), a.short(s.Path), s.Insertions, s.Deletions)
 		if s.Foreign {
 			line, foreign = line+"  "+a.t("(changed by another program since)"), true
 		}
@@ -83,7 +83,7 @@ func (a *app) rewindTo(t turnBack) {
 	if foreign {
 		body = append(body, a.t("Another program has changed these files, so nothing was done. To rewind anyway: 'haft rewind --force'."))
 	}
-	a.pop(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
+	a.pop(a.whole(&choices{title: a.t("What should go back?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
 		case i == 0 && files():
@@ -95,7 +95,7 @@ func (a *app) rewindTo(t turnBack) {
 		case i == 2:
 			files()
 		}
-	}})
+	}}))
 }
 
 // goBack goes on before a message.

@@ -27,7 +27,7 @@ const (
 // setUp asks which model answers. A user who does not want to say so now is told why it
 // matters and how to be asked again.
 func (a *app) setUp(why error) {
-	a.pop(&choices{
+	a.pop(a.whole(&choices{
 		close: func() {
 			if why != nil {
 				a.note(why.Error() + "\n" + a.t(nowhereHelp))
@@ -49,7 +49,7 @@ func (a *app) setUp(why error) {
 				a.closeOwn()
 			}
 		},
-	})
+	}))
 }
 
 // setUpWith asks for the fields, tries them and keeps them. Esc goes back to the question

@@ -31,13 +31,13 @@ func TestPictures(t *testing.T) {
 		b := newBed(t, Size{92, 38}, style.Of(style.Dark).Fine(func(string) string { return "truecolor" }))
 		defer b.close()
 		b.talk.tools = summarized()
-		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, prompted("The test of this package fails. Mend the code."))
+		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, prompted("The test of this package fails. Fix the code."))
 		b.tell(delta(0, "I'll run the test first, and look at the code at once.\n"), stop(0))
 		b.tell(use("1", "Bash", `{"command":"go test ./..."}`), use("2", "Read", `{"file_path":"basket.go"}`), runs("1"), runs("2"))
 		b.tell(returned("2", "Read", "23 lines"), failed("1", "Bash", "--- FAIL: TestTotal (0.00s)\n    basket_test.go:17: Total() = 300, want 900\n    basket_test.go:21: Total() = 12, want 36\nFAIL\nFAIL\texample.com/basket\t0.028s\nFAIL"))
 		b.tell(delta(0, "`Total` adds the price of **one** piece, however many there are:\n\n```go\nfor _, item := range b.Items {\n\tsum += item.Price // should be * item.Pieces\n}\n```\n"), stop(0))
 		b.tell(use("3", "Edit", `{"file_path":"basket.go"}`), runs("3"), edited("3"))
-		b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find the cause", "Finding the cause", "completed"}, {"Mend it and test again", "Mending it", "in_progress"}}})
+		b.tell(agent.Changed{What: agent.Todos, Value: []todo{{"Find the cause", "Finding the cause", "completed"}, {"Fix it and test again", "Fixing it", "in_progress"}}})
 		b.tell(use("4", "Bash", `{"command":"go test -v ./..."}`), use("5", "Agent", `{"description":"find other uses of Pieces"}`), runs("4"), runs("5"),
 			agent.Called{Event: sched.Event{UseID: "4", Progress: tool.BashProgress{Output: "=== RUN   TestTotal\n--- PASS: TestTotal (0.00s)\n", Lines: 2}}},
 			agent.TaskChanged{Task: agent.Task{ID: "a", UseID: "5", Type: "local_agent", Status: "running"}},

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/processgroup"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -113,13 +113,13 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+var colours = lazyregexp.New(`\x1b\[[0-9;:]*m`)
 
 // onlyColours leaves colours in a line and makes every other escape visible.
 func onlyColours(line string) string {
 	var b strings.Builder
 	for {
-		at := colours.FindStringIndex(line)
+		at := colours.Get().FindStringIndex(line)
 		if at == nil {
 			return b.String() + visible.Cells(line)
 		}

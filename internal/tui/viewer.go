@@ -158,7 +158,7 @@ func found(line, text string) (from, to int) {
 // foot says where in the text the page is, and what keys do.
 func (w *viewer) foot(v view, shown int) string {
 	if w.asking {
-		return v.paint.Accent.Of("/") + visible.Cells(w.search) + "▏"
+		return v.paint.Accent.Of("/") + visible.Cells(w.search) + caret
 	}
 	where := v.t("%d–%d of %d", w.top+1, w.top+shown, len(w.shown))
 	if w.lost {

@@ -91,3 +91,29 @@ func TestATranscriptHasNoEscapesOfHTML(t *testing.T) {
 		b.sees(`"command": "a && b > c"`)
 	})
 }
+
+// TestChoicesShowAllOfTheirBody presses the key that a short screen names for the rest of
+// what a choice is about.
+func TestChoicesShowAllOfTheirBody(t *testing.T) {
+	sized(t, Size{40, 15}, func(t *testing.T, b *bed) {
+		screens()["rewind-files"](b, t.Context())
+		b.sees("more lines (ctrl+o shows them)")
+		b.type_("\x0f")
+		b.sees("parser/parser.go", "Another program has changed", "--force'.")
+		b.type_("q")
+		b.sees("▸ 1 Conversation and files")
+	})
+}
+
+func TestHangingWrap(t *testing.T) {
+	for in, want := range map[string]string{
+		"short":                            "short",
+		"a row that is too long":           "a row that is too|  long",
+		"  - an item that wraps twice, so": "  - an item that|    wraps twice, so",
+		"                    deep indent":  "          deep|            indent",
+	} {
+		if got := strings.Join(hangingWrap(in, 20), "|"); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

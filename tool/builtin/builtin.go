@@ -155,6 +155,9 @@ func (w World) Tools() []tool.Tool {
 	if w.Crew != nil {
 		tools = append(tools, subagent.New(w.Crew)...)
 	}
+	for i := range tools {
+		tools[i].Input = tools[i].Input.Prepare(prepared)
+	}
 	return tools
 }
 

@@ -24,7 +24,7 @@ func (v *View) Check(raw json.RawMessage) (json.RawMessage, []Repair, error) {
 		return nil, nil, &Invalid{Problems: []Problem{{Expected: "one JSON object", Got: err.Error()}}, view: v}
 	}
 	c := new(checker)
-	fixed := c.check(v.root, value, "")
+	fixed := c.check(v.derived().root, value, "")
 	if len(c.problems) == 0 {
 		c.problems = v.arbitrate(fixed)
 	}
@@ -39,7 +39,7 @@ func (v *View) Check(raw json.RawMessage) (json.RawMessage, []Repair, error) {
 
 // arbitrate asks the general validator about keywords that nodes do not check.
 func (v *View) arbitrate(value any) []Problem {
-	if v.arbiter == nil {
+	if v.derived().arbiter == nil {
 		return nil
 	}
 	var plain any // with float64 for numbers, as the library wants them

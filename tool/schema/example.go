@@ -14,14 +14,14 @@ import (
 
 // Example returns a small valid input: the required fields with example values.
 // It is nil if no valid one can be made, as when a pattern has no example.
-func (v *View) Example() json.RawMessage { return v.valid(v.root.placeholder()) }
+func (v *View) Example() json.RawMessage { return v.valid(v.derived().root.placeholder()) }
 
 // correct returns a valid input as near as possible to what was sent: it keeps
 // what can be kept, leaves out what need not be there, and marks what only the
 // sender knows. It invents nothing that could be taken for advice.
 func (v *View) correct(sent any) json.RawMessage {
 	object, _ := sent.(map[string]any)
-	return v.valid(v.root.nearObject(object, "<%s>"))
+	return v.valid(v.derived().root.nearObject(object, "<%s>"))
 }
 
 // valid returns an example, or nil if it is none.

@@ -20,7 +20,7 @@ func (v *View) Resolve(raw json.RawMessage, dir string) (json.RawMessage, []Repa
 		return raw, nil
 	}
 	var repairs []Repair
-	for _, name := range v.root.order {
+	for _, name := range v.derived().root.order {
 		given, ok := input[name].(string)
 		if !ok || !v.root.fields[name].path || !isRelative(given) {
 			continue
@@ -36,7 +36,7 @@ func (v *View) Resolve(raw json.RawMessage, dir string) (json.RawMessage, []Repa
 }
 
 func (v *View) hasPaths() bool {
-	for _, n := range v.root.fields {
+	for _, n := range v.derived().root.fields {
 		if n.path {
 			return true
 		}

@@ -14,7 +14,9 @@ import (
 // A Schema is the full shape of an input, from which each session sees a [View].
 // The zero value is not usable; see [Of] and [Parse].
 type Schema struct {
-	source func() (*source, error) // derives on first use
+	source   func() (*source, error) // derives on first use
+	of       reflect.Type            // of an input's schema; nil for others
+	prepared *Prepared               // what was derived before; nil means nothing
 
 	mu    sync.Mutex
 	views map[string]*View // by [source.key]
@@ -38,7 +40,7 @@ type source struct {
 // refused.
 func Of[T any]() *Schema {
 	t := reflect.TypeFor[T]()
-	return &Schema{source: func() (*source, error) { return inputs(t) }}
+	return &Schema{source: func() (*source, error) { return inputs(t) }, of: t}
 }
 
 // OfOutput returns the schema of an output of type T. It describes what
@@ -105,8 +107,12 @@ func parse(raw json.RawMessage) (*source, error) {
 	return &source{root: root, raw: compact.Bytes()}, nil
 }
 
-// Err derives the schema and says what is wrong with the type it comes from.
+// Err derives the schema and says what is wrong with the type it comes from. Nothing is wrong with one that was derived
+// before; see [Schema.Prepare].
 func (s *Schema) Err() error {
+	if s.prepared != nil {
+		return nil
+	}
 	_, err := s.source()
 	return err
 }
@@ -127,21 +133,32 @@ type ViewOptions struct {
 // lists, not internal. Equal options give the same view. View panics if the
 // schema is wrong; see [Schema.Err].
 func (s *Schema) View(opts *ViewOptions) *View {
+	if opts == nil {
+		opts = new(ViewOptions)
+	}
+	if s.prepared != nil && !opts.Internal {
+		return s.preparedView(opts)
+	}
+	return s.derivedView(opts)
+}
+
+func (s *Schema) derivedView(opts *ViewOptions) *View {
 	src, err := s.source()
 	if err != nil {
 		panic("schema: " + err.Error())
 	}
-	if opts == nil {
-		opts = new(ViewOptions)
-	}
-	key := src.key(opts)
+	return s.kept(src.key(opts), func() *View { return newView(src, opts) })
+}
+
+// kept returns the view of a key, which is made once.
+func (s *Schema) kept(key string, make func() *View) *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.views[key]
 	if v == nil {
-		v = newView(src, opts)
+		v = make()
 		if s.views == nil {
-			s.views = make(map[string]*View)
+			s.views = map[string]*View{}
 		}
 		s.views[key] = v
 	}

@@ -3,15 +3,31 @@ package schema
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // A View is a schema as one session sees it.
 type View struct {
-	json    json.RawMessage
+	json json.RawMessage
+
+	// later derives what is below when it is first asked for; nil means that it is here.
+	later   func() *View
+	once    sync.Once
 	root    *node
 	arbiter *jsonschema.Resolved // nil unless the schema has keywords not checked here
+}
+
+// derived is v with all that checks inputs.
+func (v *View) derived() *View {
+	if v.later != nil {
+		v.once.Do(func() {
+			whole := v.later()
+			v.root, v.arbiter = whole.root, whole.arbiter
+		})
+	}
+	return v
 }
 
 // draft is the dialect of every schema derived here.
@@ -43,9 +59,10 @@ type Field struct {
 // Fields returns the top-level fields in the order they were declared.
 func (v *View) Fields() []Field {
 	var fields []Field
-	for _, name := range v.root.order {
-		n := v.root.fields[name]
-		fields = append(fields, Field{name, n.expected(), n.description, v.root.requires(name)})
+	root := v.derived().root
+	for _, name := range root.order {
+		n := root.fields[name]
+		fields = append(fields, Field{name, n.expected(), n.description, root.requires(name)})
 	}
 	return fields
 }

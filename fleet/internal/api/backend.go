@@ -209,18 +209,33 @@ func (b *Backend) info(run *runs.Run) session.Info {
 	return info
 }
 
-// Info implements [serve.Backend].
+// Info implements [serve.Backend]. Of a run that was archived, it says where it is.
 func (b *Backend) Info(ctx context.Context, id string) (session.Info, error) {
 	run, err := b.run(ctx, id)
 	if err != nil {
 		return session.Info{}, err
 	}
+	if err := archived(run); err != nil {
+		return session.Info{}, err
+	}
 	return b.info(run), nil
+}
+
+// archived says where a run is that was archived; nil for others.
+func archived(run *runs.Run) error {
+	if run == nil || run.State != runs.Archived {
+		return nil
+	}
+	return serve.Refused(http.StatusGone, "archived", fmt.Sprintf("The session was archived as %s (sha256:%s). 'haft-fleet runs ls --state archived' lists such sessions.", run.Archive, run.Digest))
 }
 
 // Refresh implements [serve.Backend].
 func (b *Backend) Refresh(ctx context.Context, id string) error {
 	b.mu.Lock()
+	if err := archived(b.known[id]); err != nil {
+		b.mu.Unlock()
+		return err
+	}
 	b.grown[id] = false // before, so that what comes meanwhile is noted
 	b.mu.Unlock()
 	err := b.mirror.Refresh(ctx, id)

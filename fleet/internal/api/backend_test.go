@@ -219,3 +219,28 @@ func TestAQuestionThatEndedIsNotKept(t *testing.T) {
 		return false
 	})
 }
+
+// A session may work on a repository instead of a folder; what cannot be one is refused at once, and
+// a fork begins with the same files and pushes nothing.
+func TestASessionOnARepository(t *testing.T) {
+	b := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Create(ctx, "run", &serve.NewSession{Workspace: &serve.Workspace{Repository: "https://example.com/x.git", Ref: "main", Push: "result"}}); err != nil {
+		t.Fatal(err)
+	}
+	run, err := b.runs.Get(ctx, "run")
+	if err != nil || run.Workspace == nil || run.Workspace.Push != "result" || run.Dir != "git+https://example.com/x.git@main" {
+		t.Errorf("the run is %+v, %v", run, err)
+	}
+	if c := run.Workspace.Copy(); c.Repository != run.Workspace.Repository || c.Push != "" {
+		t.Errorf("a fork has %+v", c)
+	}
+	for _, w := range []serve.Workspace{{Repository: "ext::sh"}, {Repository: "/x", Ref: "--bad"}, {Repository: "/x", Push: "refs/heads/main"}} {
+		err := b.Create(ctx, "other", &serve.NewSession{Workspace: &w})
+		var p *serve.Problem
+		if !errors.As(err, &p) || p.Code != "invalid" {
+			t.Errorf("%+v: %v", w, err)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/fleet/internal/workspace"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
@@ -20,7 +21,15 @@ import (
 
 // Create implements [serve.Backend]. Whether the folder is there, the worker will see.
 func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) error {
-	run, err := b.runs.Begin(ctx, &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Ask: true})
+	s := &runs.Submission{ID: id, Dir: in.Cwd, Mode: in.Mode, Model: in.Model, Title: in.Title, Args: in.Args, Ask: !in.Unattended}
+	if w := in.Workspace; w != nil {
+		s.Workspace = &runs.Workspace{Spec: workspace.Spec{Repository: w.Repository, Ref: w.Ref}, Push: w.Push}
+	}
+	run, err := b.runs.Begin(ctx, s)
+	var cannot *workspace.RefusedError
+	if errors.As(err, &cannot) {
+		return serve.Refused(http.StatusBadRequest, "invalid", cannot.Error()+".")
+	}
 	if err != nil {
 		return refused(err)
 	}
@@ -252,6 +261,7 @@ func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {
 	}
 	made, err := b.runs.Begin(ctx, &runs.Submission{
 		ID: fork, Class: run.Class, Priority: run.Priority, Dir: run.Dir, Args: run.Args, Mode: run.Mode, Model: run.Model, Title: run.Title, Tags: run.Tags, Ask: run.Ask,
+		Workspace: run.Workspace.Copy(),
 	})
 	if err != nil {
 		return "", errors.Join(refused(err), b.logs.Delete(ctx, fork))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,10 +112,22 @@ func (b *Backend) find(ctx context.Context, in *serve.Launching) (net.Conn, erro
 	}
 	defer l.Close()
 	context.AfterFunc(ctx, func() { l.Close() })
-	if err := b.submit(ctx, &runs.Submission{ID: id, Dir: in.Dir, Prompt: runs.Prompt{Connect: address, Args: in.Args}}); err != nil {
+	if err := b.submit(ctx, &runs.Submission{ID: id, Dir: in.Dir, Prompt: runs.Prompt{Connect: address, Args: runs.FlagsFollow()}}); err != nil {
 		return nil, err
 	}
-	return l.Accept()
+	conn, err := l.Accept()
+	if err != nil {
+		return nil, err
+	}
+	flags, err := json.Marshal(in.Args)
+	if err == nil {
+		_, err = conn.Write(append(flags, '\n'))
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // which is the run of a conversation: the one that is resumed, or a new one.

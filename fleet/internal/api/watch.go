@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,8 +46,8 @@ func (b *Backend) Watch(ctx context.Context, id string, o serve.Watcher) {
 
 // tell tells the result of a prompt, after what its turn has written.
 func (b *Backend) tell(w *watcher, out *runs.Outcome) {
-	m, err := wire.Decode(out.Result)
-	if out.Result == nil || err != nil {
+	m, err := wire.Decode(resultOf(w.id, out))
+	if err != nil {
 		return
 	}
 	b.awaitRest(w.ctx, w.id)
@@ -151,9 +152,9 @@ func (b *Backend) answer(ctx context.Context, q *runs.Question, answer any) erro
 	a := runs.Answer{By: b.Name, Reply: raw}
 	switch said := answer.(type) {
 	case *wire.PermissionAnswer:
-		a.Allow, a.Message = said.Behavior == wire.BehaviorAllow, said.Message
+		a.Allow, a.Message, a.By = said.Behavior == wire.BehaviorAllow, said.Message, cmp.Or(said.By, b.Name)
 	case *wire.ElicitationReply:
-		a.Allow = said.Action == "accept"
+		a.Allow, a.By = said.Action == "accept", cmp.Or(said.By, b.Name)
 	}
 	if len(raw) > runs.MaxInline {
 		if a.Reply, a.Blob = nil, blob.Digest(raw); len(a.Message) > runs.MaxInline {

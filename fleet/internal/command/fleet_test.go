@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,7 +53,15 @@ type fleet struct {
 	serveFlags   []string // besides those that every server has
 	environ      []string // of processes, besides what each has
 	// override answers in place of answer, if it wants to.
-	override func(*script.Request) (script.Turn, bool)
+	override  func(*script.Request) (script.Turn, bool)
+	scripting sync.Mutex // while it is set or read
+}
+
+// setOverride sets what answers.
+func (f *fleet) setOverride(answer func(*script.Request) (script.Turn, bool)) {
+	f.scripting.Lock()
+	defer f.scripting.Unlock()
+	f.override = answer
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -111,8 +120,11 @@ func (f *fleet) key(name string) string { return filepath.Join(f.dir, "store", n
 // answer lets a prompt run a command of its own, which leaves a mark, and is content with any
 // result.
 func (f *fleet) answer(q *script.Request) script.Turn {
-	if f.override != nil {
-		if turn, ok := f.override(q); ok {
+	f.scripting.Lock()
+	override := f.override
+	f.scripting.Unlock()
+	if override != nil {
+		if turn, ok := override(q); ok {
 			return turn
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/model/script"
@@ -34,7 +35,7 @@ func TestLoad(t *testing.T) {
 	before, used := f.resident(t), f.processorTime(t)
 	began := time.Now()
 	f.each(sessions, 64, func(int) error { return f.leadByHand(t) })
-	engine := float64(sessions) / time.Since(began).Seconds()
+	rate := float64(sessions) / time.Since(began).Seconds()
 	// Other programs slow a machine down; what a session costs stays about the same.
 	cost := (f.processorTime(t) - used) / time.Duration(sessions)
 	busy, idle := f.resident(t), 0
@@ -59,7 +60,7 @@ func TestLoad(t *testing.T) {
 		return err
 	})
 	harness := float64(led) / time.Since(began).Seconds()
-	t.Logf("engine alone: %.0f sessions/s of three turns, %s of processor time for each; server %d MB, after %d sessions %d MB, when it rests %d MB; with the harness in two workers: %.1f sessions/s", engine, cost.Round(10*time.Microsecond), before>>20, sessions, busy>>20, idle>>20, harness)
+	t.Logf("engine alone: %.0f sessions/s of three turns, %s of processor time for each; server %d MB, after %d sessions %d MB, when it rests %d MB; with the harness in two workers: %.1f sessions/s", rate, cost.Round(10*time.Microsecond), before>>20, sessions, busy>>20, idle>>20, harness)
 	if os.Getenv("HAFT_NIGHTLY") == "" {
 		return
 	}
@@ -79,21 +80,63 @@ func (f *fleet) processorTime(t *testing.T) time.Duration {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.servers[0].cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(raw), ") ") // the name may hold anything
+	return time.Duration(own.Utime.Nano()+own.Stime.Nano()) + f.serverTime(t)
+}
+
+// serverTime is what the servers have used of the processor.
+func (f *fleet) serverTime(t *testing.T) time.Duration {
+	t.Helper()
 	var ticks int64
-	for _, field := range strings.Fields(after)[11:13] {
-		n, err := strconv.ParseInt(field, 10, 64)
+	for _, s := range f.servers {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ticks += n
+		_, after, _ := strings.Cut(string(raw), ") ") // the name may hold anything
+		for _, field := range strings.Fields(after)[11:13] {
+			n, err := strconv.ParseInt(field, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticks += n
+		}
 	}
 	const perSecond = 100 // of the kernel's clock, for programs
-	return time.Duration(own.Utime.Nano()+own.Stime.Nano()) + time.Duration(ticks)*time.Second/perSecond
+	return time.Duration(ticks) * time.Second / perSecond
+}
+
+// TestLoadInACluster measures what three copies cost: the same sessions on three servers, and
+// what the groups that agree about each stream cost while nothing happens.
+func TestLoadInACluster(t *testing.T) {
+	sessions, rest := 6, time.Second
+	if os.Getenv("HAFT_NIGHTLY") != "" {
+		sessions, rest = 300, 10*time.Second
+	} else {
+		t.Parallel()
+	}
+	f := prepareFleet(t)
+	f.startCluster()
+	f.connect()
+	f.each(4, 4, func(int) error { return f.leadByHand(t) }) // every leader was chosen
+	used, began := f.serverTime(t), time.Now()
+	time.Sleep(rest) // what is measured is that nothing happens
+	idle := float64(f.serverTime(t)-used) / float64(time.Since(began)) * 100
+	used, began = f.processorTime(t), time.Now()
+	f.each(sessions, 64, func(int) error { return f.leadByHand(t) })
+	cost := (f.processorTime(t) - used) / time.Duration(sessions)
+	groups, memory := 0, 0
+	for s := range f.conn.JS.StreamNames(t.Context()).Name() {
+		if groups++; s == "" {
+			t.Error("a stream has no name")
+		}
+	}
+	for i := range f.servers {
+		memory += f.residentOf(t, i)
+	}
+	t.Logf("three servers, three copies, %d streams: %.0f sessions/s of three turns, %s of processor time for each; %.1f %% of a core while nothing happens, %d MB in all", groups, float64(sessions)/time.Since(began).Seconds(), cost.Round(10*time.Microsecond), idle, memory>>20)
+	if groups != 3*engine.Shards+4 {
+		t.Errorf("there are %d streams", groups)
+	}
 }
 
 // each does something n times, some of it at once.
@@ -144,9 +187,11 @@ func (f *fleet) leadByHand(t *testing.T) error {
 }
 
 // resident is how much memory the server has.
-func (f *fleet) resident(t *testing.T) int {
+func (f *fleet) resident(t *testing.T) int { return f.residentOf(t, 0) }
+
+func (f *fleet) residentOf(t *testing.T, server int) int {
 	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", f.servers[0].cmd.Process.Pid))
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", f.servers[server].cmd.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +35,8 @@ func newRuns(out io.Writer) *cobra.Command {
 			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
 		}), asJSON)
 	})
-	ls.Flags().StringVar(&state, "state", "", "list only runs in this state, such as running or quarantined")
-	ls.Flags().StringToStringVar(&tags, "tag", nil, "list only runs with these tags, such as team=docs")
+	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the place of the archive)")
+	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	seal := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		location, digest, err := archiveRun(ctx, conn, tenant, args[0], to)
@@ -46,7 +47,7 @@ func newRuns(out io.Writer) *cobra.Command {
 	})
 	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX (keys are read from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
 	_ = seal.MarkFlagRequired("to") // the flag is there
-	cmd.AddCommand(ls, seal, newLogs(out),
+	cmd.AddCommand(ls, seal, newLogs(out), newFiles(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			run, err := runs.New(conn, tenant).Get(ctx, args[0])
 			if err != nil {
@@ -101,7 +102,7 @@ func printRuns(out io.Writer, list []*runs.Run, asJSON bool) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), run.Dir, run.Reason)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), run.Dir, cmp.Or(run.Archive, run.Reason))
 	}
 	return table.Flush()
 }
@@ -126,6 +127,9 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	store, err := archive.Open(to, os.Getenv)
 	if err != nil {
 		return "", "", fmt.Errorf("archive run %s: %w", id, err)
+	}
+	if err := archiveFiles(ctx, logs, run, store); err != nil {
+		return "", "", err
 	}
 	if location, digest, err = logs.Seal(ctx, id, store); err != nil {
 		return "", "", err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/headless/launch"
 )
 
 // newSchedules keeps schedules.
@@ -32,7 +32,7 @@ func newSchedules(out io.Writer) *cobra.Command {
 				}
 				continue
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Cron, s.Zone, s.Submission.Dir, s.Submission.Prompt.Text)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Cron, s.Zone, s.Submission.Place(), s.Submission.Prompt.Text)
 		}
 		return table.Flush()
 	})
@@ -47,25 +47,26 @@ func newSchedules(out io.Writer) *cobra.Command {
 
 func newSchedule() *cobra.Command {
 	var s runs.Schedule
-	cmd := runsCommand("set", "Submit a prompt as a new run at the times of a cron expression", cobra.MinimumNArgs(2),
+	place := &placeFlags{}
+	cmd := runsCommand("set", "Submit a prompt as a new run whenever a cron expression says", cobra.MinimumNArgs(2),
 		func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
-			s.Name, s.Submission.Prompt.Text, s.Submission.Args = args[0], args[1], args[2:]
-			if s.Submission.Dir == "" {
-				var err error
-				if s.Submission.Dir, err = os.Getwd(); err != nil {
-					return err
-				}
+			var err error
+			if s.Submission.Args, err = launch.Submitted(args[2:], true); err != nil {
+				return fmt.Errorf("could not set the schedule: %w", err)
+			}
+			s.Name, s.Submission.Prompt.Text = args[0], args[1]
+			if err := place.apply(&s.Submission); err != nil {
+				return err
 			}
 			return runs.New(conn, tenant).SetSchedule(ctx, &s)
 		})
 	cmd.Use = "set NAME PROMPT --cron EXPRESSION [-- HAFT-FLAGS]"
 	cmd.Example = "  haft-fleet schedules set triage 'look at new issues' --cron '0 6 * * 1-5' --zone Europe/Berlin"
+	place.add(cmd, &s.Submission)
 	flags := cmd.Flags()
 	flags.StringVar(&s.Cron, "cron", "", "when: minute, hour, day of the month, month and day of the week, or \"@every 1h\"")
 	flags.StringVar(&s.Zone, "zone", "", "time zone of the expression, such as Europe/Berlin; the default is UTC")
-	flags.StringVar(&s.Submission.Dir, "dir", "", "working directory of the runs on the worker's machine; defaults to the current path")
-	flags.StringVar(&s.Submission.Class, "label", runs.AnyWorker, "which workers may take the runs")
-	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "priority of the runs: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "how urgent the runs are: "+strings.Join(runs.Priorities(), ", "))
 	_ = cmd.MarkFlagRequired("cron") // the flag is there
 	return cmd
 }

@@ -4,19 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/headless/launch"
 )
 
 func newSubmit(out io.Writer) *cobra.Command {
 	join := &joinFlags{}
 	var s runs.Submission
 	var wait, asJSON bool
-	var host string
+	place := &placeFlags{}
 	cmd := &cobra.Command{
 		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Send a prompt to the fleet", Args: cobra.MinimumNArgs(1),
 		Example: "  haft-fleet submit --wait 'fix the failing test' -- --permission-mode acceptEdits",
@@ -26,15 +26,13 @@ func newSubmit(out io.Writer) *cobra.Command {
 				return err
 			}
 			defer conn.Close()
-			if s.Dir == "" {
-				if s.Dir, err = os.Getwd(); err != nil {
-					return err
-				}
+			if err := place.apply(&s); err != nil {
+				return err
 			}
-			if host != "" {
-				s.Class = runs.OnHost(host)
+			s.Prompt.Text = args[0]
+			if s.Args, err = launch.Submitted(args[1:], true); err != nil {
+				return fmt.Errorf("could not submit the prompt: %w", err)
 			}
-			s.Prompt.Text, s.Args = args[0], args[1:]
 			r := runs.New(conn, join.tenant)
 			id, prompt, err := r.Submit(cmd.Context(), &s)
 			if err != nil {
@@ -60,16 +58,13 @@ func newSubmit(out io.Writer) *cobra.Command {
 		},
 	}
 	join.add(cmd)
+	place.add(cmd, &s)
 	flags := cmd.Flags()
-	flags.StringVar(&s.ID, "run", "", "continue this run instead of starting a new one")
-	flags.StringVar(&s.Class, "label", runs.AnyWorker, "which workers may take a new run")
-	flags.BoolVar(&s.Ask, "ask", false, "let a new run wait for approval ('haft-fleet questions') where it would be denied")
-	flags.StringVar(&host, "host", "", "only workers on this host may take a new run")
-	flags.StringVar(&s.Priority, "priority", runs.Normal, "priority of a new run: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.ID, "run", "", "continue this run instead of a new one")
+	flags.BoolVar(&s.Ask, "ask", false, "let a new run wait for answers ('haft-fleet questions') to what would be denied")
+	flags.StringVar(&s.Priority, "priority", runs.Normal, "how urgent a new run is: "+strings.Join(runs.Priorities(), ", "))
 	flags.StringToStringVar(&s.Tags, "tag", nil, "tags of a new run, such as team=docs; 'runs ls --tag' finds them")
-	cmd.MarkFlagsMutuallyExclusive("label", "host")
-	flags.StringVar(&s.Dir, "dir", "", "working directory of a new run on the worker's machine; defaults to the current path")
-	flags.StringVar(&s.Prompt.UUID, "uuid", "", "id of the prompt; a prompt with the same id runs only once")
+	flags.StringVar(&s.Prompt.UUID, "uuid", "", "name of the prompt: sent again under the same name, it is not run again")
 	flags.BoolVar(&wait, "wait", false, "wait for the answer and print it")
 	flags.BoolVar(&asJSON, "json", false, "with --wait: print the outcome as JSON")
 	return cmd

@@ -20,7 +20,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var labels []string
 	var slots, attempts int
 	var lease, drain time.Duration
-	var dir string
+	var dir, workspaces, host string
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
 		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish and hands the rest back.",
@@ -30,10 +30,12 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 				return err
 			}
 			defer conn.Close()
-			host, _ := os.Hostname() // without one, the name is the process
+			if host == "" {
+				host, _ = os.Hostname() // without one, the name is the process
+			}
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
-				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Reexec: reexec, Version: "fleet", Log: logger(),
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, Reexec: reexec, Version: "fleet", Log: logger(),
 			})
 		},
 	}
@@ -44,6 +46,14 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	flags.DurationVar(&lease, "lease", time.Minute, "how long a silent worker keeps its run before another may take it; must be the same for all workers")
 	flags.IntVar(&attempts, "attempts", 5, "how many workers may fail to finish a run before it is quarantined")
 	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
-	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "folder for session files on this machine")
+	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share one. The default is the hostname")
+	flags.StringVar(&workspaces, "workspaces", defaultWorkspaces(), "folders of runs that work on git repositories")
+	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "what belongs to sessions on this machine")
 	return cmd
+}
+
+// defaultWorkspaces is outside of haft's own state, which no run may touch.
+func defaultWorkspaces() string {
+	home, _ := os.UserHomeDir() // without one, it is below the working directory
+	return filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "haft", "workspaces")
 }

@@ -22,6 +22,11 @@ func (r *Runs) Begin(ctx context.Context, s *Submission) (*Run, error) {
 	if !engine.Word(s.ID) {
 		return nil, fmt.Errorf("start a run: %q is not a valid run id", s.ID)
 	}
+	if s.Workspace != nil {
+		if err := s.Workspace.check(); err != nil {
+			return nil, fmt.Errorf("begin a run: %w", err)
+		}
+	}
 	if err := r.checkRoom(ctx); err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}

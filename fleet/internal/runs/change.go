@@ -86,8 +86,14 @@ func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	absent := map[string]bool{}
 	for _, run := range list {
 		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() {
+			if run.State == Queued {
+				if err := r.noteWait(ctx, run, absent); err != nil {
+					return made, err
+				}
+			}
 			continue
 		}
 		if !waiting[run.ID] {

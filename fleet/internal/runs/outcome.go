@@ -38,10 +38,11 @@ func (r *Runs) Settle(ctx context.Context, id, prompt string, out *Outcome) erro
 	return nil
 }
 
-// errPending is the error for a prompt without an outcome.
-var errPending = errors.New("the prompt has no outcome yet")
+// ErrPending is the error for a prompt without an outcome.
+var ErrPending = errors.New("the prompt has no outcome yet")
 
-func (r *Runs) outcome(ctx context.Context, id, prompt string) (*Outcome, error) {
+// Outcome returns the outcome of a prompt. The error is [ErrPending] if it has none yet.
+func (r *Runs) Outcome(ctx context.Context, id, prompt string) (*Outcome, error) {
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
 	s, err := r.conn.Stream(ctx, engine.Sessions(engine.ShardOf(id)))
@@ -50,7 +51,7 @@ func (r *Runs) outcome(ctx context.Context, id, prompt string) (*Outcome, error)
 	}
 	m, err := s.GetLastMsgForSubject(ctx, r.subject("r", id, prompt))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, errPending
+		return nil, ErrPending
 	}
 	if err != nil {
 		return nil, err
@@ -62,11 +63,11 @@ func (r *Runs) outcome(ctx context.Context, id, prompt string) (*Outcome, error)
 // Await waits for the outcome of a prompt. A run that was put aside has an error instead.
 func (r *Runs) Await(ctx context.Context, id, prompt string) (*Outcome, error) {
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		out, err := r.outcome(ctx, id, prompt)
+		out, err := r.Outcome(ctx, id, prompt)
 		if err == nil {
 			return out, nil
 		}
-		if errors.Is(err, errPending) && wait > 100*time.Millisecond {
+		if errors.Is(err, ErrPending) && wait > 100*time.Millisecond {
 			if run, err := r.Get(ctx, id); err == nil && !run.Open() {
 				return nil, fmt.Errorf("run %s is %s: %s", id, run.State, run.Reason)
 			}

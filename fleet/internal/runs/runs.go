@@ -40,6 +40,13 @@ type Run struct {
 	Priority string   `json:"priority,omitempty"`
 	Dir      string   `json:"dir"`            // where it works
 	Args     []string `json:"args,omitempty"` // flags, as for haft
+	// Host is the machine that has the folder Dir; "" until a worker has begun there. No other
+	// one continues the run: a folder of the same name has other files.
+	Host string `json:"host,omitempty"`
+	// Workspace is where the files come from that are not a folder of a machine; nil means Dir.
+	Workspace *Workspace `json:"workspace,omitempty"`
+	// Aside are folders with changes that are stored nowhere else.
+	Aside []Aside `json:"aside,omitempty"`
 	// Mode and Model are those that it has now, where they are not what Args say.
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`

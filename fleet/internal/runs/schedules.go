@@ -43,6 +43,11 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 	if s.Submission.ID != "" || s.Submission.Prompt.UUID != "" {
 		return errors.New("a schedule always starts new runs: leave out the run and the uuid")
 	}
+	if w := s.Submission.Workspace; w != nil {
+		if err := w.check(); err != nil {
+			return fmt.Errorf("keep the schedule: %w", err)
+		}
+	}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("save the schedule: %w", err)

@@ -57,7 +57,7 @@ type Prompt struct {
 	Content json.RawMessage `json:"content,omitempty"`
 	Blob    string          `json:"blob,omitempty"`
 	// Connect is where a program waits that leads the conversation itself; "" for a prompt.
-	// Args are its flags.
+	// Args are [FlagsFollow], or its flags if an older version has submitted it.
 	Connect string   `json:"connect,omitempty"`
 	Args    []string `json:"args,omitempty"`
 
@@ -67,6 +67,11 @@ type Prompt struct {
 	seq uint64
 }
 
+// FlagsFollow are the flags of a program that sends its flags over its connection: they may
+// have secrets in them, which the engine would keep. A worker of an older version, which does
+// not wait for them, refuses to begin with these.
+func FlagsFollow() []string { return []string{"--output-format=follows"} }
+
 // A Submission begins a run, or continues one.
 type Submission struct {
 	// ID is the session; "" begins a new one.
@@ -75,6 +80,8 @@ type Submission struct {
 	Class, Priority, Dir string
 	Args                 []string
 	Tags                 map[string]string
+	// Workspace is where the files of a new run come from; nil means the folder Dir.
+	Workspace *Workspace
 	// Mode, Model and Title are those of a new run, besides what Args say.
 	Mode, Model, Title string
 	// Ask lets a new run ask users.
@@ -91,6 +98,11 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
 	if !engine.Word(id) || !engine.Word(p.UUID) || !engine.Word(cmp.Or(s.Class, AnyWorker)) {
 		return "", "", fmt.Errorf("submit: ids and classes may contain only letters, digits, - and _")
+	}
+	if s.Workspace != nil {
+		if err := s.Workspace.check(); err != nil {
+			return "", "", fmt.Errorf("submit: %w", err)
+		}
 	}
 	if !slices.Contains(Priorities(), cmp.Or(s.Priority, Normal)) {
 		return "", "", fmt.Errorf("submit: there is no priority %q, only %s", s.Priority, strings.Join(Priorities(), ", "))
@@ -127,8 +139,8 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 // run is a new run of a submission.
 func (s *Submission) run(id, text string) *Run {
 	return &Run{
-		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Dir, Args: s.Args, Mode: s.Mode, Model: s.Model,
-		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(),
+		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Args: s.Args, Mode: s.Mode, Model: s.Model,
+		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(), Workspace: s.Workspace,
 	}
 }
 

@@ -1,11 +1,14 @@
 package worker
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -31,6 +34,22 @@ func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
 	})
 }
 
+// flagsOf reads the flags of a program. They come over its connection, so that the engine
+// keeps nothing of them; an API server of an older version sends them with the prompt.
+func flagsOf(in *bufio.Reader, p runs.Prompt) (args []string, err error) {
+	if !slices.Equal(p.Args, runs.FlagsFollow()) {
+		return p.Args, nil
+	}
+	line, err := in.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &args)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the flags of the program did not come: %w", err)
+	}
+	return args, nil
+}
+
 // connect lets the program that waits lead the conversation until it ends. It returns what is
 // left to do. A program that has gone, or lost another worker, is not waited for.
 func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
@@ -50,11 +69,20 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to run the conversation is gone.", Worker: w.Name}
 	} else {
 		stop := endWith(ctx, conn)
-		serve.Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
-			if info, err := os.Stat(l.run.Dir); err != nil || !info.IsDir() {
-				return nil, fmt.Errorf("%q is not a folder on the machine of worker %s", l.run.Dir, w.Name)
+		in := bufio.NewReader(conn)
+		both := struct {
+			io.Reader
+			io.Writer
+		}{in, conn}
+		serve.Lead(ctx, both, func(log io.Writer) (*headless.Options, error) {
+			args, err := flagsOf(in, p)
+			if err != nil {
+				return nil, err
 			}
-			opts, err := launch.Parse(p.Args, w.Version, log)
+			if info, err := os.Stat(l.dir()); err != nil || !info.IsDir() {
+				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.dir(), w.Name)
+			}
+			opts, err := launch.Parse(args, w.Version, log)
 			if err == nil {
 				l.equip(opts)
 				opts.States = true
@@ -63,6 +91,7 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 		})
 		stop()
 		conn.Close()
+		l.closed()
 	}
 	if w.hard.Err() != nil {
 		return pending, nil

@@ -37,8 +37,12 @@ func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
 		_ = m.Nak() // or its lease ends
 		return
 	case err != nil:
-		log.Error("could not execute the run", "error", err)
-		_ = m.NakWithDelay(time.Second)
+		log.Error("could not lead the run", "error", err)
+		wait, later := time.Second, new(laterError)
+		if errors.As(err, &later) {
+			wait = later.after
+		}
+		_ = m.NakWithDelay(wait)
 		return
 	}
 	if err := m.DoubleAck(end); err != nil {
@@ -87,6 +91,9 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 	case len(pending) == 0:
 		return false, w.runs.Rest(w.hard, run)
 	}
+	if away, err := w.elsewhere(run); away || err != nil {
+		return false, err
+	}
 	if l.run, err = l.begin(pos); err != nil || l.run.State == runs.Quarantined {
 		return false, err
 	}
@@ -100,6 +107,16 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 			return false, err
 		}
 	}
+	if err := l.prepare(); err != nil {
+		return false, l.unprepared(pending, err)
+	}
+	defer func() {
+		l.left = left
+		if err != nil && l.files != nil && !left && !errors.Is(err, session.ErrFenced) {
+			err = l.postpone(err)
+		}
+		l.leaveFiles(err)
+	}()
 	return l.turns(ctx, pending)
 }
 
@@ -134,14 +151,19 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 		if r.Tip != tip {
 			r.Attempts, r.Tip = 1, tip
 		}
+		why := ""
+		if r.Reason != "" {
+			why = "; the last one said: " + r.Reason
+		}
 		r.State, r.Owner, r.Reason = runs.Running, w.Name, ""
+		w.bind(r)
 		switch {
 		case r.Attempts > w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("%d workers took it and ended before they wrote anything", w.Attempts)
+			r.Reason = fmt.Sprintf("%d workers took it and ended before anything was written%s", w.Attempts, why)
 		case r.Taken > takenFactor*w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("%d workers took it and none finished it", r.Taken-1)
+			r.Reason = fmt.Sprintf("%d workers took it and none of them finished it%s", r.Taken-1, why)
 		}
 		return nil
 	})

@@ -35,6 +35,9 @@ type leader struct {
 	// cancelled is set when a user cancels the run while it is led.
 	cancelled atomic.Bool
 
+	files *files // from a repository; nil for a folder of this machine
+	left  bool   // it has more to do
+
 	fresh    bool   // the session has no journal yet
 	resumed  bool   // the journal has the first prompt already
 	finished bool   // and its answer
@@ -69,6 +72,7 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 		}
 		last, pending, left, err = l.converse(ctx, c, pending)
 		c.close()
+		l.closed()
 		if err != nil || left {
 			return left, err
 		}
@@ -86,6 +90,9 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 			return runs.ErrUnchanged // it was taken over, and what is true of it others know
 		}
 		r.State, r.Owner, r.Attempts, r.Taken, r.Mode = runs.Idle, "", 0, 0, mode
+		if r.Host != "" {
+			r.Class = runs.OnHost(r.Host) // nobody else can continue it
+		}
 		if last != nil && last.IsError {
 			r.State, r.Reason = runs.Failed, last.Text
 		}
@@ -139,6 +146,11 @@ func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.P
 			return last, pending, false, fmt.Errorf("write to the journal: %s", strings.Join(res.Errors, "; "))
 		}
 		last = outcome(res, w.Name)
+		if len(pending) == 1 {
+			if err := l.keepFiles(true); err != nil {
+				return last, pending, false, err
+			}
+		}
 		if err := w.runs.Settle(w.hard, l.run.ID, pending[0].UUID, last); err != nil {
 			return last, pending, false, err
 		}
@@ -162,7 +174,7 @@ func (l *leader) more(pending []runs.Prompt) ([]runs.Prompt, error) {
 func (l *leader) content(p *runs.Prompt) (any, error) {
 	if l.resumed {
 		p.UUID, l.resumed = session.NewUUID(), false
-		return continueText, nil
+		return continueText + l.restoredText(), nil
 	}
 	if p.Blob != "" {
 		raw, err := l.logs.Blobs().Get(l.worker.hard, p.Blob)
@@ -219,7 +231,11 @@ func (l *leader) open() (*conversation, error) {
 	if l.run.Ask {
 		args = append(args, "--permission-prompt-tool=stdio")
 	}
-	opts, err := launch.Parse(append(args, l.run.Args...), w.Version, io.Discard)
+	given, err := launch.Submitted(l.run.Args, false)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := launch.Parse(append(args, given...), w.Version, io.Discard)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +269,10 @@ func (l *leader) open() (*conversation, error) {
 // equip makes options those of the run's session, which others can watch.
 func (l *leader) equip(o *headless.Options) {
 	w := l.worker
-	o.Harness.Dir, o.Harness.Reexec, o.Talk.Client, o.Talk.Version = l.run.Dir, w.Reexec, w.Model, w.Version
+	if l.files != nil {
+		o.Talk.Steps = l.files.steps
+	}
+	o.Harness.Dir, o.Harness.Reexec, o.Talk.Client, o.Talk.Version = l.dir(), w.Reexec, w.Model, w.Version
 	o.Talk.Sessions = session.OpenLogs(l.logs, w.Dir)
 	if o.Talk.ID = l.run.ID; !o.Talk.Fork {
 		o.Talk.Resume = ""
@@ -261,7 +280,7 @@ func (l *leader) equip(o *headless.Options) {
 			o.Talk.ID, o.Talk.Resume = "", l.run.ID
 		}
 	}
-	o.Talk.Continue = false
+	o.Talk.Continue, o.OneSession = false, true
 	o.Talk.Watch = live.OpenWith(&live.Options{
 		Version: w.Version,
 		Listen:  func(id string) (net.Listener, error) { return tunnel.Listen(w.Conn.NATS, w.runs.Live(id)) },

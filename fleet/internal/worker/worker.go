@@ -36,6 +36,12 @@ type Options struct {
 	Attempts int
 	// Dir keeps what belongs to sessions on this machine.
 	Dir string
+	// Workspaces keeps the files of runs that come from repositories; "" means that the worker
+	// cannot lead such runs.
+	Workspaces string
+	// Host is the machine, as the runs name it that work in its folders; several machines with
+	// the same files may have the same name.
+	Host string
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
 	// Model answers; nil means the one that the environment describes.
@@ -71,6 +77,12 @@ func Run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	stops, err := w.present()
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, stops)()
+	go w.sweep(ctx)
 	w.Log.Info("taking runs", "worker", w.Name, "slots", w.Slots, "classes", strings.Join(w.Classes, ","))
 	var leading sync.WaitGroup
 	w.take(ctx, queues, wake, &leading)
@@ -101,6 +113,23 @@ func (w *worker) queues(ctx context.Context) (list []jetstream.Consumer, wake <-
 		}
 	}
 	return list, signal, nil
+}
+
+// present lets others find out which runs this worker takes, until stop is called.
+func (w *worker) present() (stop func(), err error) {
+	var stops []func()
+	for _, class := range w.Classes {
+		s, err := w.runs.Present(class, w.Name)
+		if err != nil {
+			return nil, err
+		}
+		stops = append(stops, s)
+	}
+	return func() {
+		for _, s := range stops {
+			s()
+		}
+	}, nil
 }
 
 // errDrained ends turns that take too long when the worker ends.

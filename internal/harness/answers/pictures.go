@@ -111,10 +111,20 @@ func (a answerer) costText() string {
 	}
 	open := a.t("It has been open for %s.", time.Since(a.c.Began).Round(time.Second))
 	text := Cost(a.c, a.words) + " " + open + "\n" + table(func(row func(...any)) {
-		row(a.t("model"), a.t("input"), a.t("cache read"), a.t("cache write"), a.t("output"))
+		// a column for each model: there are few of them, and a narrow screen has room for them
+		heads := []lang.Text{"model", "input", "cache read", "cache write", "output"}
+		rows := make([][]any, len(heads))
+		for i, head := range heads {
+			rows[i] = []any{a.t(head)}
+		}
 		for _, name := range slices.Sorted(maps.Keys(used)) {
 			u := used[name]
-			row(name, u.Input, u.CacheRead, u.CacheWrite, u.Output)
+			for i, cell := range []any{name, u.Input, u.CacheRead, u.CacheWrite, u.Output} {
+				rows[i] = append(rows[i], cell)
+			}
+		}
+		for _, r := range rows {
+			row(r...)
 		}
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

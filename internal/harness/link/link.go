@@ -149,13 +149,22 @@ func (l *Link) notice(ev agent.Notice) {
 
 // Save keeps a state of the session in its journal.
 func (l *Link) Save(name string, value any) {
+	l.save(name, value, func(s *session.Session, e session.Entry) error { return s.Append(context.Background(), e) })
+}
+
+// SaveSoon is Save for what is worth nothing without the entry that follows; see [session.Session.AppendSoon].
+func (l *Link) SaveSoon(name string, value any) {
+	l.save(name, value, func(s *session.Session, e session.Entry) error { return s.AppendSoon(e) })
+}
+
+func (l *Link) save(name string, value any, add func(*session.Session, session.Entry) error) {
 	s := l.Journal()
 	if s == nil || l.Agent() == nil {
 		return // it is still being opened: what it holds is what it was left with
 	}
 	raw, err := json.Marshal(value)
 	if err == nil {
-		err = s.Append(context.Background(), session.Entry{State: &session.State{Name: name, Value: raw}})
+		err = add(s, session.Entry{State: &session.State{Name: name, Value: raw}})
 	}
 	if err != nil {
 		l.Warn("session", "Could not save the "+name+": "+err.Error())

@@ -10,7 +10,6 @@ package slash
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
@@ -18,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -140,7 +140,7 @@ func (in *Input) Missing(text string) []string {
 	return missing
 }
 
-var extension = regexp.MustCompile(`\.[A-Za-z]\w{0,9}$`)
+var extension = lazyregexp.New(`\.[A-Za-z]\w{0,9}$`)
 
 // Mentioned returns the files that a text mentions, read as the model would be
 // allowed to read them.

@@ -32,11 +32,16 @@ func Parse(args []string, version string, warnings io.Writer) (*headless.Options
 // Known keeps the arguments that haft understands. A program may be newer than
 // this haft: a flag that is not known is told of and left out, with its value.
 func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
+	return known(args, flags, func(_, warning string) { fmt.Fprintf(warnings, "haft: %s\n", warning) })
+}
+
+// known calls skip with each word that is left out and what to say about it.
+func known(args []string, flags *pflag.FlagSet, skip func(word, warning string)) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if !strings.HasPrefix(a, "-") {
-			fmt.Fprintf(warnings, "haft: ignoring the argument %q: prompts come from standard input\n", a)
+			skip(a, fmt.Sprintf("the argument %q is ignored: prompts come on standard input", a))
 			continue
 		}
 		name, _, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -47,7 +52,8 @@ func Known(args []string, flags *pflag.FlagSet, warnings io.Writer) []string {
 		follows := !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--")
 		switch {
 		case f == nil:
-			fmt.Fprintf(warnings, "haft: ignoring the unknown flag %s\n", visible.Indented(strings.SplitN(a, "=", 2)[0]))
+			word := strings.SplitN(a, "=", 2)[0]
+			skip(word, fmt.Sprintf("the flag %s is not known and is ignored", visible.Indented(word)))
 			if follows {
 				i++
 			}

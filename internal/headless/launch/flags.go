@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -85,13 +86,13 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.bypass, "dangerously-skip-permissions", false, "use the mode bypassPermissions; deny rules still apply")
 	fs.BoolVar(&f.mayBypass, "allow-dangerously-skip-permissions", false, "let the session change to the mode bypassPermissions")
 	for _, name := range []string{"allowedTools", "allowed-tools"} {
-		fs.StringArrayVar(&f.allowed, name, nil, "rules for calls that need no approval, such as 'Bash(go test:*)'")
+		fs.Var((*words)(&f.allowed), name, "rules for calls that need no approval, such as 'Bash(go test:*)'")
 	}
 	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
-		fs.StringArrayVar(&f.disallowed, name, nil, "rules for calls that are denied")
+		fs.Var((*words)(&f.disallowed), name, "rules for calls that are denied")
 	}
-	fs.StringArrayVar(&f.tools, "tools", nil, "offer only these tools; default means all, '' none")
-	fs.BoolVar(&f.bare, "bare", false, "offer only the tools Bash, Read and Edit")
+	fs.Var((*words)(&f.tools), "tools", "the only tools to offer; default for all, '' for none")
+	fs.BoolVar(&f.bare, "bare", false, "only the tools Bash, Read and Edit")
 	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
 	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt with the contents of a file")
 	fs.StringVar(&f.appendSystem, "append-system-prompt", "", "add to the system prompt")
@@ -100,11 +101,11 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.ResumeAt, "resume-session-at", "", "with --resume: continue after this message")
 	fs.BoolVarP(&f.Continue, "continue", "c", false, "continue the newest session of this folder")
 	fs.BoolVar(&f.fork, "fork-session", false, "with --resume or --continue: leave that session as it is and continue in a copy")
-	fs.StringVarP(&f.name, "name", "n", "", "name of the session")
-	fs.StringVar(&f.sessionID, "session-id", "", "id of the new session (a UUID)")
-	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not save the session to disk")
-	fs.StringArrayVar(&f.addDirs, "add-dir", nil, "another folder that tools may work in")
-	fs.StringArrayVar(&f.plugins, "plugin-dir", nil, "a folder that contains a plugin")
+	fs.StringVarP(&f.name, "name", "n", "", "what the session is called")
+	fs.StringVar(&f.sessionID, "session-id", "", "the id of the new session, a UUID")
+	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to the disk")
+	fs.Var((*words)(&f.addDirs), "add-dir", "another folder that tools may work in")
+	fs.Var((*words)(&f.plugins), "plugin-dir", "a folder that contains a plugin")
 	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	fs.StringVar(&f.sources, "setting-sources", "", "settings to read: user,project,local")
 	fs.BoolVar(&f.iKnow, "i-know", false, "let bypassPermissions run as root, as IS_SANDBOX=1 does")
@@ -121,18 +122,18 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.maxBudget, "max-budget-usd", 0, "maximum cost of the session")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "maximum duration of a turn, such as 10m")
 	fs.StringVar(&f.thinking, "thinking", "", "adaptive, enabled or disabled")
-	fs.StringVar(&f.thinkingShow, "thinking-display", "", "how to show thinking: summarized, omitted…")
-	fs.IntVar(&f.thinkingTokens, "max-thinking-tokens", 0, "maximum number of tokens for thinking")
-	fs.StringVar(&f.effort, "effort", "", "low, medium, high, xhigh or max; falls back to the next lower level that the model supports")
-	fs.StringSliceVar(&f.betas, "betas", nil, "beta features of the API to enable")
-	fs.StringArrayVar(&f.servers, "mcp-config", nil, "MCP servers to add: a JSON object, or a file")
-	fs.BoolVar(&f.strict, "strict-mcp-config", false, "use only the MCP servers from --mcp-config")
-	fs.StringVar(&f.agent, "agent", "", "the main agent, with its prompt, tools and model; see haft agents")
-	fs.StringVar(&f.agents, "agents", "", "agents to add: a JSON object keyed by name, or a file")
-	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "disable skills and slash commands")
-	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: include the text and thinking of sub-agents")
-	fs.BoolVar(&f.restricted, "restricted", false, "no tools that run commands or fetch pages, unless --tools names them; no settings files; no bypassPermissions")
-	fs.StringVarP(&f.Debug, "debug", "d", "", "log more to standard error; a filter such as api,hooks is accepted but has no effect")
+	fs.StringVar(&f.thinkingShow, "thinking-display", "", "how thoughts are shown: summarized, omitted…")
+	fs.IntVar(&f.thinkingTokens, "max-thinking-tokens", 0, "how many tokens thinking may take")
+	fs.StringVar(&f.effort, "effort", "", "low, medium, high, xhigh or max; a level that the model does not take becomes the next lower one")
+	fs.StringSliceVar(&f.betas, "betas", nil, "features of the API that are not on by default")
+	fs.Var((*words)(&f.servers), "mcp-config", "MCP servers to add: a JSON object, or a file")
+	fs.BoolVar(&f.strict, "strict-mcp-config", false, "only the MCP servers of --mcp-config")
+	fs.StringVar(&f.agent, "agent", "", "the main agent, with its prompt, tools and model: see haft agents")
+	fs.StringVar(&f.agents, "agents", "", "agents to add: a JSON object by name, or a file")
+	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "no skills and no slash commands")
+	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: what subagents say and think")
+	fs.BoolVar(&f.restricted, "restricted", false, "no tool that runs commands or fetches pages, unless --tools names it; no settings files; no bypassPermissions")
+	fs.StringVarP(&f.Debug, "debug", "d", "", "say more on standard error; a filter such as api,hooks is accepted but has no effect")
 	fs.Lookup("debug").NoOptDefVal = "all"
 	fs.StringVar(&f.DebugFile, "debug-file", "", "write the --debug log to this file")
 	fs.BoolVar(&f.mirror, "session-mirror", false, "with stream-json: also report what is written to the session's files")
@@ -145,3 +146,27 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 		_ = fs.MarkHidden(hidden)
 	}
 }
+
+// words are the values of a flag that is given several times. The library's own type encodes the default of every such
+// flag as CSV, with a buffer of 4 KB for each.
+type words []string
+
+func (w *words) Set(word string) error {
+	*w = append(*w, word)
+	return nil
+}
+
+func (w *words) String() string { return strings.Join(*w, " ") }
+
+// Append, Replace and GetSlice make them a [pflag.SliceValue].
+func (w *words) Append(word string) error { return w.Set(word) }
+
+func (w *words) Replace(list []string) error {
+	*w = list
+	return nil
+}
+
+func (w *words) GetSlice() []string { return *w }
+
+// Type is what help calls a value.
+func (*words) Type() string { return "stringArray" }

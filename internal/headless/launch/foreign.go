@@ -54,7 +54,7 @@ func (f *Flags) defineForeign(fs *pflag.FlagSet) {
 		case none:
 			fs.BoolP(x.name, x.short, false, "accepted for compatibility; has no effect")
 		case list:
-			fs.StringArrayP(x.name, x.short, nil, "accepted for compatibility; has no effect")
+			fs.VarP(new(words), x.name, x.short, "accepted for compatibility; has no effect")
 		default:
 			fs.StringP(x.name, x.short, "", "accepted for compatibility; has no effect")
 		}

@@ -6,7 +6,6 @@
 package mention
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -57,7 +56,7 @@ func Lines(path string) (file string, from, to int) {
 	return m[1], from, to
 }
 
-var lines = regexp.MustCompile(`^(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
+var lines = lazyregexp.New(`^(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 
 // clean takes off what belongs to the sentence and not to the path.
 func clean(path string) string {

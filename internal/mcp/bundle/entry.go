@@ -7,12 +7,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -133,7 +133,7 @@ func (s Setting) defaults() []string {
 }
 
 // variable is how an entry refers to the environment.
-var variable = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
+var variable = lazyregexp.New(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 // check says what is wrong with values.
 func (s Setting) check(name string, values []string) error {
@@ -178,7 +178,7 @@ type filler struct {
 	problems []error
 }
 
-var placeholder = regexp.MustCompile(`\$\{([^}]*)\}`)
+var placeholder = lazyregexp.New(`\$\{([^}]*)\}`)
 
 // one fills a text in; a setting of several values is joined.
 func (f *filler) one(text string) string {

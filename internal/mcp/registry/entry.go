@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -108,7 +109,7 @@ func (r Remote) entry(f *filler) mcp.Server {
 	return e
 }
 
-var version = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]*$`)
+var version = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.+_-]*$`)
 
 func (p Package) unusable(kind string) string {
 	r, known := runnerOf(p.Type)

@@ -2,10 +2,11 @@ package registry
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // A filler puts what the user has set into an entry.
@@ -116,9 +117,9 @@ func (f *filler) need(key string, in Input) {
 }
 
 var (
-	fieldName     = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	inEnvironment = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
-	placeholder   = regexp.MustCompile(`\{([^{}]+)\}`)
+	fieldName     = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	inEnvironment = lazyregexp.New(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
+	placeholder   = lazyregexp.New(`\{([^{}]+)\}`)
 )
 
 // check says what is wrong with what the user has set.

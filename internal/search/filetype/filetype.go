@@ -34,8 +34,8 @@ func (e *UnknownError) Error() string {
 
 // names lists all types, sorted.
 func names() []string {
-	names := make([]string, 0, len(table))
-	for n := range table {
+	names := make([]string, 0, len(table()))
+	for n := range table() {
 		names = append(names, n)
 	}
 	slices.Sort(names)
@@ -47,7 +47,7 @@ func names() []string {
 func New(types ...string) (*Matcher, error) {
 	m := &Matcher{exts: map[string]bool{}, names: map[string]bool{}}
 	for _, t := range types {
-		globs, ok := table[t]
+		globs, ok := table()[t]
 		if !ok {
 			return nil, &UnknownError{t, near(t)}
 		}
@@ -89,7 +89,7 @@ func near(t string) []string {
 	t = strings.ToLower(strings.TrimPrefix(t, "."))
 	var out []string
 	for _, n := range names() {
-		if t != "" && (strings.Contains(n, t) || strings.Contains(t, n) && len(n) > 1 || slices.Contains(table[n], "*."+t)) {
+		if t != "" && (strings.Contains(n, t) || strings.Contains(t, n) && len(n) > 1 || slices.Contains(table()[n], "*."+t)) {
 			out = append(out, n)
 		}
 	}

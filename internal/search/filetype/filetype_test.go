@@ -20,7 +20,7 @@ func TestTableIsRipgreps(t *testing.T) {
 		name, globs, _ := strings.Cut(strings.TrimSuffix(l, "\n"), ": ")
 		want[name] = strings.Split(globs, ", ")
 	}
-	if d := cmp.Diff(want, table); d != "" {
+	if d := cmp.Diff(want, table()); d != "" {
 		t.Errorf("the table differs from ripgrep's (-rg +ours):\n%s", d)
 	}
 }

@@ -111,6 +111,7 @@ func (s *Server) request(ctx context.Context, method, path string, body any) (*h
 		return nil, err
 	}
 	r.Header.Set("Authorization", "Bearer "+s.Token)
+	r.Header.Set("User-Agent", serve.TerminalAgent)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -139,12 +140,22 @@ const maxReply = 64 << 20
 
 // unreachable says that there is no server, without the chain of what tried to reach it.
 func unreachable(server string, err error) error {
+	text := err
 	var op *net.OpError
 	if errors.As(err, &op) {
-		err = op.Err
+		text = op.Err
 	}
-	return fmt.Errorf("no answer from %s: %w", server, err)
+	return &unreachableError{fmt.Sprintf("there is no answer from %s: %v", server, text), err}
 }
+
+// An unreachableError has the cause that it does not show.
+type unreachableError struct {
+	text  string
+	cause error
+}
+
+func (e *unreachableError) Error() string { return e.text }
+func (e *unreachableError) Unwrap() error { return e.cause }
 
 // refused is why the server did not do it, nil if it did.
 func refused(resp *http.Response) error {

@@ -29,6 +29,7 @@ type Stream struct {
 
 	mu      sync.Mutex
 	answers bool              // questions are asked here
+	upToNow bool              // it ends when everything that there is was told
 	running bool              // the session was seen to run
 	last    string            // the position of the last event
 	asked   map[string]*asked // by the id of the question
@@ -104,7 +105,7 @@ func (s *Stream) Write(m wire.Message) error {
 
 // path is that of an operation on the session.
 func (s *Stream) path(operation string) string {
-	return "/v1/sessions/" + url.PathEscape(s.row.ID) + operation
+	return sessionPath(s.row.ID) + operation
 }
 
 // prompt sends a prompt. One whose answer is lost is sent again and counts once.
@@ -278,6 +279,9 @@ func (s *Stream) event(name, id string, data []byte) error {
 			return fmt.Errorf("read the questions: %w", err)
 		}
 		s.ask(all.Questions)
+		if s.upToNow {
+			return errOver // they come after what the journal has
+		}
 	case "session":
 		var row serve.Session
 		if err := json.Unmarshal(data, &row); err != nil {

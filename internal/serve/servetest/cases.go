@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/internal/serve"
@@ -31,6 +32,7 @@ func Run(t *testing.T, open Open, skip map[string]string) {
 		"AnswersOfEveryKind":          everyAnswer,
 		"TheLifeOfASession":           lifeOfASession,
 		"TheListIsLive":               liveList,
+		"ASubmissionCountsOnce":       submission,
 		"Remote":                      remote,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -315,6 +317,64 @@ func liveList(t *testing.T, open Open) {
 	s.Refused("GET", "/v1/sessions/"+row.ID+"/items/99", nil, http.StatusNotFound)
 	s.Must("DELETE", "/v1/sessions/"+row.ID, nil, nil)
 	f.Until("the end of the session", func(e Event) bool { return strings.Contains(e.Data, `"removed":["`+row.ID) })
+}
+
+// A session that is begun and prompted under names can be begun again: it is the same one, and
+// its prompt runs once. What became of the prompt can be asked at any time, and what may be
+// set is a list.
+func submission(t *testing.T, open Open) {
+	Home(t)
+	dir := t.TempDir()
+	denied := filepath.Join(dir, "denied.txt")
+	s := open(t, Scripted(t, Writes(denied, "x"), Says("Nobody could be asked.")))()
+	in := serve.NewSession{
+		ID: "3f9a1c00-0000-4000-8000-00000000000b", Cwd: dir, Prompt: "write", UUID: "0c0ffee0-0000-4000-8000-00000000000b",
+		Args: []string{"--max-turns", "5", "--disallowedTools", "WebFetch", "WebSearch"}, Unattended: true,
+	}
+	var rows [3]serve.Session
+	for i := range rows {
+		if s.Must("POST", "/v1/sessions", in, &rows[i]); rows[i].ID != in.ID || rows[i].Cwd != dir {
+			t.Errorf("request %d made %+v", i, rows[i])
+		}
+	}
+	path := "/v1/sessions/" + in.ID
+	var out serve.Outcome
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if s.Must("GET", path+"/prompts/"+in.UUID, nil, &out); out.State != serve.OutcomeWaiting {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the prompt has no outcome")
+		}
+	}
+	var result struct {
+		Result  string
+		Denials []any `json:"permission_denials"`
+		Turns   int   `json:"num_turns"`
+	}
+	if err := json.Unmarshal(out.Result, &result); err != nil || out.State != serve.OutcomeDone || result.Result != "Nobody could be asked." || len(result.Denials) != 1 || result.Turns != 2 {
+		t.Errorf("the outcome is %s with %s, %v", out.State, out.Result, err)
+	}
+	if _, err := os.Stat(denied); err == nil {
+		t.Error("what nobody was asked about was done")
+	}
+	var now serve.Session
+	if s.Must("GET", path, nil, &now); now.Turns != 1 {
+		t.Errorf("a prompt that was submitted three times made %+v", now)
+	}
+	if p := s.Refused("GET", path+"/prompts/0c0ffee0-0000-4000-8000-00000000000c", nil, http.StatusNotFound); p.Code != "no_prompt" {
+		t.Errorf("a prompt that was never sent: %+v", p)
+	}
+	other := in
+	other.Cwd = t.TempDir()
+	if p := s.Refused("POST", "/v1/sessions", other, http.StatusConflict); p.Code != "id_taken" {
+		t.Errorf("the same id elsewhere: %+v", p)
+	}
+	for _, args := range [][]string{{"--debug-file=x"}, {"--resume=" + in.ID}, {"--i-know"}, {"--dissallowedTools=Bash"}, {"--mcp-config=servers.json"}, {"--max-turns=many"}, {"--dangerously-skip-permissions"}, {"word"}} {
+		if p := s.Refused("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Args: args}, http.StatusBadRequest); p.Code != "invalid" {
+			t.Errorf("%q: %+v", args, p)
+		}
+	}
 }
 
 // A program of the Go SDK moves to a server by its transport alone: its permission

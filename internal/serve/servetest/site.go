@@ -3,6 +3,7 @@ package servetest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ const Token = "the-token-of-the-test-server"
 type Site struct {
 	T   testing.TB
 	URL string
+	// Token is that of the server; "" means [Token].
+	Token string
 	// Dir is where sessions work.
 	Dir string
 	// End ends the server, and waits.
@@ -66,7 +69,7 @@ func (s *Site) Do(method, path string, body any) (int, []byte) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+Token)
+	r.Header.Set("Authorization", "Bearer "+cmp.Or(s.Token, Token))
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -128,7 +131,7 @@ func (s *Site) Feed(path, last string) *Feed {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+Token)
+	r.Header.Set("Authorization", "Bearer "+cmp.Or(s.Token, Token))
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}

@@ -94,14 +94,8 @@ func dotGit(dir string) string {
 // namesNoFilter reports whether the configuration in a .git folder has neither a filter nor a file that it includes, which
 // spares a process. Whatever is unusual is left to git: one that it does not take for a repository makes it look further up.
 func namesNoFilter(path string) bool {
-	head, err := regular.Read(filepath.Join(path, "HEAD"), 4096)
-	if err != nil || !bytes.HasPrefix(head, []byte("ref: refs/heads/")) {
+	if branchOf(path) == "" {
 		return false
-	}
-	for _, dir := range []string{"objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(path, dir) + "/."); err != nil { // which also asks whether it may be entered
-			return false
-		}
 	}
 	for name, must := range map[string]bool{"config": true, "config.worktree": false, "commondir": false} {
 		text, err := regular.Read(filepath.Join(path, name), 1<<20)
@@ -117,6 +111,21 @@ func namesNoFilter(path string) bool {
 		}
 	}
 	return true
+}
+
+// branchOf is the branch of a .git folder that git surely takes for a repository, "" if there is anything unusual.
+func branchOf(path string) string {
+	head, err := regular.Read(filepath.Join(path, "HEAD"), 4096)
+	branch, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	if err != nil || !ok {
+		return ""
+	}
+	for _, dir := range []string{"objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(path, dir) + "/."); err != nil { // which also asks whether it may be entered
+			return ""
+		}
+	}
+	return branch
 }
 
 // environ is what commands inherit of that of this process, keys of providers left

@@ -2,7 +2,11 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -17,15 +21,18 @@ const (
 // State returns, for people and models, which files of the repository that a folder is in are changed and which commits came
 // last. It is empty for a folder without a repository. No program that the repository names runs.
 func State(ctx context.Context, dir string) string {
-	if dotGit(dir) == "" {
+	repository := dotGit(dir)
+	if repository == "" {
 		return "" // without starting git to find out
 	}
 	env := []string{"GIT_OPTIONAL_LOCKS=0"}
 	var log string
 	var group sync.WaitGroup
-	group.Go(func() { // which reads no file of the tree, and so runs no filter; it fails if there is no commit yet
-		log, _ = runGit(ctx, dir, env, "log", "--no-show-signature", "--format=%h %s", fmt.Sprint("-", stateCommits))
-	})
+	if !hasNoCommit(repository) {
+		group.Go(func() { // which reads no file of the tree, and so runs no filter; it fails if there is no commit yet
+			log, _ = runGit(ctx, dir, env, "log", "--no-show-signature", "--format=%h %s", fmt.Sprint("-", stateCommits))
+		})
+	}
 	status, err := git(ctx, dir, env, "status", "--porcelain", "--ignore-submodules=all")
 	group.Wait()
 	if err != nil {
@@ -42,6 +49,21 @@ func State(ctx context.Context, dir string) string {
 		return text
 	}
 	return text + "\nLast commits:\n" + strings.Join(plainLines(log), "\n")
+}
+
+// hasNoCommit reports whether the branch of a .git folder is a new one without a commit, which spares a process. Whatever
+// is unusual, such as the folder of a worktree or references that are kept otherwise than in files, is left to git.
+func hasNoCommit(path string) bool {
+	branch := branchOf(path)
+	if branch == "" || branch == ".invalid" {
+		return false
+	}
+	for _, name := range []string{filepath.Join("refs", "heads", filepath.FromSlash(branch)), "packed-refs", "commondir", "reftable"} {
+		if _, err := os.Lstat(filepath.Join(path, name)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // plainLines returns the lines of a text that a repository's authors wrote, cut and without characters that could pretend to

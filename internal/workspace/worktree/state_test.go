@@ -76,3 +76,31 @@ func TestADecoyDoesNotHideFilters(t *testing.T) {
 		})
 	}
 }
+
+// A branch without a commit is told from one whose commits are kept in another way.
+func TestCommitsAreToldHoweverTheyAreKept(t *testing.T) {
+	needtest.Program(t, "git")
+	commit := func(dir string) {
+		run(t, dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "a change")
+	}
+	for name, keep := range map[string]func(dir string) string{
+		"a file":         func(dir string) string { return dir },
+		"packed":         func(dir string) string { run(t, dir, "pack-refs", "--all"); return dir },
+		"no branch":      func(dir string) string { run(t, dir, "checkout", "-q", "--detach"); return dir },
+		"a folder":       func(dir string) string { run(t, dir, "checkout", "-q", "-b", "topic/one"); return dir },
+		"a worktree":     func(dir string) string { run(t, dir, "worktree", "add", "-q", dir+"/tree"); return dir + "/tree" },
+		"a folder of it": func(dir string) string { write(t, dir+"/sub/x", ""); return dir + "/sub" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			run(t, dir, "init", "-q", "-b", "main")
+			if got := worktree.State(t.Context(), dir); strings.Contains(got, "Last commits:") {
+				t.Errorf("without a commit: %q", got)
+			}
+			commit(dir)
+			if got := worktree.State(t.Context(), keep(dir)); !strings.Contains(got, "a change") {
+				t.Errorf("no commit in %q", got)
+			}
+		})
+	}
+}

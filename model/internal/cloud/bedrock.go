@@ -12,9 +12,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // BedrockOptions say where to ask and as whom.
@@ -68,7 +69,7 @@ func Bedrock(o *BedrockOptions) Route {
 }
 
 // dated is a name that ends with the day of a snapshot.
-var dated = regexp.MustCompile(`^(claude-.*)-(20\d{6})$`)
+var dated = lazyregexp.New(`^(claude-.*)-(20\d{6})$`)
 
 // bedrockModel is the inference profile for a model that is named as Anthropic does. Any
 // other name is one of the cloud.

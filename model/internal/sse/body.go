@@ -2,6 +2,7 @@ package sse
 
 import (
 	"io"
+	"net"
 )
 
 // A Body is that of a request: pieces of JSON that follow one another, which it
@@ -24,7 +25,7 @@ func (b *Body) Add(piece []byte) {
 func (b *Body) Len() int64 { return b.length }
 
 // Reader returns the body from its beginning.
-func (b *Body) Reader() io.Reader { return &bodyReader{rest: b.pieces} }
+func (b *Body) Reader() io.ReadCloser { return &bodyReader{rest: b.pieces} }
 
 type bodyReader struct {
 	rest [][]byte
@@ -44,4 +45,30 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+func (r *bodyReader) Close() error { return nil }
+
+// sendTo writes at most limit bytes to a connection, many pieces in one step.
+func (r *bodyReader) sendTo(conn *net.TCPConn, limit int64) (sent int64, err error) {
+	const most = 256
+	for err == nil && sent < limit && len(r.rest) > 0 {
+		batch := make(net.Buffers, 0, min(most, len(r.rest)))
+		room := limit - sent
+		for room > 0 && len(r.rest) > 0 && len(batch) < most {
+			piece := r.rest[0][r.at:]
+			if int64(len(piece)) > room {
+				piece = piece[:room]
+				r.at += len(piece)
+			} else {
+				r.rest, r.at = r.rest[1:], 0
+			}
+			room -= int64(len(piece))
+			batch = append(batch, piece)
+		}
+		var n int64
+		n, err = batch.WriteTo(conn)
+		sent += n
+	}
+	return sent, err
 }

@@ -59,7 +59,7 @@ func (c *Call) request(ctx context.Context) (*http.Request, error) {
 	}
 	req.Header = c.Header
 	req.ContentLength = c.Body.Len()
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(c.Body.Reader()), nil }
-	req.Body = io.NopCloser(c.Body.Reader())
+	req.GetBody = func() (io.ReadCloser, error) { return c.Body.Reader(), nil }
+	req.Body = c.Body.Reader()
 	return req, nil
 }

@@ -1,6 +1,8 @@
 package sse
 
 import (
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -20,7 +22,7 @@ func newClient() *http.Client {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{CheckRedirect: stay, Transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
+		DialContext:         gathering(dialer),
 		ForceAttemptHTTP2:   true,
 		DisableCompression:  true, // what compresses a stream holds it back
 		MaxIdleConns:        maxIdle,
@@ -29,6 +31,32 @@ func newClient() *http.Client {
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,
 	}}
+}
+
+// gathering dials connections that send the pieces of a [Body] as they are. Without it every
+// request of some length is copied through a new buffer of 32 KB.
+func gathering(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			return gatherConn{tcp}, err
+		}
+		return conn, err
+	}
+}
+
+type gatherConn struct{ *net.TCPConn }
+
+// ReadFrom is what net/http sends a request with, but for its beginning.
+func (c gatherConn) ReadFrom(r io.Reader) (int64, error) {
+	if limited, ok := r.(*io.LimitedReader); ok {
+		if body, ok := limited.R.(*bodyReader); ok {
+			n, err := body.sendTo(c.TCPConn, limited.N)
+			limited.N -= n
+			return n, err
+		}
+	}
+	return c.TCPConn.ReadFrom(r)
 }
 
 // maxIdle bounds the connections that nobody uses.

@@ -1,0 +1,321 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/fleet/internal/workspace"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// files are those of a run that come from a repository.
+type files struct {
+	*workspace.Workspace
+	last *workspace.Point // in the journal, when the run was taken
+
+	mu      sync.Mutex
+	noted   *workspace.Point // the last one in the journal
+	session *session.Session // that is open; nil if none is
+}
+
+// dir is where the run works.
+func (l *leader) dir() string {
+	if l.files != nil {
+		return l.files.Folder()
+	}
+	return l.run.Dir
+}
+
+// prepare makes the folder of a run whose files come from a repository.
+func (l *leader) prepare() error {
+	w, spec := l.worker, l.run.Workspace
+	if spec == nil {
+		return nil
+	}
+	if w.Workspaces == "" {
+		return errors.New("this worker has no folder for workspaces; start it with --workspaces")
+	}
+	f := &files{}
+	if !l.fresh {
+		var err error
+		if f.last, err = l.lastPoint(); err != nil {
+			return err
+		}
+		f.noted = f.last
+	}
+	home, _ := os.UserHomeDir() // without one, nothing in it is secret
+	var err error
+	f.Workspace, err = workspace.Open(w.hard, &workspace.Options{
+		Dir: w.Workspaces, Run: l.run.ID, Spec: spec.Spec, Base: spec.Base, Branch: spec.BaseBranch, Last: f.last, Blobs: l.logs.Blobs(), Home: home, Aside: w.noteAside,
+	})
+	if err != nil {
+		return err
+	}
+	l.files = f
+	if spec.Base != "" {
+		return nil
+	}
+	p := f.Point()
+	_, err = w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
+		if r.Owner != w.Name || r.Workspace == nil {
+			return errors.New("another worker leads the run")
+		}
+		r.Workspace.Base, r.Workspace.BaseBranch = p.Base, p.Branch
+		return nil
+	})
+	return err
+}
+
+// lastPoint is the last point in the journal; nil if there is none. Files that are behind what the
+// journal says has happened are not continued with.
+func (l *leader) lastPoint() (*workspace.Point, error) {
+	ctx := l.worker.hard
+	call, err := l.logs.Unstored(ctx, session.StateFiles)
+	if err != nil {
+		return nil, err
+	}
+	if call != "" {
+		return nil, &workspace.DamagedError{Why: fmt.Sprintf("the stored files of the run are behind its journal: the call %s has a result, and no files were stored with it", call)}
+	}
+	s, err := session.OpenLogs(l.logs, l.worker.Dir).Resume(ctx, l.run.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	raw := s.Restored().States[session.StateFiles]
+	if raw == nil {
+		raw = json.RawMessage("null")
+	}
+	var p *workspace.Point
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, &workspace.DamagedError{Why: fmt.Sprintf("the journal does not say where the files of the run are: %v", err)}
+	}
+	if len(s.Restored().Lost) == 0 {
+		return p, nil
+	}
+	// That the outcome of a call is unknown is written as its result. It comes before the files,
+	// which have none of what the call did.
+	return p, errors.Join(s.Append(ctx, session.Entry{State: &session.State{Name: session.StateFiles, Value: raw}}), s.Close())
+}
+
+// steps records the steps of calls. The files are stored before the result of a call that may have
+// changed them is in the journal: a result that is there has its files.
+func (f *files) steps(s *session.Session) sched.Recorder {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.session = s
+	return &filesRecorder{files: f, session: s, open: map[string]bool{}}
+}
+
+type filesRecorder struct {
+	files   *files
+	session *session.Session
+	mu      sync.Mutex
+	open    map[string]bool // calls that may change files
+}
+
+// Record implements [sched.Recorder].
+func (r *filesRecorder) Record(ctx context.Context, rec sched.Record) error {
+	switch rec.Step {
+	case sched.Dispatched:
+		if !rec.Marks.ReadOnly || rec.Marks.Effect != tool.Pure {
+			r.mu.Lock()
+			r.open[rec.Call.ID] = true
+			r.mu.Unlock()
+		}
+	case sched.Finished:
+		r.mu.Lock()
+		changes := r.open[rec.Outcome.CallID]
+		delete(r.open, rec.Outcome.CallID)
+		r.mu.Unlock()
+		if changes {
+			return r.files.finished(ctx, r.session, rec)
+		}
+	}
+	return r.session.Record(ctx, rec)
+}
+
+// finished stores the files and then records the result: nothing comes between the two.
+func (f *files) finished(ctx context.Context, s *session.Session, rec sched.Record) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := f.Store(ctx, rec.Outcome.UseID)
+	if err == nil {
+		err = f.note(ctx, s, p)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Record(ctx, rec)
+}
+
+// note writes a point into the journal.
+func (f *files) note(ctx context.Context, s *session.Session, p *workspace.Point) error {
+	raw, err := json.Marshal(p)
+	if err == nil {
+		err = s.Append(ctx, session.Entry{State: &session.State{Name: session.StateFiles, Value: raw}})
+	}
+	if err == nil {
+		f.noted = p
+	}
+	return err
+}
+
+// keepFiles stores what has changed since the last call, such as what commands in the background
+// have done, and pushes the result if the run rests. The run says where its files are.
+func (l *leader) keepFiles(rests bool) error {
+	f, w := l.files, l.worker
+	if f == nil {
+		return nil
+	}
+	ctx := context.WithoutCancel(w.hard)
+	p, err := l.noteFiles(ctx)
+	if err != nil {
+		return err
+	}
+	pushed, pushError := l.run.Workspace.Pushed, ""
+	if branch := l.run.Workspace.Push; branch != "" && rests {
+		commit, err := f.Push(ctx, branch, pushed)
+		if err != nil {
+			pushError = err.Error()
+			w.Log.Warn("could not push the result of a run", "run", l.run.ID, "branch", branch, "error", err)
+		} else {
+			pushed = commit
+		}
+	}
+	was := l.run.Workspace
+	if was.Stored != nil && was.Stored.Commit == p.Commit && was.Pushed == pushed && was.PushError == pushError {
+		return nil
+	}
+	run, err := w.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
+		if r.Workspace == nil || r.Owner != w.Name && r.Owner != "" {
+			return runs.ErrUnchanged
+		}
+		r.Workspace.Stored, r.Workspace.Pushed, r.Workspace.PushError = p, pushed, pushError
+		return nil
+	})
+	if err == nil && run.Workspace != nil {
+		l.run.Workspace = run.Workspace
+	}
+	return err
+}
+
+// noteFiles stores the files and writes that into the journal, if there is anything new.
+func (l *leader) noteFiles(ctx context.Context) (*workspace.Point, error) {
+	f := l.files
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	call := ""
+	if f.noted != nil {
+		call = f.noted.Call
+	}
+	p, err := f.Store(ctx, call)
+	if err != nil || f.noted != nil && f.noted.Commit == p.Commit || f.noted == nil && p.Commit == p.Base {
+		return p, err
+	}
+	s := f.session
+	if s == nil { // the conversation has ended
+		s, err = session.OpenLogs(l.logs, l.worker.Dir).Resume(ctx, l.run.ID, nil)
+		if errors.Is(err, session.ErrNotFound) {
+			return p, nil // nothing was said
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+	}
+	return p, f.note(ctx, s, p)
+}
+
+// closed says that the conversation has ended.
+func (l *leader) closed() {
+	if l.files == nil {
+		return
+	}
+	l.files.mu.Lock()
+	defer l.files.mu.Unlock()
+	l.files.session = nil
+}
+
+// leaveFiles gives the folder back.
+func (l *leader) leaveFiles(err error) {
+	if l.files == nil {
+		return
+	}
+	if !errors.Is(err, session.ErrFenced) {
+		if err := l.keepFiles(!l.left); err != nil && !errors.Is(err, session.ErrFenced) {
+			l.worker.Log.Error("could not store the files of a run; its folder stays", "run", l.run.ID, "folder", l.files.Folder(), "error", err)
+		}
+	}
+	l.files.Close()
+}
+
+// restoredText tells the model what has become of the files after its worker was lost.
+func (l *leader) restoredText() string {
+	f := l.files
+	if f == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n[The files are as they were when a call last ended. What a call that was interrupted did to them is undone, unless it had just ended; its other effects are not undone. ")
+	if f.last != nil && f.last.Path != f.Folder() {
+		fmt.Fprintf(&b, "They are now in %s; paths in %s that were used before do not exist here. ", f.Folder(), f.last.Path)
+	}
+	b.WriteString("Files that git ignores, such as build output, may be missing, and nothing is staged.")
+	if f.last != nil && len(f.last.Left) > 0 {
+		b.WriteString(" These were not stored: " + strings.Join(f.last.Left, "; ") + ".")
+	}
+	b.WriteString("]")
+	return b.String()
+}
+
+// unprepared deals with a run whose folder could not be made.
+func (l *leader) unprepared(pending []runs.Prompt, err error) error {
+	var refused *workspace.RefusedError
+	var damaged *workspace.DamagedError
+	switch {
+	case errors.Is(err, session.ErrFenced):
+		return err
+	case errors.As(err, &refused):
+		return l.reject(pending, err)
+	case errors.As(err, &damaged):
+		return l.quarantine(err.Error())
+	}
+	return l.postpone(err)
+}
+
+// A laterError is why a run is tried again after some time.
+type laterError struct {
+	error
+	after time.Duration
+}
+
+// Unwrap returns the reason.
+func (e *laterError) Unwrap() error { return e.error }
+
+// maxLater is the longest wait before a run is tried again.
+const maxLater = time.Minute
+
+// postpone says why a run waits, and lets workers try again after a while.
+func (l *leader) postpone(why error) error {
+	w := l.worker
+	run, err := w.runs.Update(context.WithoutCancel(w.hard), l.run.ID, func(r *runs.Run) error {
+		if !r.Open() || r.Owner != w.Name {
+			return runs.ErrUnchanged
+		}
+		r.State, r.Owner, r.Reason = runs.Queued, "", why.Error()
+		return nil
+	})
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	return &laterError{why, min(time.Second<<min(run.Attempts, 10), maxLater)}
+}

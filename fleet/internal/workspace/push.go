@@ -1,0 +1,115 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Push pushes what is stored to a branch of the repository and returns its commit: what is checked
+// out, and a commit with what was not committed. Expected is the commit that was pushed there
+// before; "" means that the branch must be new.
+func (w *Workspace) Push(ctx context.Context, branch, expected string) (commit string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := CheckBranch(branch); err != nil {
+		return "", err
+	}
+	if commit, err = w.result(ctx); err != nil {
+		return "", fmt.Errorf("make a commit of the files: %w", explain(err, w.Dir))
+	}
+	g, ref := w.objects, "refs/heads/"+branch
+	g.user = true
+	now, err := g.text(ctx, "ls-remote", "--", w.Spec.Repository, ref)
+	if err != nil {
+		return "", fmt.Errorf("push the branch %s: %w", branch, err)
+	}
+	if is, _, _ := strings.Cut(now, "\t"); is == commit {
+		return commit, nil
+	} else if is != expected {
+		return "", refuse("push the branch %s: %s has another commit there (%s) that the run did not push. Submit with another branch", branch, w.Spec.Repository, is)
+	}
+	_, err = g.run(ctx, nil, "push", "-q", "--no-verify", "--no-recurse-submodules", "--force-with-lease="+ref+":"+expected, "--", w.Spec.Repository, commit+":"+ref)
+	if err != nil {
+		return "", fmt.Errorf("push the branch %s: %w", branch, err)
+	}
+	return commit, nil
+}
+
+// result makes the commit that is pushed. It is the same each time for the same point.
+func (w *Workspace) result(ctx context.Context) (string, error) {
+	refs, err := w.folderRefs()
+	if err != nil {
+		return "", err
+	}
+	parent := w.checkedOut(w.state(ctx, refs))
+	index := filepath.Join(w.root, "result-index")
+	defer os.Remove(index)
+	g := w.objects.on(w.work, "GIT_INDEX_FILE="+index, "GIT_LITERAL_PATHSPECS=1")
+	if _, err := g.run(ctx, nil, "read-tree", parent); err != nil {
+		return "", err
+	}
+	// What is gone comes first: a link may be where a folder was.
+	for _, step := range []struct {
+		only string
+		do   []string
+	}{
+		{"--diff-filter=D", []string{"update-index", "--force-remove", "-z", "--stdin"}},
+		{"--diff-filter=d", []string{"add", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"}},
+	} {
+		paths, err := g.run(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", step.only, parent, w.point.Tree)
+		if err != nil {
+			return "", err
+		}
+		if len(paths) == 0 {
+			continue
+		}
+		if _, err := g.run(ctx, bytes.NewReader(paths), step.do...); err != nil {
+			return "", err
+		}
+	}
+	tree, err := g.text(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	had, err := g.text(ctx, "rev-parse", parent+"^{tree}")
+	if err != nil || had == tree {
+		return parent, err
+	}
+	date, err := g.text(ctx, "log", "-1", "--format=%ct +0000", w.point.Commit)
+	if err != nil {
+		return "", err
+	}
+	g = g.on(w.work, "GIT_AUTHOR_NAME=haft", "GIT_AUTHOR_EMAIL=haft@localhost", "GIT_COMMITTER_NAME=haft", "GIT_COMMITTER_EMAIL=haft@localhost", "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+	return g.text(ctx, "commit-tree", "-p", parent, "-m", "Changes of the run "+w.Run+" that were not committed", tree)
+}
+
+// checkedOut is the commit that the folder has checked out; the first one where it has none.
+func (w *Workspace) checkedOut(s *state) string {
+	if branch, ok := strings.CutPrefix(s.Head, "ref: refs/heads/"); ok && s.Heads[branch] != "" {
+		return s.Heads[branch]
+	}
+	if isHash(s.Head) {
+		return s.Head
+	}
+	return w.Base
+}
+
+// Export makes a folder of its own of the workspace, a clone that needs nothing else. The
+// workspace is gone then.
+func (w *Workspace) Export(ctx context.Context, to string) error {
+	folder := git{dir: filepath.Join(w.work, ".git")}
+	if _, err := folder.run(ctx, nil, "repack", "-a", "-d", "-q"); err != nil {
+		return fmt.Errorf("copy the commits: %w", err)
+	}
+	if err := os.Remove(filepath.Join(folder.dir, "objects", "info", "alternates")); err != nil {
+		return fmt.Errorf("copy the commits: %w", err)
+	}
+	if err := os.Rename(w.work, to); err != nil {
+		return fmt.Errorf("make the folder %s: %w", to, err)
+	}
+	return os.RemoveAll(w.root)
+}

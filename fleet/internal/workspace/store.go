@@ -1,0 +1,238 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Store stores the files as they are now, after a call, and returns the point to go into the
+// journal. When it returns without an error, the files survive this machine.
+func (w *Workspace) Store(ctx context.Context, call string) (*Point, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, err := w.store(ctx, call)
+	if err != nil {
+		w.seen = map[string]seen{}
+		return nil, fmt.Errorf("store the files of the run: %w", explain(err, w.Dir))
+	}
+	return p, nil
+}
+
+func (w *Workspace) store(ctx context.Context, call string) (*Point, error) {
+	refs, err := w.folderRefs()
+	if err != nil {
+		return nil, err
+	}
+	var left []leftOut
+	if refs.mark != w.refs {
+		if why := w.takeRefs(ctx, refs); why != "" {
+			left = append(left, leftOut{".git: " + why, true})
+		}
+	}
+	im := &importer{w: w, ctx: ctx, refs: refs}
+	defer im.abort()
+	more, err := w.scan(ctx, im.change)
+	if err != nil {
+		return nil, err
+	}
+	p := *w.point
+	p.Call, p.Path, p.Left = call, w.work, firstFew(append(left, more...))
+	if refs.mark != w.refs && im.cmd == nil {
+		if err := im.start(); err != nil {
+			return nil, err
+		}
+	}
+	if im.cmd != nil {
+		if err := w.commit(ctx, im, &p); err != nil {
+			return nil, err
+		}
+	}
+	if fresh := readNoted(w.root) == nil; fresh || im.cmd != nil { // else nothing has changed but the call
+		w.refs = refs.mark
+		if err := w.note(&p); err != nil {
+			return nil, err
+		}
+	}
+	w.point = &p
+	return &p, nil
+}
+
+// commit finishes a commit and stores its objects.
+func (w *Workspace) commit(ctx context.Context, im *importer, p *Point) error {
+	if err := im.finish(); err != nil {
+		return err
+	}
+	out, err := w.objects.text(ctx, "rev-parse", pointRef, pointRef+"^{tree}")
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if p.Commit, p.Tree, ok = strings.Cut(out, "\n"); !ok {
+		return errors.New("git does not say what it has written")
+	}
+	if err := w.keep(ctx, p, w.point); err != nil {
+		return err
+	}
+	for _, c := range im.changes {
+		if c.mode == "" {
+			delete(w.tree, c.path)
+			delete(w.seen, c.path)
+			continue
+		}
+		w.tree[c.path], w.seen[c.path] = c.entry, c.seen
+	}
+	return nil
+}
+
+// maxLeft is how many files that are not stored are listed.
+const maxLeft = 20
+
+func firstFew(left []leftOut) (list []string) {
+	for _, l := range left {
+		list = append(list, l.text)
+	}
+	slices.Sort(list)
+	if len(list) > maxLeft {
+		list = append(list[:maxLeft:maxLeft], fmt.Sprintf("and %d more", len(list)-maxLeft))
+	}
+	return list
+}
+
+// pointRef is the last commit that was made.
+const pointRef = "refs/haft/point"
+
+// An importer makes a commit. Git is started with the first change.
+type importer struct {
+	w       *Workspace
+	ctx     context.Context
+	refs    *refs
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Writer
+	said    tail
+	changes []*change
+}
+
+func (im *importer) start() (err error) {
+	w := im.w
+	state := w.state(im.ctx, im.refs)
+	message, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	im.cmd = w.objects.command(im.ctx, "fast-import", "--quiet", "--force", "--done")
+	im.cmd.Stderr = &im.said
+	if im.in, err = im.cmd.StdinPipe(); err == nil {
+		err = im.cmd.Start()
+	}
+	if err != nil {
+		im.cmd = nil
+		return fmt.Errorf("start git: %w", err)
+	}
+	im.out = bufio.NewWriterSize(im.in, 1<<16)
+	fmt.Fprintf(im.out, "commit %s\ncommitter haft <haft@localhost> %d +0000\ndata %d\n%s\nfrom %s\n", pointRef, time.Now().Unix(), len(message), message, w.point.Commit)
+	for _, hash := range state.commits() {
+		if hash != w.point.Commit && hash != w.point.Base {
+			fmt.Fprintf(im.out, "merge %s\n", hash)
+		}
+	}
+	return nil
+}
+
+// commits are those that the branches name, each once.
+func (s *state) commits() []string {
+	var list []string
+	for _, hash := range s.Heads {
+		list = append(list, hash)
+	}
+	if isHash(s.Head) {
+		list = append(list, s.Head)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// change adds a change to the commit.
+func (im *importer) change(c *change) error {
+	if im.cmd == nil {
+		if err := im.start(); err != nil {
+			return err
+		}
+	}
+	if c.mode == "" {
+		fmt.Fprintf(im.out, "D %s\n", quote(c.path))
+	} else {
+		fmt.Fprintf(im.out, "M %s inline %s\ndata %d\n", c.mode, quote(c.path), len(c.content))
+		im.out.Write(c.content)
+		im.out.WriteByte('\n')
+	}
+	c.content = nil
+	im.changes = append(im.changes, c)
+	return nil
+}
+
+func (im *importer) finish() error {
+	im.out.WriteString("\ndone\n")
+	err := errors.Join(im.out.Flush(), im.in.Close())
+	if waited := im.cmd.Wait(); waited != nil {
+		err = fmt.Errorf("git fast-import: %s", im.said.text())
+	}
+	im.in = nil
+	return err
+}
+
+// abort ends what was not finished.
+func (im *importer) abort() {
+	if im.cmd != nil && im.in != nil {
+		_ = im.cmd.Process.Kill()
+		_ = im.cmd.Wait()
+	}
+}
+
+// quote writes a path so that git reads it as it is.
+func quote(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+}
+
+// note writes down what the folder was when it was stored: whoever finds it can tell whether it
+// has changed since.
+func (w *Workspace) note(p *Point) error {
+	raw, err := json.Marshal(&noted{Spec: w.Spec, Run: w.Run, Point: p, Refs: w.refs})
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(w.root, notedName), raw)
+}
+
+// noted is what is known of a folder.
+type noted struct {
+	Spec  Spec   `json:"spec"`
+	Run   string `json:"run"`
+	Point *Point `json:"point"`
+	Refs  string `json:"refs"`
+}
+
+const (
+	notedName   = "stored.json"
+	objectsName = "objects.git"
+)
+
+// readNoted returns what is known of the folder in root; nil if it was never finished.
+func readNoted(root string) *noted {
+	raw, err := os.ReadFile(filepath.Join(root, notedName))
+	n := new(noted)
+	if err != nil || json.Unmarshal(raw, n) != nil || n.Point == nil {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/serve/attach"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
+)
+
+// A submission is a prompt that a server runs. This process only follows it: it can end, or
+// lose the server, and the prompt is answered nevertheless.
+type submission struct {
+	*converseFlags
+	server  *attach.Server
+	session string
+	prompt  string // its UUID
+	from    string // the position in the journal of what was shown
+	heard   *messages
+	partial bool // the pieces of answers are shown
+	replay  bool // the prompt is shown
+}
+
+// runOn submits a prompt to a server and follows it to its end.
+func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
+	if !f.print || f.Input == "stream-json" {
+		return usageError{errors.New("--on needs -p and a prompt; a program uses 'haft connect'")}
+	}
+	if err := f.checkOnAsk(); err != nil {
+		return err
+	}
+	given, err := launch.SubmittedFlags(c.Flags(), true, ownFlags)
+	if err != nil {
+		return usageError{fmt.Errorf("could not submit the prompt: %w", err)}
+	}
+	prompt, err := f.prompt(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	server, err := (&attachFlags{Streams: f.Streams, tokenFile: f.tokenFile}).server(f.on)
+	if err != nil {
+		return err
+	}
+	s := &submission{converseFlags: f, server: server, prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
+	s.partial, _ = c.Flags().GetBool("include-partial-messages") // it is defined
+	s.replay, _ = c.Flags().GetBool("replay-user-messages")
+	if err := s.submit(c, prompt, given); err != nil {
+		var refusal *serve.Problem
+		if errors.As(err, &refusal) {
+			return usageError{fmt.Errorf("%s refused the prompt: %s", server.URL, visible.Text(refusal.Message))}
+		}
+		return fmt.Errorf("could not connect: %w", err)
+	}
+	return s.run(c.Context())
+}
+
+// ownFlags are those that this process deals with: how it shows what it hears, and which
+// session it is.
+var ownFlags = []string{"output-format", "input-format", "session-id", "resume", "continue", "fork-session", "resume-session-at", "debug"}
+
+// submit hands the prompt to the session that the flags name, or to a new one.
+func (s *submission) submit(c *cobra.Command, text string, args []string) error {
+	ctx, flags := c.Context(), c.Flags()
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	s.session = s.Resume
+	if s.Continue {
+		newest, err := s.server.Newest(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if s.session = newest.ID; s.session == "" {
+			return serve.Refused(0, "no_session", fmt.Sprintf("there is no session in %s to continue.", dir))
+		}
+	}
+	if s.session == "" {
+		id, _ := flags.GetString("session-id") // it is defined
+		if id == "" {
+			id = session.NewUUID()
+		}
+		row, err := s.server.Submit(ctx, &serve.NewSession{ID: id, Cwd: dir, Prompt: text, UUID: s.prompt, Args: args, Unattended: true})
+		s.session = row.ID
+		return err
+	}
+	if fork, _ := flags.GetBool("fork-session"); fork {
+		row, err := s.server.Fork(ctx, s.session, s.ResumeAt)
+		if err != nil {
+			return err
+		}
+		s.session = row.ID
+	} else if s.ResumeAt != "" {
+		return serve.Refused(0, "needs_fork", "--resume-session-at needs --fork-session on a server: others may watch the session.")
+	}
+	if err := s.change(ctx, args); err != nil {
+		return err
+	}
+	return s.server.Prompt(ctx, s.session, &serve.Prompt{UUID: s.prompt, Text: text})
+}
+
+// change applies flags to a session that exists.
+func (s *submission) change(ctx context.Context, args []string) error {
+	var c serve.SessionChange
+	for _, a := range args {
+		name, value, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+		switch name {
+		case "model":
+			c.Model = value
+		case "permission-mode":
+			c.Mode = value
+		case "name":
+			c.Title = value
+		case "include-partial-messages", "replay-user-messages":
+		default:
+			return serve.Refused(0, "fixed", fmt.Sprintf("--%s cannot be changed for a session that exists: leave it out, or begin a new session.", name))
+		}
+	}
+	if c == (serve.SessionChange{}) {
+		return nil
+	}
+	return s.server.Change(ctx, s.session, &c)
+}
+
+// How long a second Ctrl-C is waited for, how long a server may be away, and the time between
+// two looks at a prompt that nothing is heard of.
+const (
+	leaveTime  = 5 * time.Second
+	awayTime   = 10 * time.Minute
+	outcomeGap = 500 * time.Millisecond
+)
+
+// run follows the prompt. The first Ctrl-C leaves it, unless a second one cancels it.
+func (s *submission) run(ctx context.Context) error {
+	follow, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	var out serve.Outcome
+	go func() {
+		var err error
+		out, err = s.follow(follow)
+		done <- err
+	}()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	defer signal.Stop(signals)
+	var leave <-chan time.Time
+	for cancelled := false; ; {
+		select {
+		case err := <-done:
+			if ctx.Err() != nil {
+				s.tellHow("The prompt is still being answered on the server.")
+				return codeError(exitTerminated)
+			}
+			if err != nil {
+				s.tellHow("The prompt is still being answered, as far as is known.")
+				return fmt.Errorf("could not follow the prompt: %w", err)
+			}
+			return s.finish(&out)
+		case <-signals:
+			if leave == nil {
+				fmt.Fprintf(s.Err, "haft: the server continues with the prompt. Press Ctrl-C again within %d seconds to cancel it\n", int(leaveTime.Seconds()))
+				leave = time.After(leaveTime)
+			} else if !cancelled {
+				cancelled, leave = true, make(chan time.Time)
+				signal.Stop(signals) // a third one ends this process
+				go s.cancel(ctx)
+			}
+		case <-leave:
+			s.tellHow("The server continues with the prompt.")
+			return codeError(exitCancelled)
+		}
+	}
+}
+
+// tellHow says how to follow and cancel a prompt that is left.
+func (s *submission) tellHow(first string) {
+	fmt.Fprintf(s.Err, "haft: %s\n  Follow it with: haft attach %s/s/%s\n  Cancel it with: haft attach %s/s/%s --cancel\n", first, s.server.URL, s.session, s.server.URL, s.session)
+}
+
+// cancel stops the turn.
+func (s *submission) cancel(ctx context.Context) {
+	if err := s.server.Interrupt(ctx, s.session); err != nil {
+		fmt.Fprintf(s.Err, "haft: could not cancel the prompt: %s\n", visible.Text(err.Error()))
+	}
+}
+
+// follow shows what happens until the prompt has an outcome. Whatever was missed because the
+// server or the connection was lost is in the journal, which is read on where it was left.
+func (s *submission) follow(ctx context.Context) (serve.Outcome, error) {
+	seen := time.Now()
+	for {
+		out, err := s.server.Outcome(ctx, s.session, s.prompt)
+		var refusal *serve.Problem
+		switch {
+		case err == nil && out.State != serve.OutcomeWaiting:
+			s.rest(ctx)
+			return out, nil
+		case err == nil:
+			seen = time.Now()
+			s.server.Follow(ctx, s.session, s.from, false, s.show)
+		case errors.As(err, &refusal) && refusal.Code != "ended", ctx.Err() != nil, time.Since(seen) > awayTime:
+			return out, err
+		}
+		select {
+		case <-time.After(outcomeGap):
+		case <-ctx.Done():
+			return out, ctx.Err()
+		}
+	}
+}
+
+// rest shows what the journal has beyond what was shown.
+func (s *submission) rest(ctx context.Context) {
+	if s.Output == "stream-json" || s.heard.all {
+		ctx, cancel := context.WithTimeout(ctx, restTime)
+		defer cancel()
+		s.server.Follow(ctx, s.session, s.from, true, s.show)
+	}
+}
+
+// restTime is how long the end of a journal may take to come.
+const restTime = 10 * time.Second
+
+// show shows a message, and reports whether more should come: a result may be that of the
+// prompt, which its outcome tells.
+func (s *submission) show(m wire.Message) bool {
+	switch m := m.(type) {
+	case *wire.Result: // it is shown as the outcome
+		return false
+	case *wire.JournalPosition:
+		s.from = m.Position
+	case *wire.Informational:
+		if m.SessionID == s.session && m.Level == "warning" && s.Output == "text" {
+			fmt.Fprintf(s.Err, "haft: %s\n", visible.Indented(m.Content))
+		}
+	case *wire.StreamEvent:
+		if !s.partial {
+			return true
+		}
+	case *wire.User:
+		if m.IsSynthetic || m.UUID == s.prompt && !s.replay {
+			return true
+		}
+	case *wire.ControlResponse, *wire.ControlRequest, *wire.ControlCancelRequest:
+		return true
+	}
+	s.write(m)
+	return true
+}
+
+// write writes a message in the format that the user wants, or keeps it for the end.
+func (s *submission) write(m wire.Message) {
+	if s.Output != "stream-json" {
+		_ = s.heard.Write(m) // what cannot be encoded is left out, as on the wire
+		return
+	}
+	if raw, err := wire.Encode(m); err == nil {
+		_, _ = s.Out.Write(append(bytes.TrimSpace(raw), '\n')) // the end of the run says so again
+	}
+}
+
+// finish shows how the prompt ended, and returns the exit code.
+func (s *submission) finish(out *serve.Outcome) error {
+	result := &wire.Result{}
+	if m, err := wire.Decode(out.Result); err == nil {
+		if r, ok := m.(*wire.Result); ok {
+			result = r
+			s.write(r)
+		}
+	}
+	if s.Output != "stream-json" {
+		if err := s.converseFlags.show(s.heard); err != nil {
+			return fmt.Errorf("write the answer: %w", err)
+		}
+	}
+	if out.Reason != "" {
+		fmt.Fprintf(s.Err, "haft: the prompt was not answered: %s\n", visible.Text(out.Reason))
+	}
+	switch {
+	case out.State == serve.OutcomeQuarantined:
+		s.tellHow("The session was put aside. An operator looks at it with: haft-fleet runs show " + s.session)
+		return codeError(exitQuarantined)
+	case out.State == serve.OutcomeLost:
+		fmt.Fprintf(s.Err, "  Continue it with: haft -p --on %s --resume %s continue\n", s.server.URL, s.session)
+		return codeError(exitFailed)
+	case out.State == serve.OutcomeCancelled, strings.HasPrefix(result.TerminalReason, "aborted_"):
+		return codeError(exitCancelled)
+	case out.State != serve.OutcomeDone, result.IsError:
+		return codeError(exitFailed)
+	case s.onAsk == onAskFail && len(result.PermissionDenials) > 0:
+		return codeError(exitDenied)
+	}
+	return nil
+}
