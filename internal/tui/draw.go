@@ -137,7 +137,7 @@ func (d *dialog) foot(v view) []string {
 	}
 	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter: asks before sending")}
 	if d.focused {
-		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc goes back to the input box")}
+		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc: back to the input box")}
 		if _, ok := d.panel.(*permissionPanel); !ok {
 			hint[0] = v.t("up, down or a number, then enter")
 		}

@@ -76,8 +76,8 @@ func (a *app) keepNote(text string) bool {
 	for _, f := range files {
 		items = append(items, fmt.Sprintf("%s: %s", a.short(f.Path), a.t(noteAbout[f.Scope])))
 	}
-	items = append(items, a.t("nowhere: send it as a prompt"))
-	a.pop(a.whole(&choices{title: a.t("Where is this note kept?"), body: []string{words}, items: items, at: selection{0, len(items)},
+	items = append(items, a.t("do not save it: send it as a prompt"))
+	a.pop(a.whole(&choices{title: a.t("Where should this note be saved?"), body: []string{words}, items: items, at: selection{0, len(items)},
 		close: func() {
 			if a.write.Empty() && !a.noted {
 				a.write.Set(text)

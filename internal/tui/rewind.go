@@ -83,7 +83,7 @@ func (a *app) rewindTo(t turnBack) {
 	if foreign {
 		body = append(body, a.t("Another program has changed these files, so nothing was done. To rewind anyway: 'haft rewind --force'."))
 	}
-	a.pop(a.whole(&choices{title: a.t("What should go back?"), body: body, items: items, choose: func(i int) {
+	a.pop(a.whole(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
 		case i == 0 && files():
