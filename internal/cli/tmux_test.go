@@ -35,7 +35,7 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 				p.until("be ready", "asks first · ")
 				p.run("send-keys", "count", "Enter")
 				p.until("ask", "tab: go to this question") // on a screen that is full
-				time.Sleep(400 * time.Millisecond)           // until it can be turned to
+				time.Sleep(400 * time.Millisecond)         // until it can be turned to
 				p.run("send-keys", "Tab")
 				p.until("turn to it", "answer with a letter")
 				time.Sleep(200 * time.Millisecond) // and answered

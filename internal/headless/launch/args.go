@@ -41,7 +41,7 @@ func known(args []string, flags *pflag.FlagSet, skip func(word, warning string))
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if !strings.HasPrefix(a, "-") {
-			skip(a, fmt.Sprintf("the argument %q is ignored: prompts come on standard input", a))
+			skip(a, fmt.Sprintf("ignoring the argument %q: prompts come from standard input", a))
 			continue
 		}
 		name, _, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
