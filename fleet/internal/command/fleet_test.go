@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 		serveNATS(file)
 	}
 	shellrun.Supervise()
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(builtDir())
+	os.Exit(code)
 }
 
 // A fleet is one server, or a cluster of three and the process that looks after it, with

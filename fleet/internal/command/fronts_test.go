@@ -24,13 +24,14 @@ import (
 	"github.com/haftdev/haft/model/script"
 )
 
+// builtDir is where programs are built for tests; [TestMain] removes it.
+func builtDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("haft-fleet-test-%d", os.Getpid()))
+}
+
 // haftProgram builds haft, the terminal of a fleet.
 var haftProgram = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "haft-fleet-test")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "haft")
+	path := filepath.Join(builtDir(), "haft")
 	build := exec.Command("go", "build", "-o", path, "./cmd/haft")
 	build.Dir = "../../.."
 	if out, err := build.CombinedOutput(); err != nil {
