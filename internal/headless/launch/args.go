@@ -53,7 +53,7 @@ func known(args []string, flags *pflag.FlagSet, skip func(word, warning string))
 		switch {
 		case f == nil:
 			word := strings.SplitN(a, "=", 2)[0]
-			skip(word, fmt.Sprintf("the flag %s is not known and is ignored", visible.Indented(word)))
+			skip(word, fmt.Sprintf("ignoring the unknown flag %s", visible.Indented(word)))
 			if follows {
 				i++
 			}

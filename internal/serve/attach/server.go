@@ -145,7 +145,7 @@ func unreachable(server string, err error) error {
 	if errors.As(err, &op) {
 		text = op.Err
 	}
-	return &unreachableError{fmt.Sprintf("there is no answer from %s: %v", server, text), err}
+	return &unreachableError{fmt.Sprintf("no answer from %s: %v", server, text), err}
 }
 
 // An unreachableError has the cause that it does not show.
