@@ -130,7 +130,7 @@ func (f *execution) execute() {
 	case errors.As(err, &forModel):
 		f.fail(forModel.Message)
 	default:
-		f.fail(fmt.Sprintf("%s could not do its work: %s", f.tool.Name, err))
+		f.fail(fmt.Sprintf("%s failed: %s", f.tool.Name, err))
 		f.out.Fatal = fmt.Errorf("tool %s: %w", f.tool.Name, err)
 	}
 }
@@ -244,7 +244,7 @@ func causeText(cause error) string {
 	case cause == nil, errors.Is(cause, context.Canceled):
 		return "the turn was stopped"
 	case errors.Is(cause, context.DeadlineExceeded):
-		return "the time for the turn is up"
+		return "the turn reached its time limit"
 	}
 	return cause.Error()
 }

@@ -108,7 +108,7 @@ func (out Output) summary() string {
 // check finds questions that nobody could answer, and answers that nobody gave.
 func (in Input) check(c *tool.Call) *tool.Problem {
 	if c.Session == nil || !c.Session.Interactive {
-		return &tool.Problem{Message: "There is nobody to ask in this session. Do not assume an answer: choose what is easy to undo and say that you chose it, or say what you need to know and end your turn."}
+		return &tool.Problem{Message: "There is no one to ask in this session. Do not assume an answer: choose what is easy to undo and say that you chose it, or say what you need to know and end your turn."}
 	}
 	if !c.Answered && (in.Answers != nil || in.Annotations != nil) {
 		return &tool.Problem{Message: "answers and annotations come from the user. Call AskUserQuestion again without them."}

@@ -69,7 +69,7 @@ func ownFilters(ctx context.Context, dir string) ([]string, error) {
 		}
 		filter := name[:strings.LastIndexByte(name, '.')]
 		if strings.Contains(filter, "=") {
-			return nil, fmt.Errorf("the repository sets up a filter that cannot be switched off: %q", filter)
+			return nil, fmt.Errorf("the repository sets up a filter that cannot be turned off: %q", filter)
 		}
 		options = append(options, "-c", filter+".smudge=", "-c", filter+".clean=", "-c", filter+".process=", "-c", filter+".required=false")
 	}
