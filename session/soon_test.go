@@ -133,14 +133,15 @@ func TestWhatWaitsIsBoundedAndCanBeWritten(t *testing.T) {
 // An agent that writes also writes what waits for the others: nothing is lost, doubled or out of order.
 func TestAgentsThatWriteAtOnce(t *testing.T) {
 	s := sessiontest.Create(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
-	want := map[string][]string{}
+	agents := []string{"", "a", "b"}
+	var want []string
+	for i := range 100 {
+		want = append(want, fmt.Sprint(i))
+	}
 	var writers sync.WaitGroup
-	for _, agent := range []string{"", "a", "b"} {
-		for i := range 100 {
-			want[agent] = append(want[agent], fmt.Sprint(i))
-		}
+	for _, agent := range agents {
 		writers.Go(func() {
-			for i, name := range want[agent] {
+			for i, name := range want {
 				err := s.AppendSoon(fact(agent, name))
 				switch {
 				case i%10 == 9:
@@ -156,13 +157,13 @@ func TestAgentsThatWriteAtOnce(t *testing.T) {
 	}
 	writers.Wait()
 	sessiontest.Close(t, s)
-	for agent, names := range want {
+	for _, agent := range agents {
 		path := s.Path()
 		if agent != "" {
 			path = filepath.Join(s.Dir(), "subagents", "agent-"+agent+".jsonl")
 		}
 		got := slices.DeleteFunc(stated(t, path), func(name string) bool { return name == "between" })
-		if !slices.Equal(got, names) {
+		if !slices.Equal(got, want) {
 			t.Errorf("the journal of %q has %q", agent, got)
 		}
 	}
