@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -35,40 +33,6 @@ const idleTime = 10 * time.Minute
 
 // maxRuns is how many sessions one server leads at once.
 const maxRuns = 64
-
-// A start says how a run begins.
-type start struct {
-	id     string // of the session
-	cwd    string
-	resume bool
-	model  string
-	mode   string
-	title  string
-	args   []string
-	// unattended says that nobody is asked.
-	unattended bool
-}
-
-// options are those that the session begins with.
-func (b *start) options(o *Options) (*headless.Options, error) {
-	opts := &headless.Options{Harness: o.Harness, Talk: o.Talk}
-	if len(b.args) > 0 {
-		said, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, b.args...), o.Version, o.Log)
-		if err != nil {
-			return nil, err
-		}
-		said.Harness.Reexec = o.Harness.Reexec
-		said.Talk.Watch, said.Talk.Client, said.Talk.Sessions = o.Talk.Watch, o.Talk.Client, o.Talk.Sessions
-		opts = said
-	}
-	opts.Harness.Dir, opts.Harness.Mode = b.cwd, cmp.Or(b.mode, opts.Harness.Mode)
-	opts.Talk.Model, opts.Talk.Title, opts.Talk.Version = cmp.Or(b.model, opts.Talk.Model), cmp.Or(b.title, opts.Talk.Title), o.Version
-	if opts.Talk.ID = b.id; b.resume {
-		opts.Talk.ID, opts.Talk.Resume = "", b.id
-	}
-	opts.AskHost, opts.Partial, opts.States, opts.Version, opts.Log = !b.unattended, true, true, o.Version, o.Log
-	return opts, nil
-}
 
 // lead begins to lead a session, and returns when it can be spoken to.
 func (s *Server) lead(ctx context.Context, w *watch, b start) error {

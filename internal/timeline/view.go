@@ -29,6 +29,7 @@ type View struct {
 
 	title, mode, model string
 	todos              json.RawMessage
+	submitted          json.RawMessage // what a client gave the session when it began
 	working, failed    bool
 	unpriced           bool
 	last               string
@@ -195,6 +196,8 @@ func (v *View) state(s *session.State) {
 		v.mode = text
 	case agent.StateModel:
 		v.model = text
+	case StateSubmitted:
+		v.submitted = s.Value
 	case "todos":
 		v.todos = nil
 		if len(s.Value) < maxTodos && string(s.Value) != "null" {
@@ -202,6 +205,12 @@ func (v *View) state(s *session.State) {
 		}
 	}
 }
+
+// StateSubmitted is the state that has what a client gave the session when it began.
+const StateSubmitted = "submitted"
+
+// Submitted is what a client gave the session when it began; nil if nothing.
+func (v *View) Submitted() json.RawMessage { return v.submitted }
 
 // What is kept of a text, in characters, and of to-dos in bytes.
 const (
