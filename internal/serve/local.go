@@ -116,15 +116,18 @@ func (l *local) Outcome(_ context.Context, id, prompt string) (Outcome, error) {
 	}
 	defer w.release()
 	w.mu.Lock()
-	outcome, known := w.outcomes[prompt]
+	outcome, known := w.outcome(prompt)
 	sent := slices.Contains(w.prompts, prompt) || w.fold.Prompted(prompt)
-	linked := w.link != nil
+	linked := w.link != nil || w.cleared
+	over := !known && w.fold.Over(prompt)
 	w.mu.Unlock()
 	switch {
 	case known && outcome.State != OutcomeWaiting:
 		return outcome, nil
 	case !sent:
 		return Outcome{}, ErrNoPrompt
+	case linked && over:
+		return Outcome{UUID: prompt, State: OutcomeDone}, nil // its result is not kept
 	case linked:
 		return Outcome{UUID: prompt, State: OutcomeWaiting}, nil
 	}

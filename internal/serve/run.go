@@ -22,6 +22,7 @@ type run struct {
 	done  chan struct{} // closed when it has ended
 
 	mu     sync.Mutex
+	left   *watch // of the session that /clear left, until its turn has ended
 	id     string
 	busy   bool
 	since  time.Time // that it is not
@@ -60,6 +61,7 @@ func (s *Server) lead(ctx context.Context, w *watch, b start) error {
 		_ = theirs.CloseWrite() // nothing more is said or heard
 		<-heard
 		r.current().unlink(r.link)
+		r.forgetLeft()
 		close(r.done)
 	}()
 	if err := r.link.conn.Call(ctx, &wire.Initialize{}, nil); err != nil {
@@ -133,9 +135,15 @@ func (r *run) deliver(m wire.Message) {
 	case *wire.Result:
 		r.errors = m.Errors
 	}
-	w := r.watch
+	w, left := r.watch, r.left
 	r.mu.Unlock()
 	w.deliver(m)
+	if result, ok := m.(*wire.Result); ok && left != nil {
+		left.mu.Lock()
+		left.keepResult(result)
+		left.mu.Unlock()
+		r.forgetLeft()
+	}
 	if reset, ok := m.(*wire.ConversationReset); ok {
 		r.move(reset.NewConversationID)
 	}
@@ -160,7 +168,7 @@ func (r *run) move(id string) {
 	old.mu.Lock()
 	cwd := old.cwd
 	if old.link == r.link {
-		old.link = nil
+		old.link, old.cleared = nil, true
 	}
 	old.notify()
 	old.mu.Unlock()
@@ -169,8 +177,21 @@ func (r *run) move(id string) {
 	next.notify()
 	next.mu.Unlock()
 	r.mu.Lock()
-	r.watch, r.id = next, id
+	r.watch, r.left, r.id = next, old, id
 	r.mu.Unlock()
+}
+
+// forgetLeft says that the session which /clear left has nothing to wait for any more.
+func (r *run) forgetLeft() {
+	r.mu.Lock()
+	left := r.left
+	r.left = nil
+	r.mu.Unlock()
+	if left != nil {
+		left.mu.Lock()
+		defer left.mu.Unlock()
+		left.cleared = false
+	}
 }
 
 // linked returns the link of the watch, nil if there is none.
