@@ -151,6 +151,7 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 			root.AddCommand(sub.build(s, reexec))
 		}
 		root.SetHelpCommand(newHelp(s))
+		root.InitDefaultHelpCmd() // cobra did this while there were no commands, and then it does nothing
 	})
 	converse := &converseFlags{Streams: s, reexec: reexec}
 	converse.define(root.Flags())

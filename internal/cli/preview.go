@@ -46,12 +46,13 @@ func newPreview(s Streams, reexec shellrun.Reexec) *cobra.Command {
 writes goes to a layer on top, and it has no network. Then its output and changes
 are shown, and you are asked whether to apply them. Applying makes exactly the changes
 that were shown; the command is not run again. Without a terminal, they are dropped
-unless you give --yes.
+unless you give --yes. If another program has changed a file since the command ran, both
+changes are merged; if they conflict, nothing is applied.
 
-A single word is read by the shell: haft preview -- 'make gen && ./fix.sh'.
+If you pass a single argument, it is run as a shell command line:
+haft preview -- 'make gen && ./fix.sh'.
 
-To undo what was applied, run the 'haft rewind' command that is printed. Files that another
-program has changed in the meantime are merged; if that fails, nothing is applied.
+To undo what was applied, run the 'haft rewind' command that is printed.
 
 Exit codes: 0 the command ran and its changes were shown, 1 it could not be previewed or
 applied, 2 wrong usage. The command's own exit code is printed.`,

@@ -45,7 +45,7 @@ type Question struct {
 // An Option is one possible answer.
 type Option struct {
 	Label       string `json:"label" jsonschema:"The answer, in a few words." haft:"min=1;max=200;example=SQLite"`
-	Description string `json:"description" jsonschema:"What it means to choose it." haft:"max=2000;example=One file and no server."`
+	Description string `json:"description" jsonschema:"What choosing this option means." haft:"max=2000;example=One file and no server."`
 	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like, as Markdown." haft:"max=20000"`
 }
 

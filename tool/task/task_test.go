@@ -82,7 +82,7 @@ func TestADayOfWork(t *testing.T) {
 		{"ann", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "Task 1 is now in_progress."},
 		{"bob", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "error: Task 1 is being worked on by ann. Choose another task, or let its owner give it back first."},
 		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 is now in_progress. It still waits for 1."},
-		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 was already like that."},
+		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 already had these values."},
 		{"", "TaskList", `{}`, "1. [in_progress] Design (ann)\n2. [in_progress] Build (bob) waits for 1\n3. [pending] Test waits for 2"},
 		{"ann", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "Task 1 is now completed. No longer waiting: 2."},
 		{"bob", "TaskGet", `{"taskId":"2"}`, "Task 2: Build\nStatus: in_progress\nOwner: bob\nWaiting for it: 3\nsize: \"L\"\n\nMake it."},

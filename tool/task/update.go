@@ -168,7 +168,7 @@ func (in UpdateInput) report(l *List, before, t *Task) UpdateOutput {
 
 func (out UpdateOutput) text() string {
 	if len(out.Updated) == 0 {
-		return fmt.Sprintf("Task %s was already like that.", out.ID)
+		return fmt.Sprintf("Task %s already had these values.", out.ID)
 	}
 	var b strings.Builder
 	switch {

@@ -156,5 +156,5 @@ func LostText(known []Known) string {
 		return ""
 	}
 	return "These agents were running when the session was interrupted and have stopped. Their last work may be incomplete: check before you restart it. " +
-		"SendMessage lets one continue where it was:\n" + b.String()
+		"To let an agent continue where it left off, use SendMessage. The agents:\n" + b.String()
 }
