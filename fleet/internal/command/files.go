@@ -39,7 +39,7 @@ func newFiles(out io.Writer) *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().StringVar(&to, "to", "", "folder to make, which becomes a clone of the repository with the files of the run")
+	cmd.Flags().StringVar(&to, "to", "", "folder to create, which becomes a clone of the repository with the files of the run")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was stored, and where it is now, as JSON")
 	_ = cmd.MarkFlagRequired("to") // the flag is there
 	return cmd
@@ -59,7 +59,7 @@ func getFiles(ctx context.Context, conn *engine.Conn, tenant, id, to string) (*w
 		return nil, err
 	}
 	if run.Workspace == nil {
-		return nil, fmt.Errorf("they are in the folder %s of the host %s, not in a repository", run.Dir, run.Host)
+		return nil, fmt.Errorf("its files are in the folder %s on the host %s, not in a repository", run.Dir, run.Host)
 	}
 	logs := journal.New(conn, tenant, nil)
 	blobs, err := filesStore(logs, run)

@@ -35,7 +35,7 @@ func newRuns(out io.Writer) *cobra.Command {
 			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
 		}), asJSON)
 	})
-	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the place of the archive)")
+	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the location of the archive)")
 	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	seal := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
