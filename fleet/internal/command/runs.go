@@ -128,7 +128,8 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	if err != nil {
 		return "", "", fmt.Errorf("archive run %s: %w", id, err)
 	}
-	if err := archiveFiles(ctx, logs, run, store); err != nil {
+	files, err := archiveFiles(ctx, logs, run, store)
+	if err != nil {
 		return "", "", err
 	}
 	if location, digest, err = logs.Seal(ctx, id, store); err != nil {
@@ -140,6 +141,9 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 			return fmt.Errorf("archive run %s: it is now %s", id, run.State)
 		}
 		run.State, run.Archive, run.Digest = runs.Archived, location, digest
+		if run.Workspace != nil {
+			run.Workspace.Stored = files // the journal is gone then
+		}
 		return nil
 	}); err != nil {
 		return "", "", err
