@@ -240,6 +240,7 @@ func (l *leader) open() (*conversation, error) {
 		return nil, err
 	}
 	l.equip(opts)
+	opts.Unattended = w.ToolHost != nil && !l.run.Ask // what the tool host would ask is denied there
 	opts.Harness.Mode, opts.Talk.Model = cmp.Or(l.run.Mode, opts.Harness.Mode), cmp.Or(l.run.Model, opts.Talk.Model)
 	if l.fresh {
 		opts.Talk.Title = cmp.Or(l.run.Title, opts.Talk.Title)
@@ -273,6 +274,7 @@ func (l *leader) equip(o *headless.Options) {
 		o.Talk.Steps = l.files.steps
 	}
 	o.Harness.Dir, o.Harness.Reexec, o.Talk.Client, o.Talk.Version = l.dir(), w.Reexec, w.Model, w.Version
+	o.Harness.ToolHost = w.ToolHost
 	o.Talk.Sessions = session.OpenLogs(l.logs, w.Dir)
 	if o.Talk.ID = l.run.ID; !o.Talk.Fork {
 		o.Talk.Resume = ""
