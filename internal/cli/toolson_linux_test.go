@@ -344,6 +344,11 @@ func TestASessionStaysOnItsToolHost(t *testing.T) {
 	if out, errs, err := e.run(t, "go"); err != nil {
 		t.Fatalf("%q, %q, %v", out, errs, err)
 	}
+	for _, flag := range []string{"--mcp-config={}", "--add-dir=."} {
+		if _, errs, err := e.run(t, flag, "go"); err == nil || !strings.Contains(errs, "cannot be used together") {
+			t.Errorf("%s: %q, %v", flag, errs, err)
+		}
+	}
 	cmd := exec.Command(haftCommand(t), "-p", "--continue", "go on")
 	cmd.Dir, cmd.Env = e.here, e.env
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "Add --tools-on '"+e.address+"'") {
@@ -355,19 +360,23 @@ func TestASessionStaysOnItsToolHost(t *testing.T) {
 }
 
 // TestToolsRunInAContainer has a program in place of docker, which runs the command that docker
-// would run in a container.
+// would run in a container. The haft there is of another version, which the user is told.
 func TestToolsRunInAContainer(t *testing.T) {
 	server := scripted(t, &script.Scenario{Turns: []script.Turn{callOf("mcp__toolhost__Bash", `{"command":"cat a.txt"}`), saysDone()}})
 	e := newElsewhere(t, haftFolder(t), `{}`, server)
 	bin := t.TempDir()
-	docker := fmt.Sprintf("#!/bin/sh\n[ \"$1 $2 $3\" = 'exec -i web-1' ] || exit 9\nshift 3\nexec env -i HOME='%s' PATH=\"$PATH\" \"$@\"\n", e.home)
-	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte(docker), 0o700); err != nil {
-		t.Fatal(err)
+	for path, text := range map[string]string{
+		filepath.Join(bin, "docker"):  fmt.Sprintf("#!/bin/sh\n[ \"$1 $2 $3\" = 'exec -i web-1' ] || exit 9\nshift 3\nexec env -i HOME='%s' PATH='%s:/usr/bin:/bin' \"$@\"\n", e.home, e.home),
+		filepath.Join(e.home, "haft"): fmt.Sprintf("#!/bin/sh\n'%s' \"$@\" | sed -u 's/0.0.0-devel/9.9.9/'\n", haftCommand(t)),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	e.address = "docker:web-1:" + e.dir
 	e.env = append(e.env, "PATH="+bin+":"+os.Getenv("PATH"))
 	out, errs, err := e.run(t, "go")
-	if err != nil {
+	if err != nil || !strings.Contains(errs, e.address+" has haft 9.9.9, and this is haft 0.0.0-devel: install the same version on both.") {
 		t.Fatalf("%q, %q, %v", out, errs, err)
 	}
 	if got := strings.Join(requestsOf(t, server)[1].results, ""); !strings.Contains(got, "text of there") {

@@ -21,6 +21,7 @@ import (
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -328,6 +329,9 @@ func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMes
 	}
 	if err != nil {
 		return nil, "", err
+	}
+	if l.worker.ToolHost != nil && q.Tool == "mcp__"+toolhost.Name && a.Allow && a.Reply == nil && a.Blob == "" {
+		return json.RawMessage(`{"action":"accept","content":{"decision":"allow"}}`), a.By, nil // the form there has this one field
 	}
 	raw, err = a.JSON(ctx, l.logs.Blobs(), q.Kind)
 	return raw, a.By, err

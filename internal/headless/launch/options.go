@@ -71,6 +71,11 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		return nil, err
 	}
 	if fs.Changed("tools-on") {
+		for _, here := range []string{"add-dir", "mcp-config"} {
+			if fs.Changed(here) {
+				return nil, fmt.Errorf("--tools-on and --%s cannot be used together: --%[1]s is about this machine", here)
+			}
+		}
 		var err error
 		if o.Harness.ToolHost, err = toolhost.Parse(f.toolsOn); err != nil {
 			return nil, fmt.Errorf("--tools-on: %w", err)
