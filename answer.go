@@ -12,11 +12,11 @@ import (
 func (t *hookTable) call(ctx context.Context, r *wire.HookCallback) (*HookOutput, error) {
 	h, ok := t.byID[r.CallbackID]
 	if !ok {
-		return nil, fmt.Errorf("no hook has the id %s", r.CallbackID)
+		return nil, fmt.Errorf("there is no hook with id %s", r.CallbackID)
 	}
 	var in HookInput
 	if err := json.Unmarshal(r.Input, &in); err != nil {
-		return nil, fmt.Errorf("decode input of hook: %w", err)
+		return nil, fmt.Errorf("decode hook input: %w", err)
 	}
 	out, err := h.Func(ctx, &in)
 	if err != nil {

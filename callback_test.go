@@ -64,10 +64,10 @@ func TestPermissionIsDecidedByAFunction(t *testing.T) {
 		{"an error", func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { return nil, errors.New("boom") },
 			"can_use_tool: boom"},
 		{"nothing", func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { return nil, nil },
-			"can_use_tool: the permission callback decided nothing"},
+			"can_use_tool: the permission callback returned no decision"},
 		{"a panic", func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { panic("boom") },
 			"can_use_tool: can_use_tool: panic: boom"},
-		{"nobody decides", nil, "can_use_tool: nobody decides about calls here"},
+		{"nobody decides", nil, "can_use_tool: nothing here can approve calls"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

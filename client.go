@@ -288,11 +288,11 @@ func (c *Client) waitOrClose() error {
 
 // initialize sends the first request and waits for the answer.
 func (c *Client) initialize(hello *wire.Initialize) error {
-	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the command line does not answer"))
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the haft process does not answer"))
 	defer cancel()
 	err := c.conn.Call(ctx, hello, &c.info)
 	if err == nil && c.needsBlocking() && !c.info.HookOnFailureSupported {
-		return errors.New("the command line cannot block on hooks that fail, which Hook.Block asks for")
+		return errors.New("Hook.Block is set, but this version of haft cannot block when a hook fails")
 	}
 	refused := (*wire.ControlError)(nil)
 	if err == nil || errors.As(err, &refused) || ctx.Err() != nil {

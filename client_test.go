@@ -108,7 +108,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		{"will not listen", false, "initialize: "},
 		{"dies in a line", false, "exit status 3; it said: out of memory"},
 		{"dies by a signal", false, "signal: killed"},
-		{"ends too early", false, "the session ended before the turn had a result"},
+		{"ends too early", false, "the session ended before the turn finished"},
 		{"fails", true, "the agent ended with an error: API Error: overloaded"},
 	}
 	for _, tt := range tests {
@@ -335,7 +335,7 @@ func TestClosingEndsEverything(t *testing.T) {
 
 func TestTurnSaysWhenTheSessionEndsFirst(t *testing.T) {
 	leakless(t)
-	for how, want := range map[string]string{"ends too early": "before the turn had a result", "dies by a signal": "signal: killed"} {
+	for how, want := range map[string]string{"ends too early": "before the turn finished", "dies by a signal": "signal: killed"} {
 		c, err := haft.NewClient(t.Context(), stubbed(t, how))
 		if err != nil {
 			t.Fatal(err)

@@ -51,6 +51,6 @@ func DenyAndStop(reason string) *Permission {
 }
 
 var (
-	errNoCallback = errors.New("nobody decides about calls here")
-	errNoDecision = errors.New("the permission callback decided nothing")
+	errNoCallback = errors.New("nothing here can approve calls")
+	errNoDecision = errors.New("the permission callback returned no decision")
 )

@@ -14,7 +14,7 @@ import (
 
 // ErrNoCLI means that the command line cannot be found, by its name or by the path in
 // Options.CLI or HAFT_CLI.
-var ErrNoCLI = errors.New("no command line found: set Options.CLI or HAFT_CLI, or put haft into the PATH")
+var ErrNoCLI = errors.New("could not find haft: set Options.CLI or HAFT_CLI, or add haft to PATH")
 
 // A missingCLI says why the command line that was named cannot be used.
 type missingCLI struct{ error }
@@ -81,14 +81,14 @@ func (p process) Start(ctx context.Context, l *Launch) (Link, error) {
 	var pipes pipes
 	if err := pipes.open(); err != nil {
 		pipes.closeAll()
-		return nil, fmt.Errorf("start command line: %w", err)
+		return nil, fmt.Errorf("start haft: %w", err)
 	}
 	cmd.Env, cmd.Dir = l.Env, l.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
 	ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		pipes.closeAll()
-		return nil, fmt.Errorf("start command line: %w", err)
+		return nil, fmt.Errorf("start haft: %w", err)
 	}
 	pipes.closeTheirs()
 	c := &child{cmd: cmd, grace: p.grace, stdin: pipes.ours[0], exited: make(chan struct{})}

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errUnfinished   = errors.New("the session ended before the turn had a result")
-	errUnstructured = errors.New("the agent gave no structured output")
+	errUnfinished   = errors.New("the session ended before the turn finished")
+	errUnstructured = errors.New("the agent returned no structured output")
 )
 
 // Query asks one question and yields what happens, up to the end. If the last result is an
@@ -84,7 +84,7 @@ func QueryInto[T any](ctx context.Context, prompt string, opts *Options) (T, *Re
 	o := opts.clone()
 	s := schema.Of[T]()
 	if err := s.Err(); err != nil {
-		return answer, nil, fmt.Errorf("describe the answer: %w", err)
+		return answer, nil, fmt.Errorf("derive the schema of the answer: %w", err)
 	}
 	o.OutputSchema = withoutDialect(s.View(nil).JSON())
 	result, err := Ask(ctx, prompt, o)

@@ -35,7 +35,7 @@ type serverTransport struct{ url, token string }
 // Start begins a conversation.
 func (r *serverTransport) Start(ctx context.Context, l *Launch) (Link, error) {
 	if l.Dir == "" {
-		return nil, errors.New("start a conversation on a server: Options.Dir is not set; it is a folder there")
+		return nil, errors.New("start a conversation on a server: set Options.Dir to a folder on the server")
 	}
 	ending, end := context.WithCancel(context.WithoutCancel(ctx))
 	request, err := http.NewRequestWithContext(ending, http.MethodGet, r.url+"/v1/wire", nil)

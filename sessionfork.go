@@ -87,7 +87,7 @@ func (f *fork) chain(path, upTo string) ([]members, error) {
 		leaf = upTo
 	}
 	if all[leaf] == nil {
-		return nil, errors.New("it has no message " + leaf)
+		return nil, errors.New("the session has no message " + leaf)
 	}
 	var lines []members
 	for m, ok := all[leaf]; ok; m, ok = all[leaf] {

@@ -58,7 +58,7 @@ type ExitError struct {
 }
 
 func (e *ExitError) Error() string {
-	s := "the command line ended with " + e.Status
+	s := "haft exited with " + e.Status
 	if tail := strings.TrimSpace(e.Stderr); tail != "" {
 		s += "; it said: " + tail
 	}

@@ -65,7 +65,7 @@ func (t *turn) goOn(ans *answer) Reason {
 	case e != nil:
 		err = t.explain(e, fmt.Sprintf("API error: %s. The answer was cut off; complete calls have run, and the turn continues.", e))
 	case ans.stop.Reason == model.MaxTokens:
-		err = t.remind("Your last answer was cut off at the output limit. What you see of it is what has arrived; send what is missing in smaller pieces.")
+		err = t.remind("Your last answer was cut off at the output limit. You see only what arrived; send the rest in smaller pieces.")
 	}
 	if err == nil {
 		err = t.remind(t.news()...)
@@ -162,7 +162,7 @@ func (t *turn) beside(out *sched.Outcome) error {
 		for _, r := range out.Repairs {
 			repairs = append(repairs, r.String())
 		}
-		notes = append(notes, fmt.Sprintf("The input of your call of %s was repaired: %s.", out.Tool, strings.Join(repairs, "; ")))
+		notes = append(notes, fmt.Sprintf("The input of your %s call was repaired: %s.", out.Tool, strings.Join(repairs, "; ")))
 	}
 	err := t.remind(notes...)
 	for _, m := range out.Result.Messages {
@@ -213,7 +213,7 @@ func (t *turn) structured(out *sched.Outcome) Reason {
 	if t.attempts.misshapen < structuredTries {
 		return ""
 	}
-	return t.fail(StructuredRetries, fmt.Errorf("the model gave %d answers that do not match the schema", t.attempts.misshapen))
+	return t.fail(StructuredRetries, fmt.Errorf("the model gave %d answers that did not match the schema", t.attempts.misshapen))
 }
 
 // answer returns the caller's answer in an input of the tool.
@@ -313,7 +313,7 @@ func (t *turn) mayEnd(words string) Reason {
 	case t.attempts.stopBlocks >= maxBlocks:
 		t.keepAnswer(words)
 		t.res.Text = strings.Join(t.attempts.blocked, "\n\n")
-		t.a.out.put(Notice{Level: "warning", Tag: "stop_hook", Text: fmt.Sprintf("A Stop hook kept the turn from ending %d times in a row; it was ended anyway.", maxBlocks)})
+		t.a.out.put(Notice{Level: "warning", Tag: "stop_hook", Text: fmt.Sprintf("A Stop hook kept the turn from ending %d times in a row, so haft ended it.", maxBlocks)})
 		return Completed
 	}
 	t.attempts.stopBlocks++

@@ -59,7 +59,7 @@ type settings struct {
 // New returns an agent. It starts nothing and is cheap.
 func New(opts *Options) (*Agent, error) {
 	if opts == nil || opts.Model == nil || opts.ModelName == "" {
-		return nil, errors.New("new agent: a model and its name are needed")
+		return nil, errors.New("new agent: Model and ModelName must be set")
 	}
 	a := &Agent{
 		opts: *opts, out: newOutbox(), work: make(chan struct{}, 1),

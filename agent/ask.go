@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -50,7 +51,7 @@ func (t *turn) request() (*answer, error) {
 		return nil, fmt.Errorf("encode the conversation: %w", err)
 	}
 	if thinned > 0 {
-		a.out.put(Notice{Level: "info", Tag: "media", Text: fmt.Sprintf("%d old images or documents are no longer sent: the model takes %d in one request.", thinned, limit)})
+		a.out.put(Notice{Level: "info", Tag: "media", Text: fmt.Sprintf("Left out %s: the model accepts at most %d per request.", plural.Forms(thinned, "old image or document", "old images or documents"), limit)})
 	}
 	a.out.put(Requesting{Model: set.model, Tokens: tokens})
 	ans := t.newAnswer(set.model)
@@ -166,7 +167,7 @@ func (t *turn) strip(e *model.Error) bool {
 // session and whenever it is resumed. It reports whether there were any.
 func (a *Agent) leaveOutMedia(e *model.Error) bool {
 	a.mu.Lock()
-	gone := a.talk.stripMedia("[Removed, because the model's API refused it: " + e.Message + "]")
+	gone := a.talk.stripMedia("[Removed because the model's API rejected it: " + e.Message + "]")
 	if a.refused == nil {
 		a.refused = map[string]string{}
 	}
@@ -177,7 +178,7 @@ func (a *Agent) leaveOutMedia(e *model.Error) bool {
 		return false
 	}
 	a.note(StateRefused, refused)
-	a.out.put(Notice{Level: "warning", Tag: "media", Text: fmt.Sprintf("The model's API refused an image or a document (%s). The conversation continues without it.", e.Message)})
+	a.out.put(Notice{Level: "warning", Tag: "media", Text: fmt.Sprintf("The model's API rejected an image or document (%s). The conversation continues without it.", e.Message)})
 	return true
 }
 

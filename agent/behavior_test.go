@@ -83,7 +83,7 @@ func TestEndings(t *testing.T) {
 		},
 		"going in circles": {
 			answers: []reply{says(say("a", "1")), says(say("b", "1")), says(say("c", "1")), says(say("d", "1")), says(say("e", "1")), says(say("f", "1")), says(say("g", "1")), says(say("h", "1")), says(say("i", "1"))},
-			want:    agent.StoppedLoop, requests: 8, heard: "3 times now",
+			want:    agent.StoppedLoop, requests: 8, heard: "3 times, and nothing has changed",
 		},
 		"a denial that ends the turn": {
 			answers: []reply{says(say("a", "1"))},
@@ -209,7 +209,7 @@ func TestTheModelReadsWhatWasRepaired(t *testing.T) {
 		},
 	})))
 	result(t, run(t, a, "go"))
-	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your call of Count was repaired: ")
+	inOrder(t, f.requests[1].raw, "counted to 5", "The input of your Count call was repaired: ")
 }
 
 // What is said after a command that waits is heard after it.

@@ -34,7 +34,7 @@ func (a *Agent) changeModel(change func(*settings)) {
 // SetMode changes the permission mode at once.
 func (a *Agent) SetMode(mode string) error {
 	if a.opts.Permissions == nil {
-		return errors.New("change permission mode: this session has no permissions to change")
+		return errors.New("change permission mode: this session has no permission mode")
 	}
 	if err := a.opts.Permissions.SetMode(mode); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (t *turn) apply(c *tool.Change) {
 	if len(c.Allow) > 0 && a.opts.Permissions != nil {
 		undo, err := a.opts.Permissions.Allow(c.Allow)
 		if err != nil {
-			a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("allow what a result asks for: %s", err)})
+			a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("apply a result's permission rules: %s", err)})
 		} else {
 			t.undo = append(t.undo, undo)
 		}
@@ -138,7 +138,7 @@ func (t *turn) borrow(name string) {
 	if a.opts.Resolve != nil {
 		resolved, err := a.opts.Resolve(name)
 		if err != nil {
-			a.out.put(Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("The requested model %q cannot be used: %s. The conversation continues with %s.", name, err, a.settings().model)})
+			a.out.put(Notice{Level: "warning", Tag: "model", Text: fmt.Sprintf("Could not switch to model %q: %s. The conversation continues with %s.", name, err, a.settings().model)})
 			return
 		}
 		name = resolved

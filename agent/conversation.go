@@ -123,7 +123,7 @@ func (c *conversation) answer(blocks []model.Block) (bool, error) {
 func (c *conversation) close(why string) {
 	for _, id := range slices.Clone(c.open) {
 		c.hear(model.Block{Type: model.ToolResult, UseID: id, IsError: true,
-			Content: tool.Text("The call has no result: " + why + ". What it did is not known.").Content})
+			Content: tool.Text("The call has no result: " + why + ". Its effects are unknown.").Content})
 	}
 }
 

@@ -79,7 +79,7 @@ func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) 
 			return fault
 		}
 		if pages := m.pages(); limit > 0 && pages > limit {
-			return fmt.Sprintf("[A PDF of %d pages was left out: the model takes %d in one request. If it is a file, read it in parts: Read with pages, such as \"1-20\".]", pages, limit)
+			return fmt.Sprintf("[A PDF of %d pages was left out: the model accepts %d per request. If it is a file, use Read with pages, such as \"1-20\".]", pages, limit)
 		}
 		return ""
 	})
@@ -97,7 +97,7 @@ func heedMedia(blocks []model.Block, limit int) (_ []model.Block, changed bool) 
 			}
 		}
 		if strings.TrimSpace(tool.JoinText(text)) == "" {
-			text = tool.Text("The call failed. What it returned follows the results.").Content
+			text = tool.Text("The call failed. Its output follows the results.").Content
 		}
 		blocks[i].Content, changed = text, true
 	}
@@ -185,7 +185,7 @@ func (c *conversation) thinMedia(limit int) (gone int) {
 			return ""
 		}
 		gone++
-		return fmt.Sprintf("[This %s was left out to make room for newer ones: the model takes %d in one request.]", m.kind(), limit)
+		return fmt.Sprintf("[This %s was left out to make room for newer ones: the model accepts %d per request.]", m.kind(), limit)
 	})
 	c.media = keep
 	return gone

@@ -23,7 +23,7 @@ func checkPrompt(content []model.Block, open []string) error {
 		}
 	}
 	if unmatched > 0 && unmatched == len(content) {
-		return fmt.Errorf("block 1 of the prompt: it is the result of the call %q, which does not wait for one, and there is nothing else in the prompt", content[0].UseID)
+		return fmt.Errorf("block 1 of the prompt is a result for call %q, which is not waiting for one, and the prompt contains nothing else", content[0].UseID)
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ var promptMembers = map[model.BlockType][]string{
 func checkBlock(b model.Block) error {
 	allowed, ok := promptMembers[b.Type]
 	if !ok {
-		return fmt.Errorf("a prompt has no blocks of the type %q, only %s", b.Type, strings.Join(typeNames(), ", "))
+		return fmt.Errorf("a prompt cannot contain blocks of type %q, only %s", b.Type, strings.Join(typeNames(), ", "))
 	}
 	var members map[string]json.RawMessage
 	if b.Raw == nil || json.Unmarshal(b.Raw, &members) != nil {
@@ -84,14 +84,14 @@ func checkSource(kind model.BlockType, raw json.RawMessage) error {
 			types = []string{"application/pdf"}
 		}
 		if !slices.Contains(types, source.MediaType) {
-			return fmt.Errorf("the %s is of the type %q; the API takes %s", kind, source.MediaType, strings.Join(types, ", "))
+			return fmt.Errorf("the %s has type %q; the API accepts %s", kind, source.MediaType, strings.Join(types, ", "))
 		}
 		if source.Data == "" {
 			return fmt.Errorf("the %s is empty", kind)
 		}
 	case kind == "document" && (source.Type == "text" || source.Type == "content"):
 	default:
-		return fmt.Errorf("the %s has a source of the type %q, which the API does not know", kind, source.Type)
+		return fmt.Errorf("the %s has a source of type %q, which the API does not support", kind, source.Type)
 	}
 	return nil
 }

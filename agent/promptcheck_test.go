@@ -18,12 +18,12 @@ import (
 // conversation stays one that can be sent.
 func TestPromptsThatNoAPITakes(t *testing.T) {
 	for _, c := range []struct{ name, block, want string }{
-		{"a result that nobody waits for", `{"type":"tool_result","tool_use_id":"toolu_9","content":"x"}`, `block 1 of the prompt: it is the result of the call "toolu_9"`},
+		{"a result that nobody waits for", `{"type":"tool_result","tool_use_id":"toolu_9","content":"x"}`, `block 1 of the prompt is a result for call "toolu_9"`},
 		{"a bitmap", `{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"AAAA"}}`, `image/bmp`},
 		{"an image without data", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":""}}`, `the image is empty`},
 		{"an unknown member", `{"type":"text","text":"hi","colour":"red"}`, `text blocks have no member "colour"`},
-		{"an unknown type", `{"type":"video","source":{}}`, `no blocks of the type "video"`},
-		{"a thought", `{"type":"thinking","thinking":"hm","signature":"x"}`, `no blocks of the type "thinking"`},
+		{"an unknown type", `{"type":"video","source":{}}`, `cannot contain blocks of type "video"`},
+		{"a thought", `{"type":"thinking","thinking":"hm","signature":"x"}`, `cannot contain blocks of type "thinking"`},
 		{"a text with a cache mark", `{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}`, ``},
 		{"a picture that is elsewhere", `{"type":"image","source":{"type":"url","url":"https://example.com/x.png"}}`, ``},
 	} {
@@ -170,7 +170,7 @@ func TestRefusedMediaStayOut(t *testing.T) {
 	o = world(f)
 	o.History, o.Refused = historyOf(t, message), refused
 	result(t, run(t, start(t, o), "go"))
-	if raw := f.requests[0].raw; strings.Contains(raw, `"image"`) || !strings.Contains(raw, "the model's API refused it: Could not process image") {
+	if raw := f.requests[0].raw; strings.Contains(raw, `"image"`) || !strings.Contains(raw, "the model's API rejected it: Could not process image") {
 		t.Errorf("sent %s", raw)
 	}
 }

@@ -27,7 +27,7 @@ func (ans *answer) keep(n int) error {
 	}
 	if err := ans.t.journal.Append(ans.t.lasting, entries...); err != nil {
 		ans.journal = true
-		return fmt.Errorf("write the answer down: %w", err)
+		return fmt.Errorf("save the answer: %w", err)
 	}
 	ans.kept = n
 	return nil

@@ -70,7 +70,7 @@ func (a *Agent) write(j Journal, name string, raw json.RawMessage) {
 }
 
 func (a *Agent) unnoted(name string, err error) {
-	a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("write %s down: %s", name, err)})
+	a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("save %s: %s", name, err)})
 }
 
 // noteBeside records what was used outside of answers, if that has grown.

@@ -32,7 +32,7 @@ func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
 func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if !a.enter() {
-			yield(nil, errors.New("run agent: it is running already"))
+			yield(nil, errors.New("run agent: it is already running"))
 			return
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -75,7 +75,7 @@ func (a *Agent) Hold() (release func()) {
 	})
 }
 
-var errLeft = errors.New("nobody listens any more")
+var errLeft = errors.New("nothing is reading the events any more")
 
 func (a *Agent) enter() bool {
 	a.mu.Lock()

@@ -27,7 +27,7 @@ const wrapper = "answer"
 // the model is shown such a form, and its answer is checked against the caller's schema.
 func newAnswerForm(raw json.RawMessage) (*answerForm, error) {
 	fail := func(err error) (*answerForm, error) {
-		return nil, fmt.Errorf("schema of the structured output: %w", err)
+		return nil, fmt.Errorf("schema of structured output: %w", err)
 	}
 	f := new(answerForm)
 	if !json.Valid(raw) {
@@ -84,7 +84,7 @@ func (f *answerForm) tool() tool.Tool {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
 		Permission: func(context.Context, *tool.Call) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Allow, Reason: "it only gives the answer"}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it only returns the answer"}
 		},
 		Run: func(context.Context, *tool.Call) (tool.Result, error) {
 			return tool.Text("The structured output was received."), nil
@@ -98,4 +98,4 @@ const (
 	structuredTries     = 5
 )
 
-const structuredReminder = "You have not given your answer yet: call the " + structuredName + " tool with it now."
+const structuredReminder = "You have not returned your answer yet: call the " + structuredName + " tool with it now."

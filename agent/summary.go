@@ -50,7 +50,7 @@ func (t *turn) summarize(instructions string, tail int) (string, error) {
 
 var errNoSummary = errors.New("the model gave no summary")
 
-const summaryAgain = "\nYou were asked this before and answered with a call, or with nothing. No call is run now. Write the summary as text.\n"
+const summaryAgain = "\nYou were asked this before and replied with a call or nothing. Calls are not run now. Write the summary as text.\n"
 
 // withQuestion returns a part of a conversation that can be sent, with a question at its
 // end. A part from the middle begins with an answer of the model, so that no result is
@@ -87,7 +87,7 @@ func withQuestion(h *model.History, from, to int, question model.Block) (*model.
 func summaryQuestion(instructions string) model.Block {
 	s := summaryPrompt
 	if instructions = strings.TrimSpace(instructions); instructions != "" {
-		s += "\nAttend to this in particular:\n" + instructions + "\n"
+		s += "\nPay particular attention to this:\n" + instructions + "\n"
 	}
 	return model.TextOf(s)
 }

@@ -103,7 +103,7 @@ func readable(content []model.Block) []model.Block {
 	for _, b := range content {
 		b = unmarked(b)
 		if _, err := json.Marshal(b); err != nil {
-			b = model.TextOf("[A part of the message could not be read: " + err.Error() + "]")
+			b = model.TextOf("[Part of the message could not be read: " + err.Error() + "]")
 		}
 		if !blank(b) {
 			said = append(said, b)

@@ -119,7 +119,7 @@ func introduce(set *tool.Set, late []*tool.Tool) string {
 			lines[i] = text
 		}
 	}
-	return "These tools have joined:\n" + strings.Join(lines, "\n")
+	return "These tools are new:\n" + strings.Join(lines, "\n")
 }
 
 // aboutReferences reports whether a request was refused because of the way in which tools
@@ -138,7 +138,7 @@ func (a *Agent) loadPlainly(e *model.Error) {
 	a.talk.settleReferences(a.set.tools)
 	a.mu.Unlock()
 	a.note(StatePlain, true)
-	a.out.put(Notice{Level: "info", Tag: "tools", Text: fmt.Sprintf("The server does not load tools by reference (%s). Tools that ToolSearch finds are described in its results from now on.", e.Message)})
+	a.out.put(Notice{Level: "info", Tag: "tools", Text: fmt.Sprintf("The model's server does not support tool references (%s). From now on, ToolSearch results include tool descriptions.", e.Message)})
 }
 
 // settleReferences keeps references only to tools that set loads by reference, and nothing
@@ -171,7 +171,7 @@ func settled(set *tool.Set, content []tool.Block) []tool.Block {
 		switch {
 		case !isReference(b):
 		case t == nil:
-			lines = append(lines, fmt.Sprintf("The tool %s was found; it is not available any more.", b.Text))
+			lines = append(lines, fmt.Sprintf("The tool %s was found, but is no longer available.", b.Text))
 		case set.References() && set.Described(t.Name):
 			references = append(references, b)
 		case set.Described(t.Name) && !set.References():

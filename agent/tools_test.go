@@ -179,7 +179,7 @@ func TestAServerThatRefusesReferences(t *testing.T) {
 	}
 	told := slices.ContainsFunc(evs, func(ev agent.Event) bool {
 		n, ok := ev.(agent.Notice)
-		return ok && strings.Contains(n.Text, "does not load tools by reference")
+		return ok && strings.Contains(n.Text, "does not support tool references")
 	})
 	if !told {
 		t.Error("nobody was told")
@@ -221,7 +221,7 @@ func TestReferencesToToolsThatAreGone(t *testing.T) {
 			t.Errorf("references %v: %+v", references, got)
 		}
 		body := string(srv.Requests()[0].Body)
-		if !strings.Contains(body, "mcp__gone__x was found; it is not available any more") || strings.Contains(body, `"tool_name":"mcp__gone__x"`) {
+		if !strings.Contains(body, "mcp__gone__x was found, but is no longer available") || strings.Contains(body, `"tool_name":"mcp__gone__x"`) {
 			t.Errorf("references %v: %s", references, body)
 		}
 	}

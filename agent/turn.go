@@ -72,7 +72,7 @@ func (i *interruption) Error() string {
 	return i.why
 }
 
-var errTimeUp = errors.New("the time for the turn is up")
+var errTimeUp = errors.New("the turn reached its time limit")
 
 // run runs the turn from its prompt to its result, which always comes.
 func (t *turn) run() {
@@ -102,7 +102,7 @@ func (t *turn) compactCommand() Reason {
 		return end
 	}
 	if err != nil {
-		t.res.Text = "The conversation was not compacted: " + err.Error()
+		t.res.Text = "Could not compact the conversation: " + err.Error()
 		return t.fail(APIError, err)
 	}
 	t.res.Text = "The conversation was compacted."
@@ -116,7 +116,7 @@ func (t *turn) clearCommand() Reason {
 	if a.opts.Renew != nil {
 		j, err := a.opts.Renew(t.lasting)
 		if err != nil {
-			return t.fail(JournalFailure, fmt.Errorf("begin a new session: %w", err))
+			return t.fail(JournalFailure, fmt.Errorf("start a new session: %w", err))
 		}
 		a.mu.Lock()
 		a.journal = j
@@ -210,7 +210,7 @@ func (t *turn) sayAnswer(text string) error {
 	if err := t.journal.Append(t.lasting, session.Entry{UUID: said.UUID, Agent: said.Agent, Message: &session.Message{
 		Role: model.Assistant, Content: blocks, ID: said.MessageID, Model: said.Model, StopReason: model.EndTurn,
 	}}); err != nil {
-		return fmt.Errorf("write the answer down: %w", err)
+		return fmt.Errorf("save the answer: %w", err)
 	}
 	t.a.out.put(said)
 	t.a.mu.Lock()
@@ -241,10 +241,10 @@ func (t *turn) withinBudget() Reason {
 	cost, known := t.a.cost()
 	if !known && !t.attempts.unpriced {
 		t.attempts.unpriced = true
-		t.a.out.put(Notice{Level: "warning", Tag: "budget", Text: "The price of the model is not known: the budget cannot be kept."})
+		t.a.out.put(Notice{Level: "warning", Tag: "budget", Text: "No price is known for this model, so the budget cannot be enforced."})
 	}
 	if cost >= limits.BudgetUSD {
-		t.res.Errors = append(t.res.Errors, fmt.Sprintf("Reached maximum budget ($%g): $%.4f were spent", limits.BudgetUSD, cost))
+		t.res.Errors = append(t.res.Errors, fmt.Sprintf("Reached maximum budget ($%g): spent $%.4f", limits.BudgetUSD, cost))
 		return BudgetExhausted
 	}
 	return ""
@@ -274,7 +274,7 @@ func (t *turn) stopped(acting bool) Reason {
 		message, reason = "[Request interrupted by user for tool use]", AbortedTools
 	}
 	if errors.Is(cause, errTimeUp) {
-		message, reason = "[The turn was ended: its time limit was reached]", TimeExhausted
+		message, reason = "[The turn ended because it reached its time limit]", TimeExhausted
 	}
 	t.res.Errors = append(t.res.Errors, cause.Error())
 	if err := t.add(Interrupted, "", model.TextOf(message)); err != nil {
@@ -304,7 +304,7 @@ func (t *turn) addPrompt(kind AddedKind, uuid string, p *Prompt, blocks ...model
 	m := model.Message{Role: model.User, Content: blocks}
 	entry := session.Entry{UUID: uuid, Agent: t.a.opts.Agent, Message: &session.Message{Role: m.Role, Content: m.Content, Typed: p != nil && p.Typed, Synthetic: kind != Prompted}}
 	if err := t.journal.Append(t.lasting, entry); err != nil {
-		return fmt.Errorf("write down what was said: %w", err)
+		return fmt.Errorf("save the message: %w", err)
 	}
 	t.hear(blocks...)
 	t.a.out.put(Added{UUID: uuid, Kind: kind, Message: m, Agent: t.a.opts.Agent, Prompt: p})
@@ -351,7 +351,7 @@ func (t *turn) finish(reason Reason) {
 	a.returnModel()
 	a.noteBeside()
 	a.mu.Lock()
-	a.talk.close("the turn ended before it")
+	a.talk.close("the turn ended first")
 	t.res.Reason = reason
 	t.res.Total = maps.Clone(a.ledger.total)
 	t.res.Duration = time.Since(t.began)

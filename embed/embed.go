@@ -60,7 +60,7 @@ type transport struct{ opts Options }
 // Start begins a conversation.
 func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, error) {
 	if foreign(l.Env) {
-		return nil, errors.New("embed: the environment is this program's; set variables there, not in Options.Env")
+		return nil, errors.New("embed: conversations share this program's environment; set variables there instead of in Options.Env")
 	}
 	log := &lines{tell: l.Stderr}
 	opts, err := launch.Parse(l.Args, t.opts.Version, log)

@@ -40,7 +40,7 @@ func (p *places) acquire(ctx context.Context, patience time.Duration) error {
 			return ctx.Err()
 		case <-time.After(patience):
 			if p.ended.Load() == ended {
-				return fmt.Errorf("embed: %d conversations are open, and none of them ended for %s: close some, or let this process open more files than %d (ulimit -n)", cap(p.taken), patience, openfiles.Limit())
+				return fmt.Errorf("embed: %d conversations are open and none has ended for %s: close some, or raise the limit of %d open files (ulimit -n)", cap(p.taken), patience, openfiles.Limit())
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestAConversationWaitsWhileOthersEnd(t *testing.T) {
 			t.Errorf("it gave up while others ended: %v", err)
 		}
 		time.Sleep(time.Hour)
-		if err := p.acquire(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "2 conversations are open, and none of them ended for 1m0s") {
+		if err := p.acquire(t.Context(), time.Minute); err == nil || !strings.Contains(err.Error(), "2 conversations are open and none has ended for 1m0s") {
 			t.Errorf("error %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -89,16 +89,16 @@ func remark(printed []byte, event Event) error {
 		}
 	}
 	if verdicts.Match(printed) {
-		return fmt.Errorf(`it printed only a word; answer with JSON such as {"decision":"block"}, or with exit code 2: %s`, quoteLine(printed, 0))
+		return fmt.Errorf(`it printed a bare word; answer with JSON such as {"decision":"block"}, or exit with code 2: %s`, quoteLine(printed, 0))
 	}
 	if printed[0] == '[' && json.Valid(printed) {
-		return fmt.Errorf("its answer is a list and must be one object: %s", quoteLine(printed, 0))
+		return fmt.Errorf("its answer is a list; it must be a single object: %s", quoteLine(printed, 0))
 	}
 	found := field.Get().FindIndex(printed)
 	if found == nil || forModel(event) && !bytes.HasPrefix(bytes.TrimSpace(lineAt(printed, found[0])), []byte("{")) {
 		return nil
 	}
-	return fmt.Errorf("it printed something before its answer, which must be all of its output: %s", quoteLine(printed, 0))
+	return fmt.Errorf("it printed something before its answer; the answer must be its only output: %s", quoteLine(printed, 0))
 }
 
 // forModel reports whether the model reads what a hook of the event prints.
@@ -193,10 +193,10 @@ func strange(name, at string, known []string) error {
 	for _, place := range slices.Sorted(maps.Keys(elsewhere)) {
 		if place != at && slices.Contains(elsewhere[place], name) {
 			if place == "" {
-				return fmt.Errorf("its answer has %s in %s, and it belongs at the top", name, strings.TrimSuffix(at, "."))
+				return fmt.Errorf("its answer has %s in %s; move it to the top level", name, strings.TrimSuffix(at, "."))
 			}
-			return fmt.Errorf("its answer has %s outside of %s, where it belongs", name, strings.TrimSuffix(place, "."))
+			return fmt.Errorf("its answer has %s outside %s; move it inside", name, strings.TrimSuffix(place, "."))
 		}
 	}
-	return fmt.Errorf("its answer has the field %q, which is not one of a hook's answer.%s", at+name, near.Hint(name, known))
+	return fmt.Errorf("its answer has the unknown field %q.%s", at+name, near.Hint(name, known))
 }

@@ -43,18 +43,18 @@ func TestAGuardAnswersOrBlocks(t *testing.T) {
 		{"half an answer after a log line", "x\n" + block[:15], "before its answer"},
 		{"a byte order mark", "\xef\xbb\xbf" + block, "byte order mark"},
 		{"UTF-16", "\xff\xfe{\x00", "byte order mark"},
-		{"a list", "[" + block + "]", `a list and must be one object: line 1: "[{`},
+		{"a list", "[" + block + "]", `a list; it must be a single object: line 1: "[{`},
 		{"two answers", block + block, "cannot be read"},
-		{"a decision outside of its place", `{"permissionDecision":"deny"}`, "permissionDecision outside of hookSpecificOutput"},
+		{"a decision outside of its place", `{"permissionDecision":"deny"}`, "permissionDecision outside hookSpecificOutput"},
 		{"a decision inside of another place", `{"hookSpecificOutput":{"continue":false}}`, "continue in hookSpecificOutput"},
 		{"a misspelt field", `{"hookSpecificOutput":{"permissionDecison":"deny"}}`, "Did you mean permissionDecision"},
-		{"a field of no answer", `{"action":"deny"}`, `the field "action"`},
+		{"a field of no answer", `{"action":"deny"}`, `the unknown field "action"`},
 		{"a field twice", `{"decision":"block","decision":"approve"}`, "decision twice"},
 		{"a flag that is a string", `{"continue":"false"}`, "continue must not be a JSON string"},
 		{"a dictionary of Python", `{'decision': 'block'}`, "cannot be read"},
 		{"a dictionary of Python after a log line", "x\n{'decision': 'block'}", "before its answer"},
-		{"a word", "deny", "only a word"},
-		{"a word in quotes", `"block"`, "only a word"},
+		{"a word", "deny", "a bare word"},
+		{"a word in quotes", `"block"`, "a bare word"},
 		{"a misspelt answer to a request", `{"hookSpecificOutput":{"decision":{"behaviour":"deny"}}}`, "Did you mean behavior"},
 
 		{"nothing", "", ""},
@@ -210,7 +210,7 @@ func TestAsyncHooksFinish(t *testing.T) {
 	r = hook.New(endless, &hook.Options{Report: seen.report, Patience: 50 * time.Millisecond})
 	r.After(t.Context(), bashTool, bash("{}"), tool.Text("x"))
 	r.Close()
-	if len(seen.list) != 1 || !seen.list[0].Failed() || !strings.Contains(seen.list[0].Err.Error(), "still ran 50ms after") {
+	if len(seen.list) != 1 || !seen.list[0].Failed() || !strings.Contains(seen.list[0].Err.Error(), "still running 50ms after") {
 		t.Errorf("runs %+v", seen.list)
 	}
 }

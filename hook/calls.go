@@ -22,7 +22,7 @@ func (r *Runner) before(ctx context.Context, c *tool.Call, d PreToolUse, t targe
 	o := r.fire(ctx, c.Agent, d, t)
 	notes := o.Notes
 	if o.Conflict != nil {
-		notes = append(notes, fmt.Sprintf("PreToolUse:%s hooks wanted different inputs (%s): that of the last is used.", c.Tool, strings.Join(o.Conflict, ", ")))
+		notes = append(notes, fmt.Sprintf("PreToolUse:%s hooks returned different inputs (%s); the last one is used.", c.Tool, strings.Join(o.Conflict, ", ")))
 	}
 	v := o.verdict(fmt.Sprintf("PreToolUse:%s hook error: ", c.Tool))
 	if o.Stop {

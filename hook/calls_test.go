@@ -99,7 +99,7 @@ func TestAPermissionHookAnswers(t *testing.T) {
 		{"deny", specific(`"decision": {"behavior": "deny", "message": "no", "interrupt": true}`),
 			tool.Verdict{Behavior: tool.Deny, Message: "PermissionRequest:Bash hook error: no", Reason: "hook h", Origin: "f:1", Interrupt: true}},
 		{"an answer that is none", specific(`"decision": {"behavior": "perhaps"}`),
-			tool.Verdict{Behavior: tool.Deny, Message: `PermissionRequest:Bash hook error: the hook h did not work, and it must: its decision must be allow or deny, not "perhaps"`, Reason: "hook h", Origin: "f:1"}},
+			tool.Verdict{Behavior: tool.Deny, Message: `PermissionRequest:Bash hook error: the required hook h failed: its decision must be allow or deny, not "perhaps"`, Reason: "hook h", Origin: "f:1"}},
 		{"a question decides nothing", specific(`"permissionDecision": "ask"`), tool.Verdict{}},
 	}
 	for _, tt := range tests {

@@ -40,7 +40,7 @@ func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte,
 	case run.ExitCode != 0:
 		return Output{}, exitError(fmt.Errorf("exit status %d", run.ExitCode), run)
 	case dropped > 0:
-		return Output{}, fmt.Errorf("it printed %d bytes more than the %d that are read", dropped, maxOutput)
+		return Output{}, fmt.Errorf("it printed %d bytes more than the limit of %d", dropped, maxOutput)
 	}
 	return parseOutput(printed, h.Event, input)
 }

@@ -131,7 +131,7 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 			t.Error(got)
 		}
 		server.Close()
-		if got := before(t, title, "Bash", `{}`); !strings.Contains(got, "did not work, and it must") {
+		if got := before(t, title, "Bash", `{}`); !strings.Contains(got, "the required hook") {
 			t.Error(got)
 		}
 	})

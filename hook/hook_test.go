@@ -104,9 +104,9 @@ func TestWhatACommandSays(t *testing.T) {
 		{"an answer of the wrong type", `echo '{"decision": 1}'`, tool.NoView, "its answer cannot be read: ", true},
 		{"an unknown decision", `echo '{"decision": "maybe"}'`, tool.NoView, `its decision must be approve or block, not "maybe"`, true},
 		{"an unknown permission", `echo '{"hookSpecificOutput": {"permissionDecision": "yes"}}'`, tool.NoView, `its permissionDecision must be allow, deny, ask or defer, not "yes"`, true},
-		{"an answer for another event", `echo '{"hookSpecificOutput": {"hookEventName": "Stop"}}'`, tool.NoView, "its answer is for Stop and not for PreToolUse", true},
+		{"an answer for another event", `echo '{"hookSpecificOutput": {"hookEventName": "Stop"}}'`, tool.NoView, "its answer is for Stop, not for PreToolUse", true},
 		{"an input that is none", `echo '{"hookSpecificOutput": {"updatedInput": "x"}}'`, tool.NoView, "its updatedInput must be an object", true},
-		{"too much", `head -c 1500000 /dev/zero`, tool.NoView, "it printed 451424 bytes more than the 1048576 that are read", true},
+		{"too much", `head -c 1500000 /dev/zero`, tool.NoView, "it printed 451424 bytes more than the limit of 1048576", true},
 		{"more time than it has", `sleep 100`, tool.NoView, "it took longer than 300ms", true},
 	}
 	shell, err := exec.LookPath("bash")
@@ -143,7 +143,7 @@ func TestWhatACommandSays(t *testing.T) {
 				if run.Err == nil || !strings.HasPrefix(strings.ReplaceAll(run.Err.Error(), shell, "bash"), tt.message) {
 					t.Errorf("error %v, want %s", run.Err, tt.message)
 				}
-				if verdict.Behavior != want || block && !strings.Contains(verdict.Message, "did not work") {
+				if verdict.Behavior != want || block && !strings.Contains(verdict.Message, "the required hook") {
 					t.Errorf("on_error block %v: verdict %v %q, want %v", block, verdict.Behavior, verdict.Message, want)
 				}
 			}

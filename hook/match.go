@@ -88,7 +88,7 @@ func (m *matcher) alternative(text string) alternative {
 	case err == nil:
 		a.expr = expr
 	case !a.rule, strings.Contains(a.text, "(?"): // a rule need not be an expression
-		m.err = fmt.Errorf("its matcher %q is neither names nor a regular expression (of RE2, which has no lookaheads): %w", a.text, err)
+		m.err = fmt.Errorf("its matcher %q is neither a list of names nor a valid RE2 regular expression (RE2 has no lookaheads): %w", a.text, err)
 	}
 	return a
 }

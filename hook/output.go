@@ -83,7 +83,7 @@ func (o *Output) read(event Event) (said, error) {
 		return s, nil
 	}
 	if name := o.Specific.HookEventName; name != "" && name != event {
-		return said{}, fmt.Errorf("its answer is for %s and not for %s", name, event)
+		return said{}, fmt.Errorf("its answer is for %s, not for %s", name, event)
 	}
 	return s, s.readSpecific(o.Specific)
 }

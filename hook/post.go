@@ -36,7 +36,7 @@ func (r *Runner) post(ctx context.Context, h *Hook, input []byte, run *Run) (Out
 	}
 	if len(body) > maxOutput {
 		run.Dropped = max(1, resp.ContentLength-maxOutput)
-		return Output{}, fmt.Errorf("it answered with more than the %d bytes that are read", maxOutput)
+		return Output{}, fmt.Errorf("its answer exceeds the limit of %d bytes", maxOutput)
 	}
 	return parseOutput(body, h.Event, input)
 }

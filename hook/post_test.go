@@ -42,7 +42,7 @@ func TestWhatAURLSays(t *testing.T) {
 		{"/empty", tool.NoView, ""},
 		{"/broken", tool.NoView, "it answered 500 Internal Server Error"},
 		{"/half", tool.NoView, "its answer cannot be read: unexpected end of JSON input: line 1: \"{\\\"decision\\\"\""},
-		{"/large", tool.NoView, "it answered with more than the 1048576 bytes that are read"},
+		{"/large", tool.NoView, "its answer exceeds the limit of 1048576 bytes"},
 		{"/slow", tool.NoView, "it took longer than 200ms"},
 		{"/redirect", tool.NoView, "it answered 307 Temporary Redirect"},
 	}

@@ -73,7 +73,7 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	// A function whose answer is invalid has not approved anything.
 	unread := h.Func != nil && errors.As(run.Err, new(*AnswerError)) && slices.Contains(settings.Guards, string(in.Detail.Event()))
 	if (h.Block || unread) && !onceMore(in.Detail) {
-		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the hook %s did not work, and it must: %s", h.name(), run.Err)}
+		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the required hook %s failed: %s", h.name(), run.Err)}
 	}
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
 }

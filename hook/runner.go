@@ -299,5 +299,5 @@ func (r *Runner) Close() {
 type errLate struct{ patience time.Duration }
 
 func (e errLate) Error() string {
-	return fmt.Sprintf("it still ran %s after the session had ended, and was ended", e.patience)
+	return fmt.Sprintf("it was still running %s after the session ended, and was stopped", e.patience)
 }

@@ -33,7 +33,7 @@ func (p *peer) call(ctx context.Context, o *offer, c *tool.Call) (tool.Result, e
 		}
 		s.lose(err)
 		if again || !o.repeatable() {
-			return tool.Result{}, tool.Errorf("MCP server %s lost the session and the call of %s with it. It is connected again; check whether the call took effect before you repeat it.", p.name, o.Name)
+			return tool.Result{}, tool.Errorf("MCP server %s lost the session, and with it the call to %s. It is connected again; check whether the call took effect before you repeat it.", p.name, o.Name)
 		}
 		p.awaitLoss(ctx, s)
 	}
@@ -241,9 +241,9 @@ func (p *peer) explain(ctx context.Context, o *offer, err error) error {
 	case errors.As(err, &ours):
 		return ours
 	case errors.As(err, &lost):
-		return tool.Errorf("MCP server %s ended during the call of %s: %w. It is unknown whether the call took effect; look before you repeat it.", p.name, o.Name, lost)
+		return tool.Errorf("MCP server %s ended during the call to %s: %w. It is unknown whether the call took effect; check before you repeat it.", p.name, o.Name, lost)
 	case errors.As(err, &late):
-		return tool.Errorf("The call of %s at the MCP server %s was cancelled: %w. It may have taken partial effect.", o.Name, p.name, late)
+		return tool.Errorf("The call to %s at the MCP server %s was cancelled: %w. It may have taken partial effect.", o.Name, p.name, late)
 	case errors.As(err, &rpc) && rpc.Code != codeRejected:
 		return tool.Errorf("MCP error %d: %s", rpc.Code, rpc.Message)
 	}

@@ -130,7 +130,7 @@ func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
 }
 
 // errUnchanged means that the list may be kept as it is.
-var errUnchanged = errors.New("the list is as it was")
+var errUnchanged = errors.New("the list has not changed")
 
 // offer makes offers of the entries of a tool list. An entry that cannot be
 // offered costs the others nothing.
@@ -140,7 +140,7 @@ func (p *peer) offer(entries []json.RawMessage) (offers []*offer, left []ToolSta
 	for _, entry := range entries {
 		o, err := p.newOffer(entry)
 		if err == nil && taken[o.Name] {
-			err = errors.New("the server lists another tool of this name")
+			err = errors.New("the server lists another tool with this name")
 		}
 		if err != nil {
 			name, _ := clean(o.Name)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/haftdev/haft/internal/mcp/gate"
 	"github.com/haftdev/haft/internal/mcp/stdio"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -35,7 +36,7 @@ func (p *peer) connectStdio(ctx context.Context) (*session, error) {
 	s, err := p.startProcess(ctx, protocol, patience)
 	var refused *jsonrpc.Error
 	if protocol != "" && errors.As(err, &refused) && ctx.Err() == nil {
-		p.step("the server does not speak as it did before; asking it")
+		p.step("the server no longer uses its earlier protocol version; asking it")
 		p.host.cache.forget(p.cfg)
 		s.close()
 		protocol = ""
@@ -47,7 +48,7 @@ func (p *peer) connectStdio(ctx context.Context) (*session, error) {
 	var exited *stdio.ExitError
 	switch conn := s.link.(processLink); {
 	case errors.As(err, &exited):
-		p.step("the server ended when asked for its era; starting it again")
+		p.step("the server exited when asked for its protocol version; restarting it")
 		protocol = legacyProtocol
 	case conn.Silent():
 		p.step("the server may have been slow to report its protocol version; asking again")
@@ -75,7 +76,7 @@ func (p *peer) startProcess(ctx context.Context, protocol string, patience time.
 	}
 	confined := ""
 	if cmd.Box != nil {
-		confined = ", which can write in its folder only"
+		confined = ", which can only write in its own folder"
 	}
 	p.step("started %s as process %d%s", p.cfg.Command, conn.PID(), confined)
 	s := newSession(p, processLink{conn}, g)
@@ -113,7 +114,7 @@ func withCause(conn *stdio.Conn, noise func() (int, string), err error) error {
 	default:
 	}
 	if count, last := noise(); count > 0 {
-		err = fmt.Errorf("%w; %d lines of its output are no messages, the last: %s", err, count, last)
+		err = fmt.Errorf("%w; it wrote %s to standard output that are not messages, the last: %s", err, plural.Of(count, "line"), last)
 	}
 	if lines := conn.Stderr(); len(lines) > 0 {
 		return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n"))
@@ -138,7 +139,7 @@ func (c cache) setProtocol(cfg Server, protocol string) {
 // cachedProtocol is what to open a session with: empty asks the server.
 func (p *peer) cachedProtocol() string {
 	if known := p.host.cache.protocol(p.cfg); known != "" && known < modernProtocol {
-		p.step("speaks %s, as it did before", known)
+		p.step("uses %s, as before", known)
 		return legacyProtocol
 	}
 	return ""

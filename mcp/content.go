@@ -70,7 +70,7 @@ func (p *peer) checkOutput(o *offer, structured json.RawMessage) {
 		return
 	}
 	if _, _, err := o.output.View(nil).Check(structured); err != nil {
-		p.host.opts.Log.Warn("mcp: structured content does not fit the tool's outputSchema", "server", p.name, "tool", o.Name, "problem", err)
+		p.host.opts.Log.Warn("mcp: structured content does not match the tool's outputSchema", "server", p.name, "tool", o.Name, "problem", err)
 	}
 }
 
@@ -182,7 +182,7 @@ func (c *contents) blocks() []tool.Block {
 func decoded(text, what string, show func([]byte) []tool.Block) []tool.Block {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return note("%s: its data cannot be shown, because they are not valid base64 (%d characters)", what, len(text))
+		return note("%s: its data cannot be shown because it is not valid base64 (%d characters)", what, len(text))
 	}
 	return show(data)
 }

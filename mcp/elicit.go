@@ -30,7 +30,7 @@ func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.El
 	}
 	if e.Mode == "url" {
 		if u, err := url.Parse(e.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return nil, invalid("the URL of an elicitation must be one of http or https")
+			return nil, invalid("the URL of an elicitation must be http or https")
 		}
 	} else {
 		var err error
@@ -38,7 +38,7 @@ func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.El
 			return nil, invalid("requestedSchema cannot be read")
 		}
 		if name := secretField(e.Schema); name != "" {
-			return nil, invalid("the field " + name + " asks for a secret; use an elicitation by URL for that")
+			return nil, invalid("the field " + name + " asks for a secret; use a URL elicitation for that")
 		}
 	}
 	answer, err := s.peer.host.opts.Elicit(ctx, e)

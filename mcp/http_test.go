@@ -42,7 +42,7 @@ func TestEveryHTTPMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing
 		"answers with a stream and does not say so": good,
 		"changes the session id":                    good,
 		"answers with nothing":                      "error: MCP error -32603: HTTP 204 No Content, but no answer to the request: no body",
-		"answers without end":                       "error: The call of echo at the MCP server bad was cancelled: no result and no progress for 500ms. It may have taken partial effect.",
+		"answers without end":                       "error: The call to echo at the MCP server bad was cancelled: no result and no progress for 500ms. It may have taken partial effect.",
 		"is a website":                              `status failed: calling "initialize": HTTP 200 OK, but no answer to the request: text/html: <html>shop</html>`,
 		"wants a login":                             "status needs-auth: HTTP 401 Unauthorized: text/plain; charset=utf-8: log in first",
 		"is down for maintenance":                   "status failed: HTTP 503 Service Unavailable: text/plain; charset=utf-8: maintenance until noon",
@@ -60,8 +60,8 @@ func TestEveryHTTPMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing
 		"has a broken gateway":                      "error: MCP error -32603: HTTP 502 Bad Gateway: text/plain; charset=utf-8: upstream gone",
 		"ends the stream early":                     "error: MCP server bad: echo: calling \"tools/call\": request terminated without response",
 		"cuts the stream":                           "error: MCP server bad: echo: calling \"tools/call\": request terminated without response",
-		"streams nothing":                           "error: The call of echo at the MCP server bad was cancelled: no result and no progress for 500ms. It may have taken partial effect.",
-		"forgets the session":                       "error: MCP server bad lost the session and the call of echo with it. It is connected again; check whether the call took effect before you repeat it.",
+		"streams nothing":                           "error: The call to echo at the MCP server bad was cancelled: no result and no progress for 500ms. It may have taken partial effect.",
+		"forgets the session":                       "error: MCP server bad lost the session, and with it the call to echo. It is connected again; check whether the call took effect before you repeat it.",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

@@ -154,7 +154,7 @@ func TestServersAreAddedRemovedAndSwitchedOff(t *testing.T) {
 	changed := b
 	changed.AlwaysLoad = true
 	got := h.Set([]mcp.Server{changed, {Name: "c", Type: mcp.SDK}, {Name: "c", Type: mcp.SDK}, {Name: " "}})
-	want := mcp.Change{Added: []string{"b", "c"}, Removed: []string{"a"}, Errors: map[string]string{"c": "there are two servers of this name", " ": "a server needs a name"}}
+	want := mcp.Change{Added: []string{"b", "c"}, Removed: []string{"a"}, Errors: map[string]string{"c": "there are two servers with this name", " ": "a server needs a name"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -171,7 +171,7 @@ func TestServersAreAddedRemovedAndSwitchedOff(t *testing.T) {
 	if got := names(h.Tools()); got != "mcp__c__add mcp__c__wait" {
 		t.Errorf("tools without b: %s", got)
 	}
-	if got := tell(call(t, h, "b", "add", `{}`)); got != "error: server b is switched off" {
+	if got := tell(call(t, h, "b", "add", `{}`)); got != "error: server b is disabled" {
 		t.Errorf("call: %s", got)
 	}
 	if err := h.Toggle("b", true); err != nil {
@@ -261,7 +261,7 @@ func TestTheEraAndTheToolsAreRemembered(t *testing.T) {
 		}
 		h.Close()
 	}
-	if !strings.Contains(strings.Join(steps, "\n"), "speaks 2025-11-25, as it did before") {
+	if !strings.Contains(strings.Join(steps, "\n"), "uses 2025-11-25, as before") {
 		t.Errorf("steps: %q", steps)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {

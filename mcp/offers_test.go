@@ -85,7 +85,7 @@ func TestStructuredContentThatDoesNotFitIsAWarning(t *testing.T) {
 		t.Errorf("call: %s", got)
 	}
 	h.Close()
-	if !strings.Contains(log.String(), "does not fit the tool's outputSchema") {
+	if !strings.Contains(log.String(), "does not match the tool's outputSchema") {
 		t.Errorf("log: %s", log.String())
 	}
 }

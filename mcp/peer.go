@@ -93,7 +93,7 @@ func (p *peer) connect(ctx context.Context) (*session, error) {
 	case SDK:
 		return p.connectSDK(ctx)
 	default:
-		return nil, fmt.Errorf("the type %q is not known: use stdio, http or sse", kind)
+		return nil, fmt.Errorf("unknown type %q: use stdio, http or sse", kind)
 	}
 }
 
@@ -353,7 +353,7 @@ func (p *peer) acquire(ctx context.Context) (*session, error) {
 func (p *peer) absence(state State) error {
 	switch state {
 	case Disabled:
-		return fmt.Errorf("server %s is switched off", p.name)
+		return fmt.Errorf("server %s is disabled", p.name)
 	case NeedsAuth:
 		return fmt.Errorf("server %s: %w; log in with: haft mcp login %s", p.name, ErrNeedsAuth, p.name)
 	}

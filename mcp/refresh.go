@@ -105,7 +105,7 @@ func (p *peer) fetch(s *session, what staleness) {
 	if what&staleTools != 0 {
 		entries, err := s.listTools(ctx)
 		if err != nil {
-			p.host.opts.Log.Warn("mcp: the tool list stays as it was", "server", p.name, "cause", err)
+			p.host.opts.Log.Warn("mcp: the tool list could not be refreshed", "server", p.name, "cause", err)
 		} else {
 			offers, left := p.offer(entries)
 			p.mu.Lock()

@@ -22,7 +22,7 @@ const defaultSamplingTokens = 10_000
 func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithToolsParams) (*sdk.CreateMessageWithToolsResult, error) {
 	opts, p := s.peer.host.opts.Sampling, s.peer
 	if !p.enterSampling() {
-		return nil, errors.New("sampling is refused while another sampling runs")
+		return nil, errors.New("only one sampling request may run at a time")
 	}
 	defer p.leaveSampling()
 	if err := p.consent(ctx, opts); err != nil {
@@ -71,7 +71,7 @@ func (p *peer) consent(ctx context.Context, opts *Sampling) error {
 	p.mu.Unlock()
 	if known == nil {
 		if opts.Consent == nil || opts.Create == nil {
-			return errors.New("sampling was not agreed to")
+			return errors.New("sampling was not approved")
 		}
 		yes, err := opts.Consent(ctx, p.name)
 		if err != nil {
@@ -82,7 +82,7 @@ func (p *peer) consent(ctx context.Context, opts *Sampling) error {
 		p.mu.Unlock()
 	}
 	if !*known {
-		return errors.New("sampling was not agreed to")
+		return errors.New("sampling was not approved")
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (p *peer) spend(opts *Sampling, tokens int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if tokens <= 0 || p.sampled+tokens > budget {
-		return fmt.Errorf("the sampling budget has %d of %d tokens left; %d were asked for", budget-p.sampled, budget, tokens)
+		return fmt.Errorf("the sampling budget has %d of %d tokens left; %d were requested", budget-p.sampled, budget, tokens)
 	}
 	p.sampled += tokens
 	return nil

@@ -44,10 +44,10 @@ func TestSamplingNeedsConsentAndHasABudget(t *testing.T) {
 			MaxTokens: 1000,
 		}})
 		first, second := ask(t, h, "sampling/createMessage", sampling), ask(t, h, "sampling/createMessage", sampling)
-		want1, want2 := "refused: sampling was not agreed to", "refused: sampling was not agreed to"
+		want1, want2 := "refused: sampling was not approved", "refused: sampling was not approved"
 		if agreed {
 			want1 = `{"content":{"type":"text","text":"hello"},"model":"m","role":"assistant","stopReason":"endTurn"}`
-			want2 = "refused: the sampling budget has 400 of 1000 tokens left; 600 were asked for"
+			want2 = "refused: the sampling budget has 400 of 1000 tokens left; 600 were requested"
 		}
 		if first != want1 || second != want2 || asked != 1 {
 			t.Errorf("agreed %v: %s, %s, asked %d times", agreed, first, second, asked)
@@ -74,7 +74,7 @@ func TestSamplingDoesNotNest(t *testing.T) {
 	h.Start([]mcp.Server{badEntry("asks the client"), other})
 	wait(t, h)
 	ask(t, h, "sampling/createMessage", sampling)
-	if inner != "refused: sampling is refused while another sampling runs" {
+	if inner != "refused: only one sampling request may run at a time" {
 		t.Errorf("the inner one: %s", inner)
 	}
 }
@@ -95,8 +95,8 @@ func TestElicitationReachesThePerson(t *testing.T) {
 	for _, c := range []struct{ name, params, want string }{
 		{"a form is filled in, with its defaults", form, `{"action":"accept","content":{"n":3,"name":"Ada"}}`},
 		{"an address is visited", `{"mode":"url","message":"Log in","url":"https://a.example/x","elicitationId":"1"}`, `{"action":"accept"}`},
-		{"a secret has no place in a form", `{"message":"m","requestedSchema":{"type":"object","properties":{"api_key":{"type":"string"}}}}`, "refused: the field api_key asks for a secret; use an elicitation by URL for that"},
-		{"an address must be of the web", `{"mode":"url","message":"m","url":"javascript:alert(1)","elicitationId":"1"}`, "refused: the URL of an elicitation must be one of http or https"},
+		{"a secret has no place in a form", `{"message":"m","requestedSchema":{"type":"object","properties":{"api_key":{"type":"string"}}}}`, "refused: the field api_key asks for a secret; use a URL elicitation for that"},
+		{"an address must be of the web", `{"mode":"url","message":"m","url":"javascript:alert(1)","elicitationId":"1"}`, "refused: the URL of an elicitation must be http or https"},
 		{"a form of forms is refused", `{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}}`, `refused: elicit schema property "a" contains nested properties, only primitive properties are allowed`},
 	} {
 		if got := ask(t, h, "elicitation/create", c.params); got != c.want {

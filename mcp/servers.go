@@ -32,7 +32,7 @@ func (h *Host) Set(servers []Server) Change {
 		case strings.TrimSpace(s.Name) == "":
 			c.Errors[s.Name] = "a server needs a name"
 		case double:
-			c.Errors[s.Name] = "there are two servers of this name"
+			c.Errors[s.Name] = "there are two servers with this name"
 		default:
 			wanted[s.Name] = s
 		}

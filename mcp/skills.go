@@ -79,11 +79,11 @@ func (h *Host) Skills(ctx context.Context, server string) ([]Skill, error) {
 
 func readSkill(entry json.RawMessage) (s Skill, err error) {
 	if err := json.Unmarshal(entry, &s); err != nil {
-		return s, fmt.Errorf("a skill cannot be read: %w", err)
+		return s, fmt.Errorf("could not read a skill: %w", err)
 	}
 	var front struct{ Name, Description string }
 	if err := json.Unmarshal(s.Frontmatter, &front); err != nil {
-		return s, fmt.Errorf("the frontmatter of the skill %s cannot be read: %w", s.URI, err)
+		return s, fmt.Errorf("could not read the front matter of the skill %s: %w", s.URI, err)
 	}
 	s.Name, _ = clean(front.Name)
 	s.Description, _ = clean(front.Description)
@@ -121,7 +121,7 @@ func (h *Host) ReadSkill(ctx context.Context, skill Skill, uri string) (string, 
 
 func (f SkillFile) verify(text string) error {
 	if int64(len(text)) != f.Size {
-		return fmt.Errorf("the file %s has %d bytes, %d were listed: it is not used", f.URI, len(text), f.Size)
+		return fmt.Errorf("the file %s has %d bytes instead of the listed %d: it is not used", f.URI, len(text), f.Size)
 	}
 	sum := sha256.Sum256([]byte(text))
 	if got := "sha256:" + hex.EncodeToString(sum[:]); got != f.Digest {
@@ -134,7 +134,7 @@ func (f SkillFile) verify(text string) error {
 func (s Skill) verifyFront(text string) error {
 	var listed map[string]any
 	if err := json.Unmarshal(s.Frontmatter, &listed); err != nil {
-		return fmt.Errorf("the frontmatter of the skill %s cannot be read: %w", s.Name, err)
+		return fmt.Errorf("could not read the front matter of the skill %s: %w", s.Name, err)
 	}
 	found, err := frontmatter(text)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s Skill) verifyFront(text string) error {
 		want[name] = fmt.Sprint(value)
 	}
 	if !maps.Equal(want, found) {
-		return fmt.Errorf("the skill %s describes itself in another way than it was listed: it is not used", s.Name)
+		return fmt.Errorf("the skill %s differs from its listing: it is not used", s.Name)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func frontmatter(text string) (map[string]string, error) {
 	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
 	head, _, closed := strings.Cut(rest, "\n---")
 	if !ok || !closed {
-		return nil, errors.New("there is no frontmatter")
+		return nil, errors.New("there is no front matter")
 	}
 	fields := make(map[string]string)
 	for line := range strings.Lines(head) {
@@ -167,7 +167,7 @@ func frontmatter(text string) (map[string]string, error) {
 		name, value, ok := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
 		if !ok || name != strings.TrimSpace(name) || value == "" || strings.ContainsAny(value[:1], "[{|>&*!") {
-			return nil, fmt.Errorf("the frontmatter's line %q cannot be compared", line)
+			return nil, fmt.Errorf("cannot compare the front matter line %q", line)
 		}
 		if unquoted, err := unquote(value); err == nil {
 			value = unquoted

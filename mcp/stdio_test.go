@@ -89,7 +89,7 @@ func tell(r tool.Result, err error) string {
 
 func TestEveryMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing.T) {
 	const good = `echo {"text":"hi"}`
-	lost := "MCP server bad ended during the call of echo: the server exited (%s): %s. It is unknown whether the call took effect; look before you repeat it."
+	lost := "MCP server bad ended during the call to echo: the server exited (%s): %s. It is unknown whether the call took effect; check before you repeat it."
 	for mode, want := range map[string]string{
 		"good":                                    good,
 		"knows the newer era only":                good,
@@ -125,24 +125,24 @@ func TestEveryMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing.T) 
 		"refuses to list":                         `status failed: list the tools: calling "tools/list": database is locked`,
 		"has pages without end":                   "status failed: list the tools: the list has more than 1000 pages",
 		"crashes in a call":                       "error: " + fmt.Sprintf(lost, "exit status 2", "fatal: segfault in tool"),
-		"is killed in a call":                     "error: MCP server bad ended during the call of echo: the server exited (killed by signal 9) without writing anything to standard error. It is unknown whether the call took effect; look before you repeat it.",
+		"is killed in a call":                     "error: MCP server bad ended during the call of echo: the server exited (killed by signal 9) without writing anything to standard error. It is unknown whether the call took effect; check before you repeat it.",
 		"a result of ten megabytes":               "10485760 characters",
 		"a result that is too long":               "error: MCP error -32603: the server's answer is longer than 2 MiB",
-		"never answers a call":                    "error: The call of echo at the MCP server bad was cancelled: no result and no progress for 300ms. It may have taken partial effect.",
-		"progress without end":                    "error: The call of echo at the MCP server bad was cancelled: no result within 800ms. It may have taken partial effect.",
+		"never answers a call":                    "error: The call to echo at the MCP server bad was cancelled: no result and no progress for 300ms. It may have taken partial effect.",
+		"progress without end":                    "error: The call to echo at the MCP server bad was cancelled: no result within 800ms. It may have taken partial effect.",
 		"answers in a batch":                      good,
 		"a log line with the call's id":           good,
 		"an answer with neither result nor error": "error: MCP error -32603: the server's answer cannot be read: it is JSON, but not JSON-RPC",
 		"an answer that is cut":                   "error: MCP error -32603: the server's answer cannot be read: it is not JSON",
 		"an answer that is nested without end":    "error: MCP error -32603: the server's answer cannot be read: it is not JSON",
 		"both a result and an error":              "error: MCP error -5: undecided",
-		"closes its input":                        "error: MCP server bad ended during the call of echo: the server closed its input: not listening. It is unknown whether the call took effect; look before you repeat it.",
-		"speaks with headers":                     "status failed: no connection within 1s; 2 lines of its output are no messages, the last: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}Content-Length: 5",
+		"closes its input":                        "error: MCP server bad ended during the call to echo: the server closed its input: not listening. It is unknown whether the call took effect; check before you repeat it.",
+		"speaks with headers":                     "status failed: no connection within 1s; it wrote 2 lines to standard output that are not messages, the last: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}Content-Length: 5",
 		"an error result":                         "failed: no such city",
 		"an error":                                "error: MCP error -32000: quota exceeded",
 		"a result that is null":                   "error: MCP server bad: the result of echo is not an object: null",
 		"a result that is a list":                 "error: MCP server bad: the result of echo is not an object: []",
-		"unknown content":                         "[content of the unknown type \"hologram\", 32 bytes]\nseen\n[a content block that cannot be read: 5]\n[image: its data cannot be shown, because they are not valid base64 (3 characters)]",
+		"unknown content":                         "[content of the unknown type \"hologram\", 32 bytes]\nseen\n[a content block that cannot be read: 5]\n[image: its data cannot be shown because it is not valid base64 (3 characters)]",
 		"structured content only":                 `{"n":1}`,
 		"structured content twice":                `{ "n": 1.0 }`,
 		"structured content around the text":      "a\nb\n",
@@ -196,7 +196,7 @@ func TestNoiseIsCountedAndShown(t *testing.T) {
 func TestABrokenEntryCostsTheOthersNothing(t *testing.T) {
 	for mode, want := range map[string]string{
 		"has a tool without a schema":   "mcp__bad__echo |  the entry is malformed |  the tool has no name | array inputSchema has the type | broken inputSchema is missing",
-		"has tools of the same name":    "mcp__bad__a_b_ mcp__bad__a_b_ mcp__bad__echo | echo the server lists another tool of this name",
+		"has tools of the same name":    "mcp__bad__a_b_ mcp__bad__a_b_ mcp__bad__echo | echo the server lists another tool with this name",
 		"has a schema of alternatives":  "mcp__bad__echo mcp__bad__either",
 		"has a schema from the network": "mcp__bad__echo | far inputSchema refers to http://127.0.0.1:1/schema.json, which is not part of it",
 	} {
@@ -276,7 +276,7 @@ func TestAFailedRefetchKeepsTheOldList(t *testing.T) {
 	refused := make(chan bool, 100)
 	go func() {
 		for lines := bufio.NewScanner(log); lines.Scan(); {
-			if strings.Contains(lines.Text(), "the tool list stays as it was") {
+			if strings.Contains(lines.Text(), "the tool list could not be refreshed") {
 				refused <- true
 			}
 		}

@@ -61,7 +61,7 @@ func (p *peer) claim(uri string) (fresh bool, err error) {
 	case slices.Contains(p.subscribed, uri):
 		return false, nil
 	case len(p.subscribed) >= maxSubscriptions:
-		return false, fmt.Errorf("server %s: there are %d subscriptions already", p.name, maxSubscriptions)
+		return false, fmt.Errorf("server %s: there are already %d subscriptions", p.name, maxSubscriptions)
 	}
 	p.subscribed = append(p.subscribed, uri)
 	return true, nil

@@ -262,5 +262,5 @@ func (s *session) answerInput(ctx context.Context, question sdk.InputRequest) (s
 	case *sdk.ListRootsParams:
 		return &sdk.ListRootsResult{Roots: roots(s.peer.host.rootDirs())}, nil
 	}
-	return nil, fmt.Errorf("a task asks for %T, which nobody can answer", question)
+	return nil, fmt.Errorf("a task asks for %T, which haft cannot answer", question)
 }

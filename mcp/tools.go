@@ -26,7 +26,7 @@ func (p *peer) tool(o *offer) tool.Tool {
 	var asks bool
 	if json.Unmarshal(o.Meta["anthropic/requiresUserInteraction"], &asks); asks {
 		t.Permission = func(context.Context, *tool.Call) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the MCP server " + p.name + " wants a user to approve each call of " + o.Name}
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the MCP server " + p.name + " requires the user to approve each call to " + o.Name}
 		}
 	}
 	return t

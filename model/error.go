@@ -38,7 +38,7 @@ const (
 	ServerFailure  ErrorKind = "server_error"
 	// ConnectionLost is an answer that broke off, or a server that could not be reached.
 	ConnectionLost ErrorKind = "connection_lost"
-	// Stalled is a connection on which nothing came for too long.
+	// Stalled is a connection on which nothing arrived for too long.
 	Stalled ErrorKind = "stalled"
 	// Garbled is an answer that is not one.
 	Garbled ErrorKind = "garbled"

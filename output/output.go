@@ -69,12 +69,12 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 	path, err := s.keep(id+".txt", []byte(whole))
 	switch {
 	case err != nil:
-		where = "The whole could not be kept: " + err.Error() + "."
+		where = "The whole result could not be saved: " + err.Error() + "."
 	case path == "":
-		where = "The rest was not kept; narrow the request to see it."
+		where = "The rest was not saved; narrow the request to see it."
 	default:
 		kept.Path = path
-		where = "The whole is in " + path + "."
+		where = "The whole result is in " + path + "."
 	}
 	short := abridge(whole, limit, func(head, tail int) string {
 		return fmt.Sprintf("[%d characters in %d lines are too long to show: here are the first %d and the last %d characters, %d are left out. %s]\n",
@@ -146,7 +146,7 @@ func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept)
 		kept = &Kept{Bytes: int64(len(b.Data))}
 		if path, err := s.keep(fmt.Sprintf("%s-%d.bin", id, i), b.Data); err == nil && path != "" {
 			kept.Path = path
-			note += " It is kept in " + path + "."
+			note += " It is saved in " + path + "."
 		}
 		content[i] = tool.Block{Type: tool.TextBlock, Text: note + "]"}
 	}

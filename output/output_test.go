@@ -52,8 +52,8 @@ func TestWhatCannotBeKeptIsSaid(t *testing.T) {
 		store *output.Store
 		want  string
 	}{
-		{"no store", nil, "The rest was not kept"},
-		{"a store that cannot be written", output.NewStore(filepath.Join(blocked, "sub")), "could not be kept"},
+		{"no store", nil, "The rest was not saved"},
+		{"a store that cannot be written", output.NewStore(filepath.Join(blocked, "sub")), "could not be saved"},
 	} {
 		got, kept := c.store.Bound("c1", text(strings.Repeat("x", 9000)), 1000)
 		if s := tool.JoinText(got); !strings.Contains(s, c.want) || kept == nil || kept.Path != "" {

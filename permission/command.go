@@ -200,7 +200,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 func (h *evaluation) evaluateRepository(where *shell.Options) {
 	_, found := shell.Hardening(where)
 	for _, s := range found {
-		h.protect(fmt.Sprintf("git would heed %s in %s", cmp.Or(s.Key, "what cannot be read"), s.File), !s.Neutral)
+		h.protect(fmt.Sprintf("git would use %s in %s", cmp.Or(s.Key, "settings that cannot be read"), s.File), !s.Neutral)
 	}
 }
 
@@ -250,7 +250,7 @@ func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
 	h.suggest = h.settling(a, open)
 }
 
-var acceptsEdits = &finding{reason: "the session accepts edits inside the project"}
+var acceptsEdits = &finding{reason: "the session accepts edits in the project"}
 
 // ruleFor returns the allow rule that covers a command.
 func (h *evaluation) ruleFor(c shell.Command) *Rule {

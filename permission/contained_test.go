@@ -29,7 +29,7 @@ func TestChecksRunUnaskedOnlyWhereTheyAreConfined(t *testing.T) {
 		{"dontAsk without a box", nil, permission.Options{Mode: permission.DontAsk}, tool.Deny},
 		{"a rule hides a file", nil, permission.Options{Rules: []permission.Rule{rule(tool.Deny, "Read(./x)")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
 		{"a secret in the project", []string{"src/.env"}, permission.Options{Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
-		{"a rule wants it asked", nil, permission.Options{Rules: []permission.Rule{rule(tool.Ask, "Bash")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
+		{"a rule requires asking", nil, permission.Options{Rules: []permission.Rule{rule(tool.Ask, "Bash")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func TestADenialSaysWhatStandsInTheWay(t *testing.T) {
 		reason string
 	}{
 		{permission.Default, edit, tool.Ask, "in default mode an edit needs approval"},
-		{permission.DontAsk, edit, tool.Deny, "in dontAsk mode an edit needs approval, and dontAsk mode asks nobody"},
+		{permission.DontAsk, edit, tool.Deny, "in dontAsk mode an edit needs approval, and dontAsk mode never asks"},
 		{permission.Plan, edit, tool.Deny, "plan mode lets nothing write"},
 		{permission.Plan, bash("ls; echo x > out.txt"), tool.Deny, "plan mode lets nothing write, and this would: it writes out.txt"},
 		{permission.Plan, bash("ls && mkdir new"), tool.Deny, "plan mode lets nothing write, and this would: mkdir new"},

@@ -59,7 +59,7 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 		h.denied = &finding{reason: reason, message: fmt.Sprintf("The command ran in a preview, and its changes were dropped: %s.", reason)}
 	}
 	if i := slices.IndexFunc(p.ask, func(r *Rule) bool { return r.name == editRule && deniedBy(r) }); i >= 0 && h.asked == nil {
-		h.asked = byRule(p.ask[i], "a rule wants changes of "+f.Path+" asked")
+		h.asked = byRule(p.ask[i], "a rule requires asking about changes to "+f.Path+" asked")
 	}
 	covers := func(r *Rule) bool { return r.name == editRule && r.coversPath(facts, p) }
 	i := slices.IndexFunc(p.allow, covers)
@@ -76,7 +76,7 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 	case j >= 0:
 		e.by = cmp.Or(e.by, byRule(bound[j], "preview: a rule allows what it changed"))
 	case p.mode == AcceptEdits && facts.Root != "" && view.Decision == guard.Allow:
-		e.by = cmp.Or(e.by, &finding{reason: "preview: the session accepts edits inside the project"})
+		e.by = cmp.Or(e.by, &finding{reason: "preview: the session accepts edits in the project"})
 	default:
 		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: cmp.Or(view.Reason, "no rule allows this change")})
 		if len(e.rules) < maxEffectRules {
@@ -182,9 +182,9 @@ func (e *effects) dropped() []tool.Dropped {
 		switch {
 		case dropped:
 		case git:
-			why = "a part of the change that is kept in git was dropped, and this belongs to it"
+			why = "this belongs to a change in the git repository, part of which was dropped"
 		case f.After == nil:
-			why = "a part of the change was dropped, and nothing is deleted then"
+			why = "part of the change was dropped, so nothing is deleted"
 		default:
 			continue
 		}

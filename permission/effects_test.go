@@ -178,11 +178,11 @@ func TestConditionsOfRules(t *testing.T) {
 		"Bash(make:*) if Edit(build/**)":    {tool.Allow, ""},
 		"Bash if Edit(build/**)":            {tool.Allow, ""},
 		"Bash(echo a if Edit(b))":           {tool.Allow, ""}, // a command
-		"Bash(make:*) if Edit()":            {tool.Allow, "nothing stands between the parentheses"},
+		"Bash(make:*) if Edit()":            {tool.Allow, "the parentheses are empty"},
 		"Bash(make:*) if Edit([)":           {tool.Allow, "not a pattern"},
-		"Read(a) if Edit(b)":                {tool.Allow, "for rules about Bash"},
-		"Bash(make:*) if Edit(secrets/**) ": {tool.Deny, "only a rule that allows"},
-		"Bash(make:*) if Edit(secrets/*)":   {tool.Ask, "only a rule that allows"},
+		"Read(a) if Edit(b)":                {tool.Allow, "only rules about Bash"},
+		"Bash(make:*) if Edit(secrets/**) ": {tool.Deny, "only allow rules"},
+		"Bash(make:*) if Edit(secrets/*)":   {tool.Ask, "only allow rules"},
 	} {
 		err := permission.Rule{Text: text, Behavior: c.b}.Check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

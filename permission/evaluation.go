@@ -63,7 +63,7 @@ func (h *evaluation) match(covers func(*Rule) bool) {
 	}
 	for _, r := range h.policy.ask {
 		if h.asked == nil && covers(r) {
-			h.asked = byRule(r, "a rule wants it asked")
+			h.asked = byRule(r, "a rule requires asking")
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (h *evaluation) decide() Decision {
 	case h.person:
 		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for the user to decide"), message: h.call.Own.Message})
 	case mode == Bypass && h.hard != "":
-		return h.end(tool.Deny, &finding{reason: h.hard, message: "Not even a session that bypasses permissions changes this. Ask the user to do it."})
+		return h.end(tool.Deny, &finding{reason: h.hard, message: "Not even a session that bypasses permissions may change this. Ask the user to do it."})
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:
@@ -110,7 +110,7 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, h.harmless)
 	case h.containable():
 		h.contained, h.input = true, h.call.Tool.WithCommand(h.call.Call, h.analysis.Run)
-		return h.end(tool.Allow, &finding{reason: "it runs where nothing can be written and nobody reached"})
+		return h.end(tool.Allow, &finding{reason: "it runs in a sandbox without write access or network"})
 	case h.confinedUnasked():
 		return h.end(tool.Allow, &finding{reason: "it is confined to the project (sandbox.autoAllowBashIfSandboxed)"})
 	case h.effects != nil:
@@ -137,7 +137,7 @@ func (h *evaluation) open(f *finding) Decision {
 	}
 	d := h.end(tool.Deny, f)
 	d.Unasked = true
-	d.Reason += ", and dontAsk mode asks nobody"
+	d.Reason += ", and dontAsk mode never asks"
 	d.Message = "Denied: " + d.Reason + "." + d.Remedy()
 	return d
 }

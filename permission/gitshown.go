@@ -46,7 +46,7 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		}
 		shown, err := h.policy.shownByGit(q, where)
 		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(a.Deny, i) {
-			err = errors.New("which files is only known when it runs")
+			err = errors.New("the files are only known when it runs")
 		}
 		h.takeShown(c.Text, shown, err)
 	}
@@ -122,7 +122,7 @@ func (h *evaluation) takeShown(command string, shown []string, err error) {
 		if j := slices.IndexFunc(h.policy.ask, covers); j >= 0 && h.asked == nil {
 			h.asked = byRule(h.policy.ask[j], why+", which the rule is about")
 		}
-		h.protect(why+", which may hold a secret", h.policy.guard.Secret(name) != secret.Open)
+		h.protect(why+", which may contain a secret", h.policy.guard.Secret(name) != secret.Open)
 	}
 }
 
@@ -154,7 +154,7 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 	}
 	env, found := shell.Hardening(where)
 	if slices.ContainsFunc(found, func(s shell.GitSetting) bool { return !s.Neutral }) {
-		return nil, errors.New("the settings of the repository may make git run a program")
+		return nil, errors.New("the repository's settings may make git run a program")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), listTime)
 	defer cancel()
@@ -169,7 +169,7 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 			return nil, err
 		}
 		if strings.TrimSpace(string(kind)) == "blob" && !strings.Contains(object, ":") {
-			return nil, errors.New("it shows an object, and it is not known which file that is")
+			return nil, errors.New("it shows an object, and haft cannot tell which file that is")
 		}
 	}
 	if len(q.List) == 0 {
@@ -240,7 +240,7 @@ func (l lister) program() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("git is not found")
+	return "", errors.New("git was not found")
 }
 
 // limited keeps what fits.

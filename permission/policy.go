@@ -162,7 +162,7 @@ func (h *evaluation) evaluateAddress() {
 	}
 	h.match(covers)
 	if i := slices.IndexFunc(h.policy.deny, func(r *Rule) bool { return r.domain != nil }); i >= 0 && !clear && h.asked == nil {
-		h.asked = byRule(h.policy.deny[i], "the address can be read in more than one way, and a rule denies some")
+		h.asked = byRule(h.policy.deny[i], "the address is ambiguous, and a rule denies one of its readings")
 	}
 	h.matchAllow(covers)
 	if clear {
@@ -170,7 +170,7 @@ func (h *evaluation) evaluateAddress() {
 			h.suggest = []string{rule}
 		}
 	} else {
-		h.why = "the address can be read in more than one way"
+		h.why = "the address is ambiguous"
 		h.allowed = nil
 	}
 }
@@ -239,10 +239,10 @@ func (h *evaluation) takeToolAndHooks() {
 	if hook.Behavior == tool.Deny {
 		h.denied = &finding{reason: "a hook denied it", message: hook.Message}
 	} else if own.Behavior == tool.Deny {
-		h.denied = &finding{reason: cmp.Or(own.Reason, "the tool refuses it"), message: own.Message}
+		h.denied = &finding{reason: cmp.Or(own.Reason, "the tool rejects it"), message: own.Message}
 	}
 	if hook.Behavior == tool.Ask {
-		h.asked = &finding{reason: "a hook says to ask", message: hook.Message}
+		h.asked = &finding{reason: "a hook requires asking", message: hook.Message}
 	}
 	if hook.Behavior == tool.Allow {
 		h.harmless = &finding{reason: cmp.Or(hook.Reason, "a hook allowed it")}

@@ -228,7 +228,7 @@ func TestTheReasonNamesAllThatIsOpen(t *testing.T) {
 		{name: "a file and a part", command: "make all > build/log 2>&1", reason: "these parts are not known to be read-only: make all; > build/log", rules: []string{"Bash(make all)", "Edit(/build/log)"}},
 		{name: "a loop", command: "for i in 1 2 3; do touch a$i; done", reason: "these parts are not known to be read-only: touch a1; touch a2; touch a3", rules: []string{"Bash(touch:*)"}},
 		{name: "a script with a star", command: "sh -c 'ls *'", reason: "sh is not known to be read-only"},
-		{name: "a protected file", command: "cat .env", reason: "/home/u/proj/.env: a file of secrets"},
+		{name: "a protected file", command: "cat .env", reason: "/home/u/proj/.env: a file with secrets"},
 		{name: "a file and no subcommand", command: "touch zzz", reason: "touch is not known to be read-only", rules: []string{"Bash(touch:*)"}},
 		{name: "the same thing again", command: "make a; make a; make a; make b", reason: "these parts are not known to be read-only: make a; make b", rules: []string{"Bash(make a)", "Bash(make b)"}},
 		{name: "what would be lost", command: "rm -rf ~", reason: "it may lose the home directory"},

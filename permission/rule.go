@@ -77,7 +77,7 @@ func (r *Rule) compile() error {
 		}
 		spec = strings.TrimSuffix(spec, ")")
 		if strings.TrimSpace(spec) == "" {
-			return errors.New("nothing stands between the parentheses; write the tool's name alone to match every call")
+			return errors.New("the parentheses are empty; write only the tool's name to match every call")
 		}
 	} else if strings.Contains(name, ")") {
 		return errors.New("the opening parenthesis is missing")
@@ -87,7 +87,7 @@ func (r *Rule) compile() error {
 		return err
 	}
 	if r.within != nil && kindOf(r.name) != commandTool {
-		return errors.New("a condition about changes is for rules about Bash")
+		return errors.New("only rules about Bash may have a condition about changes")
 	}
 	if !hasSpec {
 		return nil
@@ -106,7 +106,7 @@ func (r *Rule) compileCondition(text string) (rest string, err error) {
 		return text, nil
 	}
 	if r.Behavior != tool.Allow {
-		return "", errors.New("only a rule that allows may have a condition about changes; a denial of paths, such as Edit(secrets/**), holds for what commands change as well")
+		return "", errors.New("only allow rules may have a condition about changes; a deny rule for paths, such as Edit(secrets/**), also applies to what commands change")
 	}
 	within := &Rule{Text: strings.TrimPrefix(text[i:], " if "), Behavior: tool.Allow, Origin: r.Origin}
 	if err := within.compile(); err != nil {
@@ -118,7 +118,7 @@ func (r *Rule) compileCondition(text string) (rest string, err error) {
 
 func (r *Rule) checkName() error {
 	if r.name == "" {
-		return errors.New("it names no tool")
+		return errors.New("it does not name a tool")
 	}
 	if _, err := path.Match(r.name, ""); err != nil {
 		return fmt.Errorf("the tool's name is not a pattern: %w", err)
@@ -129,7 +129,7 @@ func (r *Rule) checkName() error {
 	// What an allow rule covers must not grow when a server is added.
 	server, _, isTool := strings.Cut(strings.TrimPrefix(r.name, "mcp__"), "__")
 	if !strings.HasPrefix(r.name, "mcp__") || !isTool || strings.ContainsAny(server, "*?[") {
-		return errors.New("an allow rule must name its tool, or its MCP server as mcp__server__* does")
+		return errors.New("an allow rule must name a tool, or an MCP server as in mcp__server__*")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (r *Rule) compileSpec() (err error) {
 	switch kindOf(r.name) {
 	case commandTool:
 		if strings.HasPrefix(r.spec, "command:") {
-			return errors.New("write the command itself and not its parameter")
+			return errors.New("write the command itself, not its parameter")
 		}
 		if named, err := r.compileParam(); named || err != nil {
 			return err
@@ -213,7 +213,7 @@ func (r *Rule) compileParam() (named bool, err error) {
 		return true, nil
 	}
 	if m := paramLike.FindStringSubmatch(r.spec); m != nil && r.name == "Bash" && r.Behavior != tool.Allow {
-		return false, fmt.Errorf("%s has no parameter %q; it has %s, and a command is written as it is typed", r.name, m[1], strings.Join(parameters[r.name], ", "))
+		return false, fmt.Errorf("%s has no parameter %q, only %s; write a command as you would type it", r.name, m[1], strings.Join(parameters[r.name], ", "))
 	}
 	return false, nil
 }

@@ -71,7 +71,7 @@ func (b *Box) Gaps() []string {
 		}
 	}
 	if b.abi == 0 {
-		gaps = append(gaps, "the kernel has no Landlock: commands that only read and those that write do not share the loopback network")
+		gaps = append(gaps, "the kernel has no Landlock: read-only commands and others do not share the loopback network")
 	} else if b.abi < 6 {
 		gaps = append(gaps, "the kernel has no Landlock scopes: commands can send signals to other commands of the sandbox")
 	}

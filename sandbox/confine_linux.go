@@ -55,7 +55,7 @@ func EnterLandlock(s *Spec, tmp string, port int) error {
 	abi := landlockABI()
 	switch {
 	case abi == 0:
-		return &StepError{Step: StepLandlock, Text: "this kernel has no Landlock, or it is switched off"}
+		return &StepError{Step: StepLandlock, Text: "this kernel has no Landlock, or it is turned off"}
 	case len(s.Layers) > 0:
 		return &StepError{Step: StepLayer, Path: s.Layers[0].Dir, Text: "there is no private file system to mount it in"}
 	case s.Network == Open:

@@ -307,7 +307,7 @@ func (r *room) verify() error {
 		return stepError(StepRoom, "", err)
 	}
 	if stat.Flags&unix.ST_RDONLY == 0 {
-		return &StepError{Step: StepRoom, Text: "it can still be written"}
+		return &StepError{Step: StepRoom, Text: "it is still writable"}
 	}
 	return nil
 }

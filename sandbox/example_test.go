@@ -14,5 +14,5 @@ func ExampleSpec() {
 	fmt.Println(spec.Check())
 	// Output:
 	// <nil>
-	// a sandbox needs clean absolute paths, and "tmp" is not one
+	// a sandbox needs clean absolute paths, but "tmp" is not one
 }

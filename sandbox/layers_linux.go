@@ -40,10 +40,10 @@ type LayerReason string
 const (
 	MountBelow     LayerReason = "another file system is mounted in it"
 	ForeignOwner   LayerReason = "it belongs to another user or group"
-	NoStore        LayerReason = "no file system here can hold what is changed"
-	NotInBox       LayerReason = "commands have no file system of their own here"
+	NoStore        LayerReason = "no file system here can store the changes"
+	NotInBox       LayerReason = "commands have no private file system here"
 	KernelRefused  LayerReason = "the kernel refuses an overlay on it"
-	StoreInsideDir LayerReason = "the place for what is changed lies in it"
+	StoreInsideDir LayerReason = "the folder for changes is inside it"
 )
 
 func (e *LayerError) Error() string {

@@ -99,7 +99,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pass := p.passOf(r)
 	if pass == nil {
 		w.Header().Set("Proxy-Authenticate", `Basic realm="haft"`)
-		http.Error(w, "haft: this program does not use the proxy address of its environment", http.StatusProxyAuthRequired)
+		http.Error(w, "haft: this program ignores the proxy address in its environment", http.StatusProxyAuthRequired)
 		return
 	}
 	host, port, err := target(r)
@@ -262,7 +262,7 @@ func (f flushing) Write(b []byte) (int, error) {
 	return n, errors.Join(err, f.c.Flush())
 }
 
-var errPrivate = errors.New("its name leads to a private address")
+var errPrivate = errors.New("its name resolves to a private address")
 
 // dialPublic connects to a host. A name that leads into the local network is
 // refused, by the address of the socket itself; an address that the rules allow

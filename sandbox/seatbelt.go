@@ -17,7 +17,7 @@ func (s *Spec) Seatbelt(tmp string, port int) (string, error) {
 		return "", err
 	}
 	if len(s.Layers) > 0 {
-		return "", fmt.Errorf("put an overlay on %s: macOS has none", s.Layers[0].Dir)
+		return "", fmt.Errorf("put an overlay on %s: macOS has no overlays", s.Layers[0].Dir)
 	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -111,7 +111,7 @@ func (s *Spec) Check() error {
 
 func checkPath(path string) error {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-		return fmt.Errorf("a sandbox needs clean absolute paths, and %q is not one", path)
+		return fmt.Errorf("a sandbox needs clean absolute paths, but %q is not one", path)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (e *StepError) reason() string {
 	case e.Errno == 0:
 		return e.Text
 	case e.Step == StepStart && e.Errno == syscall.ENOSPC:
-		return "user namespaces are switched off (user.max_user_namespaces)"
+		return "user namespaces are disabled (user.max_user_namespaces)"
 	case e.Step == StepStart && e.Errno == syscall.EPERM:
 		return "user namespaces are not permitted here"
 	}

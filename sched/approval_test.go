@@ -280,3 +280,24 @@ func TestAnAnswerIsTakenForWhatItIs(t *testing.T) {
 		t.Errorf("%s, the file has %q: %s", out.Status, content(t, path), out.Result.Text())
 	}
 }
+
+// Before an approved call runs, the approved change is compared with what it would do by then,
+// which may take long: a recorder learns that with the verdict.
+func TestTheVerdictOnAnApprovedCallSaysThatItWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	write(t, path, "a")
+	for behavior, want := range map[tool.Behavior]bool{tool.Allow: false, tool.Ask: true} {
+		waits := map[sched.Step]bool{}
+		opts := &sched.Options{
+			Judge:    verdict(behavior),
+			Askers:   []sched.Asker{&disturbed{t: t, path: path, says: []tool.Verdict{{Behavior: tool.Allow}}}},
+			Recorder: recorder(func(r sched.Record) error { waits[r.Step] = r.Waits; return nil }),
+		}
+		if out := call(t, opts, appender(path), `{"text":"+"}`); out.Status != sched.Succeeded {
+			t.Fatalf("%s: %s", out.Status, out.Result.Text())
+		}
+		if waits[sched.Judged] != want || waits[sched.Dispatched] || waits[sched.Finished] {
+			t.Errorf("the rules say %v: a record says that the call waits: %v", behavior, waits)
+		}
+	}
+}

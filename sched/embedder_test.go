@@ -95,7 +95,7 @@ func TestAnEmbeddersFileToolIsAFileTool(t *testing.T) {
 			opts := &sched.Options{
 				Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict { return policy.Decide(c).Verdict }),
 				Askers: []sched.Asker{sched.AskerFunc(func(_ context.Context, c tool.Case, _ tool.Verdict) (tool.Verdict, error) {
-					for _, f := range card.PreviewOf(c).Files {
+					for _, f := range card.PreviewOf(c, nil).Files {
 						diff = append(diff, f.Hunks[0].Lines...)
 					}
 					return tool.Verdict{Behavior: tool.Allow}, nil

@@ -98,7 +98,7 @@ func (b *Batch) cancelQueued(f *execution, why error) {
 func (b *Batch) abandon(f *execution) {
 	out := f.outcome(Cancelled)
 	out.Input = f.arrived.Input
-	out.Result = tool.Failure(fmt.Sprintf("Cancelled while it ran: %s. It still had not stopped %s later, so it is not known what it did.",
+	out.Result = tool.Failure(fmt.Sprintf("Cancelled while it ran: %s. It had not stopped %s later, so what it did is unknown.",
 		causeText(context.Cause(f.ctx)), b.opts.CancelGrace))
 	b.finish(f, &out, nil)
 }

@@ -93,8 +93,7 @@ func (f *execution) resolve() {
 
 // dispatch takes the last chance not to run.
 func (f *execution) dispatch() *Outcome {
-	if f.shared && !f.marks.ConcurrencySafe && !f.batch.acquireExclusive(f) {
-		// A hook or an approval changed the input into one that must run alone.
+	if f.mustBecomeAlone() && !f.batch.acquireExclusive(f) {
 		return f.cancelled("before it ran", nil)
 	}
 	if f.call.Approved != "" {
@@ -110,6 +109,10 @@ func (f *execution) dispatch() *Outcome {
 	}
 	return nil
 }
+
+// mustBecomeAlone reports whether a hook or an approval changed the input into one that must run
+// alone.
+func (f *execution) mustBecomeAlone() bool { return f.shared && !f.marks.ConcurrencySafe }
 
 // execute calls the tool. Whatever the tool does, there is a result afterwards.
 func (f *execution) execute() {
@@ -130,7 +133,7 @@ func (f *execution) execute() {
 	case errors.As(err, &forModel):
 		f.fail(forModel.Message)
 	default:
-		f.fail(fmt.Sprintf("%s could not do its work: %s", f.tool.Name, err))
+		f.fail(fmt.Sprintf("%s failed: %s", f.tool.Name, err))
 		f.out.Fatal = fmt.Errorf("tool %s: %w", f.tool.Name, err)
 	}
 }
@@ -231,6 +234,8 @@ func (f *execution) known() *tool.Call {
 // record writes a step down; an outcome means that it could not be.
 func (f *execution) record(step Step) *Outcome {
 	rec := Record{Step: step, Call: f.call, Marks: f.marks, Paths: f.tool.PathsOf(f.call), Verdict: f.out.Verdict}
+	// What dispatch does first may take long: a place alone, another look at what was approved.
+	rec.Waits = step == Judged && rec.Verdict.Behavior == tool.Allow && (f.mustBecomeAlone() || f.call.Approved != "")
 	if err := f.batch.write(f, rec); err != nil {
 		f.fail(f.tool.Name + " was not run: the session's record could not be written.")
 		f.out.Fatal = err
@@ -244,7 +249,7 @@ func causeText(cause error) string {
 	case cause == nil, errors.Is(cause, context.Canceled):
 		return "the turn was stopped"
 	case errors.Is(cause, context.DeadlineExceeded):
-		return "the time for the turn is up"
+		return "the turn reached its time limit"
 	}
 	return cause.Error()
 }

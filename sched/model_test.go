@@ -116,7 +116,7 @@ func TestTheSchedulerDoesWhatItsModelSays(t *testing.T) {
 // that must be alone.
 func play(t *testing.T, s script) []life {
 	began := time.Now()
-	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls)), running: make(map[int]bool), judged: make(map[int]bool)}
+	w := &world{t: t, script: s, began: began, lives: make([]life, len(s.calls)), running: make(map[int]bool), judged: make(map[int]time.Time)}
 	for i := range w.lives {
 		w.lives[i].Start = -1
 	}
@@ -178,9 +178,9 @@ type world struct {
 
 	mu      sync.Mutex
 	lives   []life
-	ended   []int        // Finished records per call
-	running map[int]bool // the calls that run, and whether they must be alone
-	judged  map[int]bool // the calls that a recorded verdict allows
+	ended   []int             // Finished records per call
+	running map[int]bool      // the calls that run, and whether they must be alone
+	judged  map[int]time.Time // when a recorded verdict allowed a call that does not wait; zero if it waits
 }
 
 type input struct {
@@ -253,7 +253,7 @@ func (w *world) run(ctx context.Context, _ *tool.Call, in input) (string, error)
 func (w *world) enter(in input) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.judged[in.I] {
+	if _, judged := w.judged[in.I]; !judged {
 		w.t.Errorf("call %d ran without a recorded verdict", in.I)
 	}
 	alone := !w.script.calls[in.I].safe || in.Alone
@@ -314,7 +314,13 @@ func (w *world) Record(_ context.Context, r sched.Record) error {
 	defer w.mu.Unlock()
 	i := index(r.Call)
 	if r.Step == sched.Judged && r.Verdict.Behavior == tool.Allow {
-		w.judged[i] = true
+		w.judged[i] = time.Time{}
+		if !r.Waits {
+			w.judged[i] = time.Now()
+		}
+	}
+	if at := w.judged[i]; r.Step == sched.Dispatched && !at.IsZero() && time.Since(at) > 0 {
+		w.t.Errorf("call %d waited %v for its dispatch, which its verdict does not say", i, time.Since(at))
 	}
 	if r.Step != sched.Finished {
 		return nil

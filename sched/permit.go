@@ -206,7 +206,7 @@ func approval(p *tool.Preview, unclear error) string {
 const maxAsked = 3
 
 // changed is why a call that was approved is asked about again.
-const changed = "the file was changed after the call was approved, and the change would now be another one"
+const changed = "the file was changed after the call was approved, so the call would now make a different change"
 
 // confirm asks again about an approved call that would now make a different change, for
 // example because another program has changed the file.
@@ -245,7 +245,7 @@ func (f *execution) change(input []byte, internal bool) *Outcome {
 	in.Write(input)
 	raw, err := in.Close()
 	if err != nil {
-		return f.refuse(Invalid, fmt.Sprintf("%s was not run: its input was changed into one that cannot be read: %s", f.name, err))
+		return f.refuse(Invalid, fmt.Sprintf("%s was not run: its input was changed to one that cannot be read: %s", f.name, err))
 	}
 	if out := f.check(raw, internal); out != nil {
 		return out
@@ -286,7 +286,7 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 			v = answer(ctx, a, c, question)
 		}()
 	}
-	why := "nobody can approve it"
+	why := "no one can approve it"
 	for range askers {
 		select {
 		case v := <-answers:

@@ -81,7 +81,7 @@ var elsewhere = map[string]string{
 func noSuchTool(tools *tool.Set, name string) string {
 	if needs, ok := tools.Disabled(name); ok {
 		if needs == "" {
-			needs = "what it needs is missing or switched off"
+			needs = "what it needs is missing or turned off"
 		}
 		return name + " cannot be used in this session: " + needs + ". Do not assume what it would have answered. Continue without it, or say what you need and end your turn."
 	}

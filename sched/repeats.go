@@ -80,13 +80,13 @@ func (r *Repeats) note(f *execution) *Outcome {
 		return out
 	}
 	noted := *out // observers hold the original
-	text := fmt.Sprintf("This is the same call of %s with the same result, %d times now, and nothing has changed in between. Repeating it will not help: change the input, try another way, or say what is in the way.", out.Tool, times)
+	text := fmt.Sprintf("You have made the same %s call with the same result %d times, and nothing has changed in between. Repeating it will not help: change the input, try another way, or say what stops you.", out.Tool, times)
 	if stop > 0 && !ends {
-		text += fmt.Sprintf(" The turn ends if it comes to %d times.", stop)
+		text += fmt.Sprintf(" The turn ends after %d times.", stop)
 	}
 	noted.Notes = append(slices.Clip(out.Notes), text)
 	if ends {
-		noted.Stop = fmt.Sprintf("the model repeated the same call of %s with the same result %d times, and nothing changed in between", out.Tool, times)
+		noted.Stop = fmt.Sprintf("the model repeated the same %s call with the same result %d times, and nothing changed in between", out.Tool, times)
 	}
 	return &noted
 }

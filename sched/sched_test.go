@@ -137,10 +137,10 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		opts *sched.Options
 		want string
 	}{
-		{"no rules and nobody to ask", nil, "Denied: there are no rules, and nobody can approve it."},
+		{"no rules and nobody to ask", nil, "Denied: there are no rules, and no one can approve it."},
 		{"the rules want it asked", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Ask, Reason: "it is loud", Suggestions: []tool.Suggestion{{Rule: "Echo(a)"}, {Rule: "Echo(b)"}}}
-		})}, "Denied: it is loud, and nobody can approve it. These rules together would allow it: Echo(a), Echo(b)."},
+		})}, "Denied: it is loud, and no one can approve it. These rules together would allow it: Echo(a), Echo(b)."},
 		{"denied by a rule", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Deny, Rule: "Echo", Origin: "settings.json:3"}
 		})}, "Denied. (rule Echo in settings.json:3)"},
@@ -148,7 +148,7 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		{"denied by a hook", &sched.Options{Hooks: hooks{before: func(*tool.Call) (tool.Verdict, []string) {
 			return tool.Verdict{Behavior: tool.Deny, Message: "not on Sundays"}, nil
 		}}}, "not on Sundays"},
-		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "and nobody can approve it."},
+		{"every asker abstains", &sched.Options{Askers: []sched.Asker{answer(tool.Verdict{}), answer(tool.Verdict{})}}, "and no one can approve it."},
 		{"an asker breaks", &sched.Options{Askers: []sched.Asker{sched.AskerFunc(func(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
 			return tool.Verdict{Behavior: tool.Allow}, errors.New("dialog closed")
 		})}}, "the permission prompt failed: dialog closed"},
@@ -279,7 +279,7 @@ func TestWhateverAToolDoesThereIsAResult(t *testing.T) {
 	}{
 		{"an error for the model", run(func() (string, error) { return "", tool.Errorf("no file; try another") }), sched.Failed, "no file; try another", false},
 		{"an error for the model, wrapped", run(func() (string, error) { return "", fmt.Errorf("read: %w", tool.Errorf("no file")) }), sched.Failed, "no file", false},
-		{"any other error", run(func() (string, error) { return "", errors.New("disk on fire") }), sched.Failed, "Echo could not do its work: disk on fire", true},
+		{"any other error", run(func() (string, error) { return "", errors.New("disk on fire") }), sched.Failed, "Echo failed: disk on fire", true},
 		{"a panic", run(func() (string, error) { panic("boom") }), sched.Failed, "Echo crashed: boom.", false},
 		{"a panic in the marks", func(d *tool.Def[note, string]) { d.Marks = func(note) tool.Marks { panic("boom") } }, sched.Failed, "Echo crashed: boom.", false},
 		{"a panic in the check", func(d *tool.Def[note, string]) {

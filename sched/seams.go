@@ -67,6 +67,7 @@ type Record struct {
 	Marks   tool.Marks
 	Paths   tool.Paths // what the call says that it touches
 	Verdict tool.Verdict
+	Waits   bool     // a judged call that may run, but not at once
 	Outcome *Outcome // of a finished call
 }
 

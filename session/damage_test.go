@@ -80,7 +80,7 @@ func TestAFullDiskIsReportedAndNothingIsLost(t *testing.T) {
 	j := st.log.(*journal)
 	j.file = full
 	err = s.Append(t.Context(), said("m1", model.TextOf("B")))
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "nothing that was written before is lost") {
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "nothing written earlier is lost") {
 		t.Fatalf("error %v", err)
 	}
 	full.Close()

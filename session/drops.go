@@ -9,7 +9,7 @@ import (
 )
 
 // ErrDrops means that resuming would lose more of the session than it may.
-var ErrDrops = errors.New("the resume would leave out more than the one turn")
+var ErrDrops = errors.New("resuming would drop more than one turn")
 
 // checkDrops checks that what comes after o.At belongs to the turn of one prompt: a caller
 // that leaves it out may not know what else was said in the meantime.
@@ -32,7 +32,7 @@ func (r *reading) checkDrops(o *ResumeOptions) error {
 		}
 	}
 	if after < 0 {
-		return fmt.Errorf("%w: %s is not in the conversation as it is now", ErrDrops, o.At)
+		return fmt.Errorf("%w: %s is not in the current conversation", ErrDrops, o.At)
 	}
 	for _, l := range r.chain[after:] {
 		if !l.isMessage() {
@@ -43,7 +43,7 @@ func (r *reading) checkDrops(o *ResumeOptions) error {
 			return err
 		}
 		if m.prompts() && l.UUID != o.Drops {
-			return fmt.Errorf("%w: %s is another prompt than %s", ErrDrops, l.UUID, o.Drops)
+			return fmt.Errorf("%w: %s is a different prompt from %s", ErrDrops, l.UUID, o.Drops)
 		}
 	}
 	return nil

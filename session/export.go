@@ -45,7 +45,7 @@ func (st *Store) Export(ctx context.Context, id string, w io.Writer, f Format) e
 		}
 	case Markdown:
 	default:
-		return fmt.Errorf("export session: the format %q is not %s, %s or %s", f, Markdown, HTML, JSONL)
+		return fmt.Errorf("export session: unknown format %q: use %s, %s or %s", f, Markdown, HTML, JSONL)
 	}
 	for e, err := range Entries(ctx, path) {
 		if err == nil && e.Message != nil && (f == JSONL || !e.Message.Synthetic) {

@@ -234,7 +234,7 @@ func ReadAt(ctx context.Context, path, file string, offset int64) (Entry, error)
 			if e, ok := followedEntry(ctx, raw[:end], blobsIn(filepath.Dir(inProject(path, file)))); ok {
 				return e, nil
 			}
-			return Entry{}, fmt.Errorf("read session: the line at %d says nothing", offset)
+			return Entry{}, fmt.Errorf("read session: the line at %d is empty", offset)
 		}
 		if offset+size >= info.Size() {
 			return Entry{}, fmt.Errorf("read session: there is no line at %d", offset)

@@ -38,7 +38,7 @@ const (
 )
 
 // errHeld is what waiting for commands ends with at last.
-var errHeld = errors.New("commands of an earlier process still run")
+var errHeld = errors.New("commands of an earlier process are still running")
 
 // hold locks the file that the session shares with its commands, once those of an earlier
 // process are gone, and returns how long that took.

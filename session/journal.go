@@ -44,7 +44,7 @@ func (j *journal) Append(_ context.Context, after Pos, lines []byte) (Pos, error
 	j.size += int64(n)
 	after.Seq += uint64(n)
 	if errors.Is(err, syscall.ENOSPC) {
-		return after, fmt.Errorf("write session: %w; nothing that was written before is lost. Free some space and continue", err)
+		return after, fmt.Errorf("write session: %w; nothing written earlier is lost. Free some space and continue", err)
 	}
 	if err != nil {
 		return after, fmt.Errorf("write session: %w", err)

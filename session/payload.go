@@ -50,11 +50,11 @@ func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err er
 	}
 	file, err := regular.Open(filepath.Join(b.dir, digest[:2], digest[2:]))
 	if err != nil {
-		return "", fmt.Errorf("keep a content: %w", err)
+		return "", fmt.Errorf("store content: %w", err)
 	}
 	defer file.Close()
 	if err := file.Sync(); err != nil {
-		return "", fmt.Errorf("keep a content: %w", err)
+		return "", fmt.Errorf("store content: %w", err)
 	}
 	return digest, nil
 }

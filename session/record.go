@@ -28,7 +28,7 @@ func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	c := s.callOf(r, Judged)
 	c.Behavior, c.Reason, c.Approved, c.Confinement = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved, r.Verdict.Confinement
 	e := Entry{Agent: r.Call.Agent, Call: &c}
-	if c.Behavior == tool.Allow {
+	if c.Behavior == tool.Allow && !r.Waits {
 		return s.AppendSoon(e) // its dispatch follows
 	}
 	return s.Append(ctx, e)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/model"
@@ -29,7 +30,7 @@ type Session struct {
 	streams map[string]*stream // by agent
 	tally   tally
 	repairs []Entry                // written before the next entry
-	held    []Entry                // written with the next entry
+	held    []Entry                // written with the next entry; see AppendSoon
 	back    *Entry                 // says that it went back; nil if it did not
 	uses    map[string]pendingCall // by tool_use id
 	closed  bool
@@ -132,35 +133,82 @@ func (s *Session) KeepPlace(ctx context.Context) error {
 }
 
 func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	_ = s.writeWaiting(ctx, entries) // what fails keeps waiting; these entries do not need it
+	for len(entries) > 0 && s.fenced == nil {
+		n := 1
+		for n < len(entries) && entries[n].Agent == entries[0].Agent {
+			n++
+		}
+		if err := s.writeGroup(ctx, entries[0].Agent, entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return s.fenced
+}
+
+func (s *Session) writable(ctx context.Context) error {
 	if s.closed {
 		return errClosed
 	}
 	if s.fenced != nil {
 		return s.fenced
 	}
-	if err := s.claim(ctx); err != nil {
-		return err
+	return s.claim(ctx)
+}
+
+// writeWaiting writes the entries that wait for another, except those of the agents whose
+// entries follow.
+func (s *Session) writeWaiting(ctx context.Context, follow []Entry) error {
+	var err error
+	tried := map[string]bool{}
+	for _, e := range slices.Concat(s.repairs, s.held) {
+		same := func(f Entry) bool { return f.Agent == e.Agent }
+		if !tried[e.Agent] && !slices.ContainsFunc(follow, same) {
+			tried[e.Agent] = true
+			err = errors.Join(err, s.writeGroup(ctx, e.Agent, nil))
+		}
 	}
+	return err
+}
+
+// writeGroup writes what waits for an agent and then entries of it, in one step if it can: a
+// compaction says what is known, and so begins a step in which all before it is.
+func (s *Session) writeGroup(ctx context.Context, agent string, entries []Entry) error {
+	group := entries
 	if len(s.repairs)+len(s.held) > 0 {
-		entries = slices.Concat(s.repairs, s.held, entries)
+		others := func(e Entry) bool { return e.Agent != agent }
+		group = append(slices.DeleteFunc(slices.Concat(s.repairs, s.held), others), entries...)
 	}
-	for len(entries) > 0 {
+	for len(group) > 0 {
 		n := 1
-		for n < len(entries) && entries[n].Agent == entries[0].Agent {
+		for n < len(group) && group[n].Compaction == nil {
 			n++
 		}
-		if err := s.write(ctx, entries[0].Agent, entries[:n]); err != nil {
+		if err := s.write(ctx, agent, group[:n]); err != nil {
 			return err
 		}
-		entries = entries[n:]
+		group = group[n:]
+		written := func(e Entry) bool {
+			if e.Agent != agent || n == 0 {
+				return false
+			}
+			n--
+			return true
+		}
+		s.repairs = slices.DeleteFunc(s.repairs, written)
+		s.held = slices.DeleteFunc(s.held, written)
 	}
-	s.repairs, s.held = nil, nil
 	return nil
 }
 
 // AppendSoon adds entries that mean nothing without those that follow at once, as the verdict on
-// a call does without its dispatch: they are written with the next entry, in one step. Sync and
-// Close write them if none comes.
+// a call does without its dispatch: they are written with the next entry, in one step, and have
+// the time at which they were added. Sync and Close write them if none comes. After an error they
+// are not added.
 func (s *Session) AppendSoon(entries ...Entry) error {
 	if s.silent() {
 		return nil
@@ -170,14 +218,41 @@ func (s *Session) AppendSoon(entries ...Entry) error {
 	if s.closed {
 		return errClosed
 	}
-	if s.held = append(s.held, entries...); len(s.held) > maxHeld {
-		return s.appendLocked(context.Background(), nil)
+	if s.fenced != nil {
+		return s.fenced
 	}
-	return s.fenced
+	for i := range entries {
+		w := writer{session: s, agent: entries[i].Agent}
+		if _, err := w.lines(&entries[i]); err != nil {
+			return err // later it would fail the entries that it is written with
+		}
+	}
+	if len(s.held)+len(entries) > maxHeld {
+		return s.appendLocked(context.Background(), entries)
+	}
+	now := time.Now()
+	for _, e := range entries {
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		s.held = append(s.held, e)
+	}
+	return nil
 }
 
 // maxHeld bounds the entries that wait for another.
 const maxHeld = 64
+
+// flush writes the entries that wait for another, if any were added.
+func (s *Session) flush(ctx context.Context) error {
+	if len(s.held) == 0 || s.closed {
+		return nil
+	}
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	return s.writeWaiting(ctx, nil)
+}
 
 // claim locks a new session; a resumed one is locked already. Logs have a fence and no
 // lock.
@@ -245,18 +320,12 @@ func (s *Session) Sync() error {
 		return nil
 	}
 	s.mu.Lock()
-	if len(s.held) > 0 && !s.closed {
-		if err := s.appendLocked(context.Background(), nil); err != nil {
-			s.mu.Unlock()
-			return err
-		}
-	}
+	err := s.flush(context.Background())
 	streams := make([]*stream, 0, len(s.streams))
 	for _, st := range s.streams {
 		streams = append(streams, st)
 	}
 	s.mu.Unlock()
-	var err error
 	for _, st := range streams {
 		err = errors.Join(err, st.log.Sync(context.Background()))
 	}
@@ -273,10 +342,7 @@ func (s *Session) Close() error {
 	if s.closed {
 		return nil
 	}
-	var err error
-	if len(s.held) > 0 {
-		err = s.appendLocked(context.Background(), nil)
-	}
+	err := s.flush(context.Background())
 	s.closed = true
 	for _, st := range s.streams {
 		err = errors.Join(err, st.close())

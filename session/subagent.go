@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/haftdev/haft/internal/plainjson"
 )
@@ -83,10 +85,16 @@ func (s *Session) Rest(agent string) error {
 		return nil
 	}
 	s.mu.Lock()
+	var err error
+	if slices.ContainsFunc(s.held, func(e Entry) bool { return e.Agent == agent }) {
+		if err = s.writable(context.Background()); err == nil {
+			err = s.writeGroup(context.Background(), agent, nil) // later it would open the log again
+		}
+	}
 	st := s.streams[agent]
 	s.mu.Unlock()
 	if st == nil {
-		return nil
+		return err
 	}
-	return st.close()
+	return errors.Join(err, st.close())
 }

@@ -118,7 +118,7 @@ func (w *writer) back(e *Entry) []*line {
 	tail := w.tail
 	l := w.next(e)
 	w.tail = tail
-	l.Type, l.Subtype, l.Content, l.Haft = "system", "informational", "The conversation went back to an earlier message", &extra{Back: e.Back}
+	l.Type, l.Subtype, l.Content, l.Haft = "system", "informational", "The conversation returned to an earlier message", &extra{Back: e.Back}
 	lines := []*line{l}
 	if e.Back.Prompt != "" {
 		lines = append(lines, &line{SessionID: w.session.id, Type: typeLastPrompt, LastPrompt: e.Back.Prompt, LeafUUID: tail})

@@ -46,7 +46,7 @@ func TestAFileThatCannotBeEditedIsLeftAlone(t *testing.T) {
 		{"a list at the top", "[]", "settings must be a JSON object, such as {}"},
 		{"permissions of another type", "{\n\"permissions\": []}", "line 2: permissions must be an object; fix it first"},
 		{"rules of another type", `{"permissions": {"allow": "Bash"}}`, "line 1: allow must be a list; fix it first"},
-		{"values too deep", strings.Repeat("[", 1<<19), "line 1: more than 200 values inside one another"},
+		{"values too deep", strings.Repeat("[", 1<<19), "line 1: values are nested more than 200 deep"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

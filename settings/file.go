@@ -60,7 +60,7 @@ func Parse(source Source, path string, text []byte) (*File, error) {
 func parseFile(source Source, path string, known func() map[string]shape, text []byte) (*File, error) {
 	f := &File{Source: source, Path: path}
 	root, err := parse(text, func(name string, line int) {
-		f.report(Ignored, line, name, "is there twice: only the last one counts")
+		f.report(Ignored, line, name, "occurs twice: only the last one is used")
 	})
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (s shape) checkEffect(f *File, key string, m member) {
 	case idles:
 		f.report(Idle, m.line, key, "has no effect in haft")
 	case unkept:
-		f.report(Ignored, m.line, key, "has no effect in haft: what it should guard is not guarded")
+		f.report(Ignored, m.line, key, "has no effect in haft, so what it should protect is not protected")
 	}
 }
 
@@ -200,7 +200,7 @@ func wrongEntry(f *File, key string, entry *node, each byte) bool {
 	if entry.kind == each {
 		return false
 	}
-	f.report(Ignored, entry.line, key, fmt.Sprintf("must hold %s, not %s: the entry is ignored", kindName(each), kindName(entry.kind)))
+	f.report(Ignored, entry.line, key, fmt.Sprintf("must contain %s, not %s: the entry is ignored", kindName(each), kindName(entry.kind)))
 	return true
 }
 
@@ -211,7 +211,7 @@ func unknownKey(name string, known map[string]shape) string {
 	}
 	slices.Sort(names)
 	if found := near.Names(name, names, 1); len(found) > 0 {
-		return fmt.Sprintf("is not a key that haft knows; did you mean %s?", found[0])
+		return fmt.Sprintf("is not a known key; did you mean %s?", found[0])
 	}
-	return "is not a key that haft knows"
+	return "is not a known key"
 }

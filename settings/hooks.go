@@ -94,10 +94,10 @@ var elsewhere = []string{
 // strange reports a name that is not an event: its hooks never run.
 func (r *hookReader) strange(event string, line int) {
 	if slices.Contains(elsewhere, event) {
-		r.report(Unknown, line, "hooks."+event, "is not an event that haft knows")
+		r.report(Unknown, line, "hooks."+event, "is not a known event")
 		return
 	}
-	text := "is not an event that haft knows, so its hooks never run"
+	text := "is not a known event, so its hooks never run"
 	if found := near.Names(event, Events, 1); len(found) > 0 {
 		text += "; did you mean " + found[0] + "?"
 	}
@@ -134,7 +134,7 @@ func (r *hookReader) report(kind ProblemKind, line int, key, text string) {
 func (r *hookReader) group(event string, at int, group *node) {
 	key := fmt.Sprintf("hooks.%s[%d]", event, at)
 	if group.kind != '{' {
-		r.report(Ignored, group.line, key, "must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored")
+		r.report(Ignored, group.line, key, "must be an object with a matcher (a string) and hooks (a list): it is ignored")
 		return
 	}
 	matcher, fault := "", ""
@@ -163,7 +163,7 @@ func (r *hookReader) group(event string, at int, group *node) {
 			h.Fault = fmt.Errorf("it is not set up correctly: %s: %s", at, problem)
 			then := "the hook does not run"
 			if h.Blocks() {
-				then += ", and blocks what it is for"
+				then += ", and what it guards is blocked"
 			}
 			r.report(Ignored, n.line, at, problem+": "+then)
 		}
@@ -258,7 +258,7 @@ func (h *Hook) readLists(n *node) (problem string) {
 			for _, e := range v.elements {
 				name, ok := e.text()
 				if !ok {
-					return list + " must be a list of names of variables"
+					return list + " must be a list of variable names"
 				}
 				h.Env = append(h.Env, name)
 			}
@@ -284,7 +284,7 @@ func (h *Hook) check() (problem string) {
 	case h.Type == "http" && h.URL == "":
 		return "an http hook needs a url"
 	case h.Type != "command" && h.Type != "http":
-		return fmt.Sprintf("type %q is not one that haft runs (command, http)", h.Type)
+		return fmt.Sprintf("haft does not support the type %q, only command and http", h.Type)
 	}
 	return ""
 }

@@ -169,16 +169,16 @@ func readFile(source Source, path string, known func() map[string]shape, file fs
 		return nil
 	}
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("it is not read: %s", cause(err)))
+		return skipped(source, path, fmt.Sprintf("it could not be read: %s", cause(err)))
 	}
 	defer file.Close()
 	text, err := rewrite.ReadAll(file)
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("it is not read: %s", cause(err)))
+		return skipped(source, path, fmt.Sprintf("it could not be read: %s", cause(err)))
 	}
 	f, err := parseFile(source, path, known, text)
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("it cannot be understood: %s", err))
+		return skipped(source, path, fmt.Sprintf("it could not be understood: %s", err))
 	}
 	return f
 }

@@ -158,28 +158,28 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	p.write(p.managed, "", strings.Repeat(`{"a":`, 1000))
 	s := p.load()
 	want := []string{
-		`M:1: it cannot be understood: line 1: more than 200 values inside one another`,
-		`P/.haft/settings.local.json:1: it is not read: larger than 1048576 bytes`,
-		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: type "prompt" is not one that haft runs (command, http): the hook does not run, and blocks what it is for`,
-		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook does not run, and blocks what it is for`,
-		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[2]: timeout must be a number of seconds, at most a day: the hook does not run, and blocks what it is for`,
-		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[3].onerror: is not a key that haft knows; did you mean on_error?`,
+		`M:1: it could not be understood: line 1: values are nested more than 200 deep`,
+		`P/.haft/settings.local.json:1: it could not be read: larger than 1048576 bytes`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: haft does not support the type "prompt", only command and http: the hook does not run, and what it guards is blocked`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook does not run, and what it guards is blocked`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[2]: timeout must be a number of seconds, at most a day: the hook does not run, and what it guards is blocked`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[3].onerror: is not a known key; did you mean on_error?`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[1]: the matcher must be a string`,
-		`P/.haft/settings.json:1: hooks.PreToolUse[2]: must be an object with a matcher, which is a string, and hooks, which is a list: it is ignored`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[2]: must be an object with a matcher (a string) and hooks (a list): it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[3]: has no list of hooks: it is ignored`,
-		`P/.haft/settings.json:1: hooks.Nothing: is not an event that haft knows, so its hooks never run`,
-		`P/.claude/settings.json:1: it cannot be understood: line 1: settings must be a JSON object, such as {}`,
-		`P/.mcp.json:1: permissions: is not a key that haft knows`,
-		`P/.mcp.json:1: mcpServers.x: must hold an object, not a number: the entry is ignored`,
-		`~/.haft/settings.json:1: it cannot be understood: line 2, column 19: invalid character ',' at start of value`,
-		`~/.claude/settings.json:8: language: is there twice: only the last one counts`,
+		`P/.haft/settings.json:1: hooks.Nothing: is not a known event, so its hooks never run`,
+		`P/.claude/settings.json:1: it could not be understood: line 1: settings must be a JSON object, such as {}`,
+		`P/.mcp.json:1: permissions: is not a known key`,
+		`P/.mcp.json:1: mcpServers.x: must contain an object, not a number: the entry is ignored`,
+		`~/.haft/settings.json:1: it could not be understood: line 2, column 19: invalid character ',' at start of value`,
+		`~/.claude/settings.json:8: language: occurs twice: only the last one is used`,
 		`~/.claude/settings.json:2: permissions.allow: must be a list of strings, not a string: it is ignored`,
-		`~/.claude/settings.json:2: permissions.deny: must hold a string, not a number: the entry is ignored`,
-		`~/.claude/settings.json:2: permissions.denny: is not a key that haft knows; did you mean deny?`,
+		`~/.claude/settings.json:2: permissions.deny: must contain a string, not a number: the entry is ignored`,
+		`~/.claude/settings.json:2: permissions.denny: is not a known key; did you mean deny?`,
 		`~/.claude/settings.json:3: model: must be a string, not a number: it is ignored`,
-		`~/.claude/settings.json:4: modle: is not a key that haft knows; did you mean model?`,
-		`~/.claude/settings.json:5: mine: is not a key that haft knows`,
-		`~/.claude/settings.json:6: env.A: must hold a string, not a number: the entry is ignored`,
+		`~/.claude/settings.json:4: modle: is not a known key; did you mean model?`,
+		`~/.claude/settings.json:5: mine: is not a known key`,
+		`~/.claude/settings.json:6: env.A: must contain a string, not a number: the entry is ignored`,
 		`~/.claude/settings.json:8: language: has no effect in haft`,
 	}
 	if diff := cmp.Diff(want, p.problems(s)); diff != "" {
@@ -213,10 +213,10 @@ func TestALinkOutOfTheProjectIsRefused(t *testing.T) {
 			t.Skipf("no links here: %v", err)
 		}
 		s := p.load()
-		want := []string{"P/.claude/settings.json:1: it is not read: path escapes from parent"}
+		want := []string{"P/.claude/settings.json:1: it could not be read: path escapes from parent"}
 		got := p.problems(s)
 		if link == ".claude" {
-			want = append([]string{"P/.claude/settings.local.json:1: it is not read: path escapes from parent"}, want...)
+			want = append([]string{"P/.claude/settings.local.json:1: it could not be read: path escapes from parent"}, want...)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: problems (-want +got):\n%s", link, diff)

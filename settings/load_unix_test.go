@@ -17,8 +17,8 @@ func TestAPipeOrFolderInAFilesPlaceDoesNotHang(t *testing.T) {
 		t.Skipf("no pipes here: %v", err)
 	}
 	want := []string{
-		"P/.claude/settings.local.json:1: it is not read: not a regular file",
-		"P/.claude/settings.json:1: it is not read: not a regular file",
+		"P/.claude/settings.local.json:1: it could not be read: not a regular file",
+		"P/.claude/settings.json:1: it could not be read: not a regular file",
 	}
 	if diff := cmp.Diff(want, p.problems(p.load())); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

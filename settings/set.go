@@ -70,7 +70,7 @@ func (k Knob) Set(ctx context.Context, t Target, typed string) error {
 
 // value is what was typed, as JSON.
 func (k Knob) value(typed string) (string, error) {
-	wrong := fmt.Errorf("%s takes %s, not %q", k.Key, k.Takes, typed)
+	wrong := fmt.Errorf("%s accepts %s, not %q", k.Key, k.Takes, typed)
 	switch {
 	case k.OneOf != nil && !slices.Contains(k.OneOf, typed):
 		return "", wrong

@@ -38,7 +38,7 @@ func (o *Options) Target(source Source) (Target, error) {
 			return Target{Path: o.User[0]}, nil
 		}
 	default:
-		return Target{}, fmt.Errorf("rules cannot be kept in %s settings: use local, project or user", source)
+		return Target{}, fmt.Errorf("rules cannot be saved in %s settings: use local, project or user", source)
 	}
 	if base == "" {
 		return Target{}, fmt.Errorf("there is no folder for %s settings", source)
@@ -69,18 +69,18 @@ func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change r
 		return fmt.Errorf("change rule %s: there is no list of rules for %q", rule, b)
 	}
 	if strings.TrimSpace(rule) == "" {
-		return fmt.Errorf("keep rule: the rule is empty")
+		return fmt.Errorf("save rule: the rule is empty")
 	}
 	root, name, err := t.open()
 	if err != nil {
-		return fmt.Errorf("keep rule in %s: %w", t.Path, err)
+		return fmt.Errorf("save rule in %s: %w", t.Path, err)
 	}
 	defer root.Close()
 	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
 		return change.apply(text, b.String(), rule)
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("keep rule in %s: %w", t.Path, err)
+		return fmt.Errorf("save rule in %s: %w", t.Path, err)
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func TestTheTargetOfASource(t *testing.T) {
 	want := []string{
 		"P/.claude/settings.local.json in P",
 		"~/.claude/settings.json in ",
-		"rules cannot be kept in managed settings: use local, project or user",
+		"rules cannot be saved in managed settings: use local, project or user",
 		"P/.haft/settings.local.json in P",
 		"P/.haft/settings.json in P",
 	}

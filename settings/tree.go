@@ -36,7 +36,7 @@ func parseValue(text []byte) (hujson.Value, error) {
 		text = []byte("{}")
 	}
 	if line := tooDeep(text); line > 0 {
-		return hujson.Value{}, fmt.Errorf("line %d: more than %d values inside one another", line, maxDepth)
+		return hujson.Value{}, fmt.Errorf("line %d: values are nested more than %d deep", line, maxDepth)
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {

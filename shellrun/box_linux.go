@@ -110,7 +110,7 @@ func (s *supervisor) probe(hostNetwork bool) sandbox.Tier {
 		return tier
 	}
 	tier.Kind = sandbox.TierLandlock
-	tier.Gaps = []string{"modes, owners and times of files outside can be changed", "commands see the processes outside the sandbox", "/tmp cannot be written, other than by TMPDIR", "nothing can be previewed"}
+	tier.Gaps = []string{"modes, owners and times of files outside can be changed", "commands see the processes outside the sandbox", "/tmp is not writable, except through TMPDIR", "nothing can be previewed"}
 	return tier
 }
 

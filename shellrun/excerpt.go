@@ -76,14 +76,14 @@ func (o *Output) endsLocked(n int) (head, tail []byte) {
 func (o *Output) noteLocked(e Excerpt, head, tail []byte) string {
 	omitted := o.size - int64(len(head)) - int64(len(tail))
 	newlines := o.newlines - int64(bytes.Count(head, []byte{'\n'})) - int64(bytes.Count(tail, []byte{'\n'}))
-	note := fmt.Sprintf("[Output truncated: %d bytes, %d lines in all. "+
-		"Shown are the first %d and the last %d bytes; %d bytes with %d line ends between them are left out.",
+	note := fmt.Sprintf("[Output truncated: %d bytes, %d lines in total. "+
+		"The first %d and last %d bytes are shown; %d bytes with %d line ends between them are left out.",
 		e.Total.Bytes, e.Total.Lines, len(head), len(tail), omitted, newlines)
 	switch {
 	case o.file == nil:
 		note += fmt.Sprintf(" They are lost: %v.", o.spoolErr)
 	case o.kept < o.size:
-		note += fmt.Sprintf(" %s holds the first %d bytes", e.Path, o.kept)
+		note += fmt.Sprintf(" %s has the first %d bytes", e.Path, o.kept)
 		if o.file.err != nil {
 			note += fmt.Sprintf(" (%v)", o.file.err)
 		}

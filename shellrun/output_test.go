@@ -133,7 +133,7 @@ func TestExcerptIsWholeOrSaysWhatIsMissing(t *testing.T) {
 			continue
 		}
 		var bytesAll, linesAll, head, tail, omitted, omittedLines int
-		if _, err := fmt.Sscanf(e.Text, "[Output truncated: %d bytes, %d lines in all. Shown are the first %d and the last %d bytes; %d bytes with %d line ends",
+		if _, err := fmt.Sscanf(e.Text, "[Output truncated: %d bytes, %d lines in total. The first %d and last %d bytes are shown; %d bytes with %d line ends",
 			&bytesAll, &linesAll, &head, &tail, &omitted, &omittedLines); err != nil {
 			t.Fatalf("seed %d: %v in %.200q", seed, err, e.Text)
 		}

@@ -81,7 +81,7 @@ var machines = map[string]machine{
 	"nothing is missing": {lack: all(), kind: sandbox.TierBox},
 	"user namespaces are off": {
 		clone: unix.CLONE_NEWUSER, lack: func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) },
-		kind: sandbox.TierLandlock, step: sandbox.StepStart, reason: "user namespaces are switched off", help: "sysctl -w user.max_user_namespaces",
+		kind: sandbox.TierLandlock, step: sandbox.StepStart, reason: "user namespaces are disabled", help: "sysctl -w user.max_user_namespaces",
 	},
 	"user namespaces are refused": {
 		lack: without(unix.EPERM, unix.CLONE_NEWUSER, unix.SYS_CLONE),

@@ -61,7 +61,7 @@ func captureProfile(r Runner, shell string, env []string, dir string, stop <-cha
 	case <-time.After(profileTime):
 		proc.End(0)
 		<-proc.Done()
-		return p, fmt.Errorf("capture the shell profile: no end after %v", profileTime)
+		return p, fmt.Errorf("capture the shell profile: it did not finish within %v", profileTime)
 	}
 	data, err := os.ReadFile(raw)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p profile) keep(dumped, dir string) (profile, error) {
 	file := filepath.Join(dir, "profile.sh")
 	body = "shopt -s expand_aliases extglob\n" + body + "shopt -u extglob\n" // functions may need it to be read
 	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-		return p, fmt.Errorf("keep the shell profile: %w", err)
+		return p, fmt.Errorf("save the shell profile: %w", err)
 	}
 	p.path = file
 	return p, nil

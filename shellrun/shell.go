@@ -84,7 +84,7 @@ func (s *Shell) Dir() string {
 // are running.
 func (s *Shell) Move(dir string) error {
 	if !enterable(dir) {
-		return fmt.Errorf("%s cannot be entered", dir)
+		return fmt.Errorf("cannot enter %s", dir)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +264,7 @@ func shellArgs(prelude, command, file string) ([]string, error) {
 		return []string{"bash", "-c", prelude + "__haft=$1" + evaluate, "bash", command}, nil
 	}
 	if err := os.WriteFile(file, []byte(command), 0o600); err != nil {
-		return nil, fmt.Errorf("keep a long command: %w", err)
+		return nil, fmt.Errorf("save a long command: %w", err)
 	}
 	return []string{"bash", "-c", prelude + "__haft=$(<" + quote(file) + ")" + evaluate, "bash"}, nil
 }
@@ -310,7 +310,7 @@ func (s *Shell) enter() (visit, error) {
 	for !enterable(v.dir) {
 		parent := filepath.Dir(v.dir)
 		if parent == v.dir {
-			return v, fmt.Errorf("run a command: neither %s nor any directory above %s can be entered", v.healed, s.home)
+			return v, fmt.Errorf("run a command: cannot enter %s or any directory above %s", v.healed, s.home)
 		}
 		v.dir = parent
 	}

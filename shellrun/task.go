@@ -283,7 +283,7 @@ func (o *Output) Close() {
 	if missing := o.size - o.kept; missing > 0 {
 		tail := o.tail[max(0, len(o.tail)-tailBytes):]
 		tail = tail[max(0, int64(len(tail))-missing):]
-		note := fmt.Sprintf("\n[%d bytes are not kept here: the quota for command output was reached. "+
+		note := fmt.Sprintf("\n[%d bytes are missing here: the quota for command output was reached. "+
 			"The last %d bytes follow.]\n", missing-int64(len(tail)), len(tail))
 		o.file.write(append([]byte(note), tail...), 0)
 	}

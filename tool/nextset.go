@@ -28,10 +28,10 @@ func (s *Set) Next(full *Set) *Set {
 		case t == nil:
 			n.add([]*Tool{withdrawn(told)})
 			if told.Meta[gone] == nil {
-				n.news = append(n.news, fmt.Sprintf("The tool %s is not available any more: %s is not connected.", told.Name, told.origin()))
+				n.news = append(n.news, fmt.Sprintf("The tool %s is no longer available: %s is not connected.", told.Name, told.origin()))
 			}
 		case told.Source != "" && !sameShape(s, told, n, t):
-			n.news = append(n.news, fmt.Sprintf("The tool %s has changed. It is described now as: %s\nIts input must match this schema: %s", t.Name, n.Description(t), n.View(t).JSON()))
+			n.news = append(n.news, fmt.Sprintf("The tool %s has changed. Its description is now: %s\nIts input must match this schema: %s", t.Name, n.Description(t), n.View(t).JSON()))
 		case told.Meta[gone] != nil:
 			n.news = append(n.news, fmt.Sprintf("The tool %s is available again.", t.Name))
 		}
@@ -57,7 +57,7 @@ func withdrawn(t *Tool) *Tool {
 		return Verdict{Behavior: Allow, Reason: "the tool is no longer available, so the call does nothing"}
 	}
 	w.Run = func(context.Context, *Call) (Result, error) {
-		return Result{}, Errorf("%s is not available any more: %s is not connected. Continue without it.", w.Name, w.origin())
+		return Result{}, Errorf("%s is no longer available: %s is not connected. Continue without it.", w.Name, w.origin())
 	}
 	return &w
 }

@@ -162,7 +162,7 @@ func (s *Set) add(tools []*Tool) {
 
 func (s *Set) fits(t *Tool) error {
 	if s.names[t.Name] != nil {
-		return errors.New("the name is taken")
+		return errors.New("the name is already taken")
 	}
 	return t.checkCallable()
 }

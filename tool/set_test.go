@@ -109,7 +109,7 @@ func TestAWronglyBuiltForeignToolIsLeftOut(t *testing.T) {
 	if got := strings.Join(names(s.All()), " "); got != "Read ok" {
 		t.Errorf("pool: %s", got)
 	}
-	if got := fmt.Sprint(s.Refused()); !strings.Contains(got, "my.tool") || !strings.Contains(got, "the name is taken") {
+	if got := fmt.Sprint(s.Refused()); !strings.Contains(got, "my.tool") || !strings.Contains(got, "the name is already taken") {
 		t.Errorf("refused: %s", got)
 	}
 }
@@ -216,7 +216,7 @@ func TestToolsThatChangeAndGo(t *testing.T) {
 	if _, err := run("mcp__s__b"); err == nil || !strings.Contains(err.Error(), "the MCP server s is not connected") {
 		t.Errorf("the tool that is gone: %v", err)
 	}
-	if news := strings.Join(n.News(), "\n"); !strings.Contains(news, "mcp__s__a has changed") || !strings.Contains(news, "mcp__s__b is not available any more") {
+	if news := strings.Join(n.News(), "\n"); !strings.Contains(news, "mcp__s__a has changed") || !strings.Contains(news, "mcp__s__b is no longer available") {
 		t.Errorf("news: %s", news)
 	}
 	back := n.Next(tool.NewSet(nil, nil, []tool.Tool{named("mcp__s__a", foreign, says("new")), named("mcp__s__b", foreign)}, nil))

@@ -158,7 +158,7 @@ func (t *Tool) checkCallable() error {
 	var errs []error
 	for _, name := range append([]string{t.Name}, t.Aliases...) {
 		if !validName(name) {
-			errs = append(errs, fmt.Errorf("name %q: letters, digits, _ and - are allowed, 1 to 128 of them", name))
+			errs = append(errs, fmt.Errorf("name %q: use 1 to 128 letters, digits, _ and -", name))
 		}
 	}
 	if t.Describe == nil {

@@ -46,7 +46,7 @@ func (w *Workspace) Stream(f guard.Facts) (disk.File, disk.Info, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode.IsRegular() {
-		err = refuse(NotAFile, "%s is a %s by now, not a file.", f.Path, guard.Facts{Exists: true, Info: info}.Kind())
+		err = refuse(NotAFile, "%s is now a %s, not a file.", f.Path, guard.Facts{Exists: true, Info: info}.Kind())
 	}
 	if err != nil {
 		file.Close()
@@ -108,7 +108,7 @@ func (f *File) entry(ranges ...readstate.Range) readstate.Entry {
 func (w *Workspace) openError(f guard.Facts, err error) error {
 	switch {
 	case errors.Is(err, disk.ErrLink):
-		return refuse(Swapped, "%s was replaced by a symbolic link while it was being opened. Nothing was read or written. Look at the path before you try again.", f.Path)
+		return refuse(Swapped, "%s was replaced by a symbolic link while it was being opened. Nothing was read or written. Check the path before you try again.", f.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return w.missing(f)
 	case errors.Is(err, fs.ErrPermission):

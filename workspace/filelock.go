@@ -47,7 +47,7 @@ func (w *Workspace) identity(path string) string {
 
 func (w *Workspace) busy(err error, path string) error {
 	if err == errBusy {
-		return refuse(Busy, "%s is being changed by another process that does not finish. Nothing was written. Send this call again.", path)
+		return refuse(Busy, "Another process is changing %s and does not finish. Nothing was written. Send this call again.", path)
 	}
 	return fmt.Errorf("lock %s: %w", path, err)
 }
@@ -73,7 +73,7 @@ const (
 	slowestPoll  = 50 * time.Millisecond
 )
 
-var errBusy = fmt.Errorf("not given back within %v", turnPatience)
+var errBusy = fmt.Errorf("not released within %v", turnPatience)
 
 // take waits for the turn of a name. Lock files are few and stay: a lock on a removed file would exclude nobody. Names that
 // share one wait for each other; a caller that takes several takes them in the order of their kinds, one of each.

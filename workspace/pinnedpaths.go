@@ -43,7 +43,7 @@ func (w *Workspace) LookPinned(call, path string) (guard.Facts, error) {
 	w.pins.mu.Lock()
 	defer w.pins.mu.Unlock()
 	if was, ok := w.pins.real[pin{call, f.Path}]; ok && was != f.Real {
-		return f, refuse(Swapped, "%s led to %s when this call was permitted and leads to %s now. Nothing was read or written. Look at the path before you try again.", f.Path, was, f.Real)
+		return f, refuse(Swapped, "%s led to %s when this call was permitted and now leads to %s. Nothing was read or written. Check the path before you try again.", f.Path, was, f.Real)
 	}
 	return f, nil
 }

@@ -33,7 +33,7 @@ func (w *Workspace) checkSeen(ctx context.Context, r Revision, f *File, seen rea
 	if !ok {
 		return nil
 	}
-	return refuse(Unread, "%s has been read only in part: lines %d-%d have not been shown, and a whole new content would drop them. Call Read with file_path %q, offset %d and limit %d, then send this call again; or change the part you know with Edit.",
+	return refuse(Unread, "%s has been read only in part: lines %d-%d have not been shown, and new content for the whole file would drop them. Call Read with file_path %q, offset %d and limit %d, then send this call again; or change the part you know with Edit.",
 		r.Path.Path, gap.From, gap.To, r.Path.Path, gap.From, gap.To-gap.From+1)
 }
 

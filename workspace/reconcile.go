@@ -60,7 +60,7 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 		return nil, nil, &ConflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
 	}
 	if r.Check != nil && r.Check(textfile.Decode(merged, f.Text.Encoding())) != nil {
-		return nil, nil, refuse(Stale, "%s has changed since it was read, and does not make sense once both changes are joined. Nothing was written. Read it again.", r.Path.Path)
+		return nil, nil, refuse(Stale, "%s has changed since it was read, and merging both changes would break it. Nothing was written. Read it again.", r.Path.Path)
 	}
 	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
 }
@@ -158,7 +158,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf(`%s has changed since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
 %s
 There are three ways out:
-1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the foreign change%s;
+1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the other change%s;
 2. abort: leave the file as it is now;
 3. read again: Read the file and make a new edit from what it says now.`, e.Path, strings.TrimRight(e.Hunks, "\n"), markers)
 }

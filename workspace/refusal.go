@@ -65,17 +65,17 @@ func (w *Workspace) readable(f guard.Facts) error {
 	case errors.Is(f.Err, guard.ErrTooManyLinks):
 		return refuse(NotAFile, "%s leads through too many symbolic links.", f.Path)
 	case errors.Is(f.Err, guard.ErrLost):
-		return refuse(Malformed, "In %s %v. Use %s if that is meant.", f.Given, f.Err, f.Real)
+		return refuse(Malformed, "In %s %v. Use %s if you mean that.", f.Given, f.Err, f.Real)
 	case errors.Is(f.Err, fs.ErrPermission):
 		return refuse(NoPermission, "Permission denied: %s cannot be reached by this user.", f.Path)
 	case errors.Is(f.Err, syscall.ENOTDIR):
-		return refuse(Missing, "File does not exist: %s. A part of its path is a file, not a directory.", f.Path)
+		return refuse(Missing, "File does not exist: %s. Part of its path is a file, not a directory.", f.Path)
 	case kind == "missing":
 		return w.missing(f)
 	case kind == "directory":
 		return refuse(IsDirectory, "%s is a directory, not a file. Use Glob with the pattern %s to list it.", f.Path, filepath.Join(f.Path, "*"))
 	case kind != "file":
-		return refuse(NotAFile, "%s is a %s, not a file; it is not opened, because that may wait forever. Use Bash with a timeout if it is meant.", f.Path, kind)
+		return refuse(NotAFile, "%s is a %s, not a file; it is not opened, because that may block forever. Use Bash with a timeout if you mean it.", f.Path, kind)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	}
 	w.decodeAs(r, f)
 	if f.Kind != nil {
-		return nil, nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if that is meant.", r.Path.Path, kindOf(f.Kind))
+		return nil, nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if you mean to.", r.Path.Path, kindOf(f.Kind))
 	}
 	raw, o, err := w.plan(ctx, r, f)
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	o.After = textfile.Decode(raw, f.Text.Encoding())
 	o.Hunks = difference(f.Text, o.After)
 	if f.Info.Mode&0o222 == 0 && len(o.Hunks) > 0 {
-		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed all the same and keeps its mode.")
+		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed anyway and keeps its mode.")
 	}
 	return o, f, nil
 }

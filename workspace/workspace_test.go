@@ -487,7 +487,7 @@ func TestWhatIsUnusualIsNoted(t *testing.T) {
 	b.read("f")
 	o, err := b.edit("f", "one", "1")
 	must(t, err)
-	if d := cmp.Diff([]string{"the file is marked read-only (-r--r--r--); it was changed all the same and keeps its mode."}, o.Notes); d != "" {
+	if d := cmp.Diff([]string{"the file is marked read-only (-r--r--r--); it was changed anyway and keeps its mode."}, o.Notes); d != "" {
 		t.Error(d)
 	}
 	must(t, os.Remove(b.path("f")))
@@ -528,7 +528,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.As(err, &full) || full.Space.Need < 400<<10 || full.Space.Free >= full.Space.Need {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{fmt.Sprintf("%d are missing", full.Space.Need-full.Space.Free), "The file is unchanged.", fmt.Sprintf("%d bytes  %s", 300<<10, b.path("build"))} {
+	for _, want := range []string{fmt.Sprintf("%d more are needed", full.Space.Need-full.Space.Free), "The file is unchanged.", fmt.Sprintf("%d bytes  %s", 300<<10, b.path("build"))} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %q does not say %q", err, want)
 		}

@@ -141,7 +141,7 @@ func (f *Facts) instructions(ctx context.Context) string {
 	if text == "" {
 		return ""
 	}
-	return instructionsIntro + " Follow them; where they contradict your own habits, they win, and what the user says in this conversation wins over them.\n\n" + text
+	return instructionsIntro + " Follow them: they override your own habits, and what the user says in this conversation overrides them.\n\n" + text
 }
 
 func (f *Facts) environment(ctx context.Context, now facts) string {
@@ -188,13 +188,13 @@ func (f *Facts) here(b *strings.Builder, now facts) {
 func changes(before, now facts) string {
 	var b strings.Builder
 	if before.date != now.date {
-		fmt.Fprintf(&b, "The date is %s now.\n", now.date)
+		fmt.Fprintf(&b, "The date is now %s.\n", now.date)
 	}
 	if before.cwd != now.cwd {
-		fmt.Fprintf(&b, "The working directory is %s now.\n", now.cwd)
+		fmt.Fprintf(&b, "The working directory is now %s.\n", now.cwd)
 	}
 	if before.branch != now.branch && now.branch != "" {
-		fmt.Fprintf(&b, "The git repository is %s now.\n", now.branch)
+		fmt.Fprintf(&b, "The git repository is now %s.\n", now.branch)
 	}
 	return b.String()
 }

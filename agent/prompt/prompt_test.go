@@ -64,7 +64,7 @@ func TestFacts(t *testing.T) {
 	}
 	now, cwd = now.Add(time.Hour), filepath.Join(dir, "sub")
 	git(t, dir, "checkout", "-q", "-b", "other")
-	want := []string{"The date is Monday, 2026-11-16 now.\nThe working directory is " + cwd + " now.\nThe git repository is on branch other now.\n"}
+	want := []string{"The date is now Monday, 2026-11-16.\nThe working directory is now " + cwd + ".\nThe git repository is now on branch other.\n"}
 	if diff := cmp.Diff(want, f.Tell(t.Context(), false)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -88,7 +88,7 @@ func TestWhatIsUnchangedIsToldOnce(t *testing.T) {
 		want    []string
 	}{
 		"nothing changed": {all, nil},
-		"the directory changed since, and is as it was":        {append(all[:2:2], "The working directory is /x now."), all[1:]},
+		"the directory changed since, and is as it was":        {append(all[:2:2], "The working directory is now /x."), all[1:]},
 		"the instructions changed since, and are as they were": {append(all[:2:2], strings.Replace(all[0], "tabs", "spaces", 1)), all[:1]},
 	} {
 		f := prompt.NewFacts(options(c.earlier...))

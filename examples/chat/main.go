@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	resume := flag.String("resume", "", "the `SESSION` to continue")
+	resume := flag.String("resume", "", "`SESSION` to resume")
 	flag.Parse()
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)

@@ -32,7 +32,7 @@ func main() {
 // run answers one prompt; opts say how haft is started.
 func run(ctx context.Context, out io.Writer, prompt string, opts haft.Options) error {
 	if prompt == "" {
-		return errors.New("there is no question. Usage: oneshot QUESTION")
+		return errors.New("no question given. Usage: oneshot QUESTION")
 	}
 	opts.MCPServers = map[string]haft.MCPServer{"services": haft.Tools(latency())}
 	opts.AllowedTools = []string{"mcp__services__latency"}
@@ -67,7 +67,7 @@ func latency() haft.Tool {
 		if took, ok := known[in.Service]; ok {
 			return took, nil
 		}
-		return "", fmt.Errorf("no service is called %q; there are shop and search", in.Service)
+		return "", fmt.Errorf("there is no service %q; use shop or search", in.Service)
 	}, nil)
 }
 
@@ -77,5 +77,5 @@ func decide(r *haft.ToolRequest) *haft.Permission {
 	if r.ToolName == "Write" {
 		return haft.Allow()
 	}
-	return haft.Deny("this program only lets you write files")
+	return haft.Deny("this program only allows writing files")
 }

@@ -50,7 +50,7 @@ is told "120 ms"
 calls Write
 is told "File created: ` + file + `"
 calls Bash
-is told "this program only lets you write files"
+is told "this program only allows writing files"
 The shop is slower.
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

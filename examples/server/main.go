@@ -23,7 +23,7 @@ import (
 
 func main() {
 	address := flag.String("listen", "localhost:8080", "where to listen")
-	dir := flag.String("dir", ".", "the project that questions are about")
+	dir := flag.String("dir", ".", "the project to answer questions about")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -81,7 +81,7 @@ func (s *session) ask(ctx context.Context, u callUpdate, options []permissionOpt
 			return reply.Outcome.Option, nil
 		}
 	}
-	return "", fmt.Errorf("its answer %q is none of those it was offered", visible.Indented(reply.Outcome.Outcome+" "+reply.Outcome.Option))
+	return "", fmt.Errorf("its answer %q is not one of the options it was offered", visible.Indented(reply.Outcome.Outcome+" "+reply.Outcome.Option))
 }
 
 // errCancelled says that the user stopped the turn instead of an answer.
@@ -125,7 +125,7 @@ func (a *asker) options(what card.Preview, question tool.Verdict) []permissionOp
 func approvable(c tool.Case, what card.Preview, question tool.Verdict) (list []any, places []location) {
 	say := func(text string) { list = append(list, content(textOf(text))) }
 	if what.Destructive {
-		say("**This may lose something for good.**")
+		say("**This may destroy data permanently.**")
 	}
 	if question.Message != "" && question.NeedsPerson {
 		say(visible.Text(question.Message))
@@ -173,11 +173,11 @@ func (a *asker) grant(ctx context.Context, c tool.Case, question tool.Verdict, c
 	a.approved(c)
 	for _, s := range question.Suggestions {
 		if err := a.s.talk.Grant(ctx, s.Rule, scope); err != nil {
-			a.s.warn("The rule " + s.Rule + " could not be kept, so the call is allowed only once: " + err.Error())
+			a.s.warn("The rule " + s.Rule + " could not be saved, so the call is allowed only once: " + err.Error())
 			return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}
 		}
 	}
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: ask.Rules(question.Suggestions)}
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: ask.Rules(question.Suggestions)}
 }
 
 // acceptEdits is the mode in which edits inside the project need no approval.
@@ -186,7 +186,7 @@ const acceptEdits = "acceptEdits"
 // accept changes the mode as the user wants.
 func (s *session) accept(mode string) {
 	if err := s.talk.Agent.SetMode(mode); err != nil {
-		s.warn("The mode could not be changed: " + err.Error())
+		s.warn("Could not change the mode: " + err.Error())
 	}
 }
 
@@ -195,8 +195,8 @@ func (a *asker) plan(ctx context.Context, c tool.Case, text string) (tool.Verdic
 	u := a.s.describe(c.Call.Tools, c.Tool, c.Call)
 	u.Content = []any{content(textOf(visible.Text(text)))}
 	choice, err := a.s.ask(ctx, u, []permissionOption{
-		{answerEdits, "Agree; edits need no further approval", allowAlways},
-		{answerOnce, "Agree; ask about each edit", allowOnce},
+		{answerEdits, "Approve; edits need no further approval", allowAlways},
+		{answerOnce, "Approve; ask about each edit", allowOnce},
 		{answerDeny, "Not yet: keep planning", rejectOnce},
 	})
 	if err != nil {
@@ -205,10 +205,10 @@ func (a *asker) plan(ctx context.Context, c tool.Case, text string) (tool.Verdic
 	mode := "default"
 	switch choice {
 	case answerDeny:
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the user does not agree to the plan yet", Message: ask.Denial("")}, nil
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user has not approved the plan yet", Message: ask.Denial("")}, nil
 	case answerEdits:
 		mode = acceptEdits
 	}
 	a.s.accept(mode)
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the user agreed to the plan"}, nil
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the user approved the plan"}, nil
 }

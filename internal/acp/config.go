@@ -19,11 +19,11 @@ const (
 // modeNames are what modes are called for people, and what they mean.
 var modeNames = map[permission.Mode][2]string{
 	permission.Plan:        {"Plan", "Explore and plan; change nothing"},
-	permission.DontAsk:     {"Don't ask", "Deny what would be asked"},
+	permission.DontAsk:     {"Don't ask", "Deny instead of asking"},
 	permission.Default:     {"Default", "Ask before anything that is not read-only"},
-	permission.AcceptEdits: {"Accept edits", "Edit files of the project without asking"},
+	permission.AcceptEdits: {"Accept edits", "Edit files in the project without asking"},
 	permission.Auto:        {"Auto", "Let a classifier decide first, and ask about the rest"},
-	permission.Bypass:      {"Bypass permissions", "Ask nothing; deny rules still hold"},
+	permission.Bypass:      {"Bypass permissions", "Never ask; deny rules still apply"},
 }
 
 // modes are the permission modes that the session may change to.
@@ -79,7 +79,7 @@ func (s *session) useMode(mode string) error {
 		return errorf(codeInvalidParams, "modeId is missing.")
 	}
 	if err := s.talk.Agent.SetMode(mode); err != nil {
-		return errorf(codeInvalidParams, "The mode cannot be changed: %v", err)
+		return errorf(codeInvalidParams, "Could not change the mode: %v", err)
 	}
 	s.wake()
 	return nil
@@ -152,7 +152,7 @@ func (s *session) choose(id, value string) error {
 	case i < 0:
 		return errorf(codeInvalidParams, "There is no option %q.", id)
 	case !slices.ContainsFunc(all[i].Options, func(v configValue) bool { return v.Value == value }):
-		return errorf(codeInvalidParams, "The option %s cannot be %q.", id, value)
+		return errorf(codeInvalidParams, "The option %s does not accept %q.", id, value)
 	}
 	switch id {
 	case optionMode:

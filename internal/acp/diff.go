@@ -45,7 +45,7 @@ func diffs(p *tool.Preview) (list []any, places []location) {
 		places = append(places, location{Path: f.Path, Line: firstLine(f.Hunks)})
 	}
 	if unshown > 0 {
-		summary = append(summary, fmt.Sprintf("The changes of %d more files are too large to be shown here.", unshown))
+		summary = append(summary, fmt.Sprintf("The changes to %d more files are too large to show here.", unshown))
 	}
 	if len(summary) > 0 {
 		list = append([]any{content(textOf(strings.Join(summary, "\n")))}, list...)

@@ -59,10 +59,10 @@ func authMethods(client *capabilities) []authMethod {
 	var list []authMethod
 	if client.Auth.Terminal {
 		list = append(list, authMethod{Type: "terminal", ID: setupTerminal, Name: "Set up haft in a terminal",
-			Description: "Opens haft, which asks for a key or the address of a model.", Args: []string{"--setup"}})
+			Description: "Opens haft, which asks for an API key or a model's address.", Args: []string{"--setup"}})
 	}
 	return append(list, authMethod{ID: setupMethod, Name: "Check the setup again",
-		Description: "Run haft in a terminal once and enter a key, or set ANTHROPIC_API_KEY in the editor's settings for haft; then choose this."})
+		Description: "Run haft in a terminal once and enter an API key, or set ANTHROPIC_API_KEY in the editor's settings for haft; then choose this."})
 }
 
 // authenticate looks whether a model can be asked by now.

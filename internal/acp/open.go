@@ -109,7 +109,7 @@ func (p *place) check(named bool) error {
 		switch m.Type {
 		case "", "stdio", "http", "sse":
 		default:
-			return errorf(codeInvalidParams, "The MCP server %q is of the type %q; use stdio, http or sse.", m.Name, m.Type)
+			return errorf(codeInvalidParams, "The MCP server %q has type %q; use stdio, http or sse.", m.Name, m.Type)
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ func (b *block) read() ([]model.Block, error) {
 		}
 		return b.Resource.read()
 	case "audio":
-		return nil, errors.New("haft takes no audio, as it said when it was initialized")
+		return nil, errors.New("haft does not accept audio, as its initialize response says")
 	}
 	return nil, fmt.Errorf("there is no type %q", b.Type)
 }
@@ -157,7 +157,7 @@ func (r *resource) read() ([]model.Block, error) {
 	case r.MimeType == "application/pdf":
 		return media("document", r.MimeType, *r.Blob)
 	}
-	return nil, fmt.Errorf("%s is of the type %q, which no model reads; link to it instead", path.Base(r.URI), r.MimeType)
+	return nil, fmt.Errorf("%s has type %q, which no model can read; link to it instead", path.Base(r.URI), r.MimeType)
 }
 
 // carryOut carries out a command, or sends what it stands for to the model.
@@ -169,7 +169,7 @@ func (s *session) carryOut(p *prompt) {
 	case !ok:
 		s.send(s.withFiles(ctx, p))
 	case err != nil:
-		s.local(p, fmt.Sprintf("/%s could not be used: %v", typed.Command.Name, err))
+		s.local(p, fmt.Sprintf("could not run /%s: %v", typed.Command.Name, err))
 	case typed.Text != "":
 		p.Content = slices.Concat([]model.Block{model.TextOf(typed.Text)}, p.Content[1:])
 		p.Change, p.Answer = typed.Change, typed.Answer
@@ -180,12 +180,12 @@ func (s *session) carryOut(p *prompt) {
 		s.mu.Unlock()
 		s.talk.Agent.Compact(typed.Arguments)
 	case typed.Command.Name == "clear":
-		s.local(p, "A session of an editor is not cleared: begin a new one in the editor instead.")
+		s.local(p, "/clear does not work in an editor: start a new session in the editor instead.")
 	default:
 		answer, ok, err := answers.Run(s.talk, nil, typed.Command.Name, typed.Arguments)
 		switch {
 		case err != nil:
-			answer = fmt.Sprintf("/%s did not work: %v", typed.Command.Name, err)
+			answer = fmt.Sprintf("/%s failed: %v", typed.Command.Name, err)
 		case !ok:
 			answer = fmt.Sprintf("/%s needs a terminal; run haft there.", typed.Command.Name)
 		}
@@ -228,7 +228,7 @@ func (s *session) send(p *prompt) {
 func (s *session) withFiles(ctx context.Context, p *prompt) *prompt {
 	files, err := s.talk.Input().Mentioned(ctx, p.text)
 	if err != nil {
-		s.tell.notice("warning", "A file that the prompt mentions is not added to it: "+err.Error())
+		s.tell.notice("warning", "Could not add a file that the prompt mentions: "+err.Error())
 	}
 	if files != "" && err == nil {
 		p.Content = append(slices.Clip(p.Content), model.TextOf(files))

@@ -33,14 +33,14 @@ func (s *session) questions(ctx context.Context, c tool.Case) (tool.Verdict, err
 	case err != nil:
 		return unanswered(ctx, tool.Verdict{}, err)
 	case in.Answers == nil:
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the user did not answer", Message: "The user did not answer. Continue without, or ask in your own words."}, nil
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user did not answer", Message: "The user did not answer. Continue without an answer, or ask in your own words."}, nil
 	}
 	raw, err := json.Marshal(in)
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the user answered", Input: raw}, err
 }
 
 // errMultiple says that the client cannot ask for several answers.
-var errMultiple = errors.New("the user's editor cannot offer several answers to be chosen together")
+var errMultiple = errors.New("the user's editor does not support choosing several answers")
 
 // skip is the option that answers nothing.
 const skip = "skip"

@@ -204,7 +204,7 @@ func (s *session) end() {
 	if started {
 		<-s.done
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session ended, which must not take longer than %s", closeTime))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session did not end within %s", closeTime))
 	defer cancel()
 	if err := s.talk.Close(ctx); err != nil {
 		fmt.Fprintf(s.srv.opts.Log, "haft: end the session: %s\n", visible.Indented(err.Error()))

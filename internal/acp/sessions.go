@@ -62,7 +62,7 @@ func (s *server) listSessions(r *request) (any, error) {
 	if p.Cursor != "" {
 		var err error
 		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 || from > 1<<20 {
-			return nil, errorf(codeInvalidParams, "The cursor %q is not one of ours.", visible.Indented(p.Cursor))
+			return nil, errorf(codeInvalidParams, "The cursor %q is not valid.", visible.Indented(p.Cursor))
 		}
 	}
 	list, err := sessions.Open("").List(&sessions.ListOptions{Cwd: p.Cwd, Limit: from + pageSize + 1})

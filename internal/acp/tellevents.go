@@ -152,7 +152,7 @@ func (t *teller) retrying(ev agent.Retrying) {
 		why = ev.Err.Error()
 	}
 	if t.s.client.Session.Notices != nil { // it passes, and is not worth a line of the conversation
-		t.notice("warning", fmt.Sprintf("The model's server failed: %s. Trying again in %s (%d of %d).", why, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
+		t.notice("warning", fmt.Sprintf("The model's server failed: %s. Retrying in %s (%d of %d).", why, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
 	}
 }
 
@@ -179,7 +179,7 @@ func (t *teller) compacted(ev agent.Compacted) {
 	case t.s.client.Session.Compaction != nil:
 		t.send(compactionUpdate{Kind: "compaction_update", ID: t.compact, Status: statusCompleted})
 	case ev.Err != nil:
-		t.notice("warning", "The conversation could not be compacted: "+ev.Err.Error())
+		t.notice("warning", "Could not compact the conversation: "+ev.Err.Error())
 	default:
 		t.say(fmt.Sprintf("*The conversation was compacted from about %d to %d tokens.*\n\n", ev.PreTokens, ev.Tokens))
 	}

@@ -46,7 +46,7 @@ func (p PromptTool) Ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.
 	case "deny":
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the permission prompt tool denied it", Message: a.Message, Interrupt: a.Interrupt}, nil
 	}
-	return tool.Verdict{}, fmt.Errorf("the permission prompt tool answered %q, want allow or deny", a.Behavior)
+	return tool.Verdict{}, fmt.Errorf("the permission prompt tool answered %q instead of allow or deny", a.Behavior)
 }
 
 // Rules are the suggested rules in one line.

@@ -31,7 +31,7 @@ func (c Classifier) Ask(ctx context.Context, cs tool.Case, question tool.Verdict
 		return tool.Verdict{}, fmt.Errorf("ask the classifier: %w", err)
 	}
 	if !safe {
-		return tool.Verdict{Reason: "the classifier does not find it safe"}, nil
+		return tool.Verdict{Reason: "the classifier does not consider it safe"}, nil
 	}
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the classifier finds it safe"}, nil
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the classifier considers it safe"}, nil
 }

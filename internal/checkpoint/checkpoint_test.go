@@ -369,7 +369,7 @@ func TestWhatIsNotCoveredIsSaid(t *testing.T) {
 	}{
 		"too many files": {checkpoint.Options{MaxFiles: 3}, "there are more than 3 files"},
 		"a large file":   {checkpoint.Options{MaxFileSize: 4}, "large is too large or cannot be read"},
-		"too much":       {checkpoint.Options{MaxBytes: 8}, "large is not covered: at most"},
+		"too much":       {checkpoint.Options{MaxBytes: 8}, "large is not covered: haft saves at most"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, &tt.opts)

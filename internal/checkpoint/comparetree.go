@@ -13,11 +13,11 @@ import (
 func (k *Keeper) compare(ctx context.Context, before *tree, call string) error {
 	now, err := k.scan(ctx, nil)
 	if err != nil {
-		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
+		return k.note(ctx, fmt.Sprintf("changes by call %s are not covered: %v", call, err))
 	}
 	entries, err := k.entries(ctx, before.diff(now), call)
 	if err != nil {
-		return k.note(ctx, fmt.Sprintf("what call %s changed is not covered: %v", call, err))
+		return k.note(ctx, fmt.Sprintf("changes by call %s are not covered: %v", call, err))
 	}
 	if err := k.session.Append(ctx, entries...); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (k *Keeper) entries(ctx context.Context, changes []change, call string) ([]
 		entries = append(entries, session.Entry{Checkpoint: &cp})
 	}
 	if lost.Count > 0 {
-		return entries, k.note(ctx, fmt.Sprintf("%s changed and cannot be restored: git's objects are gone", lost.text()))
+		return entries, k.note(ctx, fmt.Sprintf("%s changed and cannot be restored: its git objects are gone", lost.text()))
 	}
 	return entries, nil
 }

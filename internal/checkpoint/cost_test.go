@@ -140,7 +140,7 @@ func TestACommandThatWritesTheRepositoryIsCovered(t *testing.T) {
 	t.Run("not known", func(t *testing.T) {
 		b := run(t)
 		b.bash(command)
-		if p := b.plan(""); !strings.Contains(p.Uncovered, "cannot be restored: git's objects are gone") {
+		if p := b.plan(""); !strings.Contains(p.Uncovered, "cannot be restored: its git objects are gone") {
 			t.Errorf("uncovered %q", p.Uncovered)
 		}
 	})
@@ -178,7 +178,7 @@ func TestALargeTreeIsNotCopied(t *testing.T) {
 	if _, size, _ := b.stored(); size > 2<<20 {
 		t.Errorf("%d bytes were stored", size)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "not covered: at most 1 MB are kept in addition to what git has") {
+	if len(told) != 1 || !strings.Contains(told[0], "not covered: haft saves at most 1 MB that is not in git") {
 		t.Errorf("told %q", told)
 	}
 	b.rewind("", false)

@@ -43,11 +43,11 @@ func (k *Keeper) open(call string, t *tree) error {
 // save writes the tree to a file, whole or not at all.
 func (t *tree) save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keep the list of files: %w", err)
+		return fmt.Errorf("save the list of files: %w", err)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".tree-*")
 	if err != nil {
-		return fmt.Errorf("keep the list of files: %w", err)
+		return fmt.Errorf("save the list of files: %w", err)
 	}
 	err = gob.NewEncoder(temp).Encode(t)
 	if err = errors.Join(err, temp.Close()); err == nil {
@@ -55,7 +55,7 @@ func (t *tree) save(path string) error {
 	}
 	if err != nil {
 		os.Remove(temp.Name())
-		return fmt.Errorf("keep the list of files: %w", err)
+		return fmt.Errorf("save the list of files: %w", err)
 	}
 	return nil
 }

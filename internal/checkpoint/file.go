@@ -48,7 +48,7 @@ func lookAt(path string) (f File, content []byte, err error) {
 		return File{}, nil, nil
 	}
 	if err != nil {
-		return File{}, nil, fmt.Errorf("look at a file: %w", err)
+		return File{}, nil, fmt.Errorf("check a file: %w", err)
 	}
 	f.Mode = info.Mode()
 	switch {
@@ -62,7 +62,7 @@ func lookAt(path string) (f File, content []byte, err error) {
 		f.Attrs = Attrs(path)
 	}
 	if err != nil {
-		return File{}, nil, fmt.Errorf("look at a file: %w", err)
+		return File{}, nil, fmt.Errorf("check a file: %w", err)
 	}
 	return f, content, nil
 }

@@ -223,11 +223,11 @@ func (k *Keeper) begin(ctx context.Context, c *tool.Call, writes []string) error
 	}
 	t, err := k.scan(ctx, writes)
 	if err != nil {
-		return k.note(ctx, fmt.Sprintf("what %s changes is not covered: %v", c.Tool, err))
+		return k.note(ctx, fmt.Sprintf("changes by %s are not covered: %v", c.Tool, err))
 	}
 	k.before[c.ID] = t
 	if err := k.open(c.ID, t); err != nil {
-		return k.note(ctx, fmt.Sprintf("what %s changes is not covered if haft is killed: %v", c.Tool, err))
+		return k.note(ctx, fmt.Sprintf("changes by %s are not covered if haft is killed: %v", c.Tool, err))
 	}
 	return k.note(ctx, k.uncovered(t))
 }
@@ -305,7 +305,7 @@ const uncoveredState = "checkpoint.uncovered"
 // uncovered says what of a tree is not covered. Bounds that are reached are told.
 func (k *Keeper) uncovered(t *tree) string {
 	if t.Off != "" {
-		text := t.Off + ": what commands change is not covered, only what file tools do and files that commands name"
+		text := t.Off + ": only changes by file tools and to files that commands name are covered"
 		k.tell(text)
 		return text
 	}
@@ -319,7 +319,7 @@ func (k *Keeper) uncovered(t *tree) string {
 		case tooLarge:
 			text = fmt.Sprintf("%s %s too large or cannot be read", m.text(), isAre(m.Count))
 		case tooMuch:
-			text = fmt.Sprintf("%s %s not covered: at most %d MB are kept in addition to what git has", m.text(), isAre(m.Count), k.opts.MaxBytes>>20)
+			text = fmt.Sprintf("%s %s not covered: haft saves at most %d MB that is not in git", m.text(), isAre(m.Count), k.opts.MaxBytes>>20)
 			k.tell(text)
 		case tooLate:
 			text = fmt.Sprintf("%s %s not covered: copying takes longer than %v", m.text(), isAre(m.Count), k.opts.MaxTime)

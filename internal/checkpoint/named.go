@@ -37,7 +37,7 @@ func (k *Keeper) named(ctx context.Context, c *tool.Call, paths []string) error 
 			continue
 		}
 		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Size() > k.opts.MaxFileSize) {
-			if err := k.note(ctx, fmt.Sprintf("what %s does to %s is not covered: it is a folder or too large", c.Tool, path)); err != nil {
+			if err := k.note(ctx, fmt.Sprintf("what %s changes in %s is not covered: it is a folder or too large", c.Tool, path)); err != nil {
 				return err
 			}
 			continue
@@ -47,7 +47,7 @@ func (k *Keeper) named(ctx context.Context, c *tool.Call, paths []string) error 
 			err = k.opts.Blobs.Put(ctx, was.Digest, content)
 		}
 		if err != nil {
-			if err := k.note(ctx, fmt.Sprintf("what %s does to %s is not covered: %v", c.Tool, path, err)); err != nil {
+			if err := k.note(ctx, fmt.Sprintf("what %s changes in %s is not covered: %v", c.Tool, path, err)); err != nil {
 				return err
 			}
 			continue

@@ -126,7 +126,7 @@ func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]s
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: %s", ErrNoTarget, cmp.Or(p.Target, "nobody has said anything"))
+		return nil, fmt.Errorf("%w: %s", ErrNoTarget, cmp.Or(p.Target, "the session has no messages yet"))
 	}
 	p.Target = cmp.Or(p.Target, last)
 	return changes, nil
@@ -181,7 +181,7 @@ func isPrompt(e *session.Entry) bool {
 // newStep compares a file with how it was before its changes.
 func newStep(ctx context.Context, path string, changes []session.Checkpoint, blobs blob.Store) (s Step, differs bool, err error) {
 	if !filepath.IsAbs(path) {
-		return Step{}, false, fmt.Errorf("the journal names %q, which is no path of a file", path)
+		return Step{}, false, fmt.Errorf("the journal names %q, which is not a file path", path)
 	}
 	now, content, err := lookAt(path)
 	if err != nil {
@@ -201,7 +201,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 	var old []byte
 	if want.Digest != "" {
 		if old, err = blobs.Get(ctx, want.Digest); err != nil {
-			return Step{}, false, fmt.Errorf("%s cannot be put back: %w", path, err)
+			return Step{}, false, fmt.Errorf("cannot restore %s: %w", path, err)
 		}
 	}
 	for _, h := range patch.Diff(content, old, 0) {
@@ -221,7 +221,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 type ConflictError struct{ Paths []string }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("rewind: another program has changed %s since; nothing was done. Look at the preview, and force it if that change may be lost",
+	return fmt.Sprintf("rewind: another program has changed %s since, so nothing was done. Check the preview, and use force if that change may be lost",
 		strings.Join(e.Paths, ", "))
 }
 

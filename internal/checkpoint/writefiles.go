@@ -29,11 +29,11 @@ func (w *writer) put(ctx context.Context, s *Step) error {
 		return nil // nothing is at the path itself
 	}
 	if err != nil {
-		return fmt.Errorf("put back %s: %w", s.Path, err)
+		return fmt.Errorf("restore %s: %w", s.Path, err)
 	}
 	defer dir.Close()
 	if err := w.enter(dir, func() error { return w.make(ctx, dir, name, s) }); err != nil {
-		return fmt.Errorf("put back %s: %w", s.Path, err)
+		return fmt.Errorf("restore %s: %w", s.Path, err)
 	}
 	return nil
 }
@@ -162,12 +162,12 @@ func (w *writer) modes(done []Step) error {
 		}
 		dir, name, err := openParent(s.Path, false)
 		if err != nil {
-			return fmt.Errorf("put back %s: %w", s.Path, err)
+			return fmt.Errorf("restore %s: %w", s.Path, err)
 		}
 		err = errors.Join(setAttrs(dir, name, s.Want.Attrs), dir.Chmod(name, s.Want.Mode&kept))
 		dir.Close()
 		if err != nil {
-			return fmt.Errorf("put back %s: %w", s.Path, err)
+			return fmt.Errorf("restore %s: %w", s.Path, err)
 		}
 	}
 	return nil
@@ -182,7 +182,7 @@ func (w *writer) sync(dir string) error {
 }
 
 // errLink is for a path with a link in place of a folder.
-var errLink = errors.New("a link leads elsewhere")
+var errLink = errors.New("a symbolic link leads elsewhere")
 
 // openParent opens the directory of a path that was physical when it was noted. A
 // link on the way is someone's trap, or a change that must not be written

@@ -34,7 +34,7 @@ IDE, Neovim or Emacs. The editor starts this command and talks to it on standard
 input and output; docs/acp.md says how to set that up.
 
 Sessions are the same as in a terminal: the same settings, rules, hooks and MCP
-servers count, and 'haft --resume' continues them. What the rules want asked is
+servers apply, and 'haft --resume' resumes them. Questions about permissions are
 asked in the editor.`,
 		Example: `  haft acp
   haft acp --model sonnet --permission-mode plan`,
@@ -53,7 +53,7 @@ asked in the editor.`,
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
-	c.Flags().BoolVar(&setup, "setup", false, "choose the model that answers, on the screen, and leave with ctrl+d")
+	c.Flags().BoolVar(&setup, "setup", false, "choose a model on the screen, then leave with ctrl+d")
 	return c
 }
 

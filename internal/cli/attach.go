@@ -50,16 +50,16 @@ func newAttach(s Streams) *cobra.Command {
 		Short: "Watch a session that runs elsewhere, send prompts and answer its questions",
 		Long: `Watch a session that runs in another terminal, in an editor or under a program.
 
-Without a name, it is the session that runs in this directory, or the newest of those.
+Without an argument, attach to the newest session that runs in this directory.
 
 A line that you type is sent as a prompt. Questions are asked here and where the
 session runs: the first answer counts. Ctrl-C interrupts the turn; Ctrl-D leaves,
 and the session continues.
 
-A session of 'haft serve', also on another machine, is named by its address, such as
-http://127.0.0.1:7420/s/3f9a; without /s/ the only one that runs is meant. The token is
-read from --token-file or from the variable HAFT_SERVE_TOKEN; for a server of yours on
-this machine it is found. It never belongs in the address, which others can see.`,
+A session of 'haft serve', even on another machine, is named by its address, such as
+http://127.0.0.1:7420/s/3f9a; leave out /s/… if only one is running. The token is
+read from --token-file or from the variable HAFT_SERVE_TOKEN; for your own server on
+this machine, haft finds it. Never put it into the address, which others can see.`,
 		Example: `  haft attach
   haft attach 3f9a --watch
   haft attach 3f9a --json --from end
@@ -122,7 +122,7 @@ func (f *attachFlags) running(store *session.Store, args []string) (session.Info
 		}
 		return session.Info{}, usageError{fmt.Errorf("no session is running in %s.%s", dir, attachable(" Running elsewhere:", elsewhere))}
 	}
-	fmt.Fprint(f.Err, strings.TrimLeft(attachable("Attaching to the newest of the sessions that run here. The others:", here[1:])+"\n", "\n"))
+	fmt.Fprint(f.Err, strings.TrimLeft(attachable("Attaching to the newest session that runs here. The others:", here[1:])+"\n", "\n"))
 	return here[0], nil
 }
 
@@ -202,7 +202,7 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 			}
 		case <-ended:
 			if !f.json {
-				fmt.Fprintln(f.Err, "The session ended, or it cannot be watched any more.")
+				fmt.Fprintln(f.Err, "The session ended or can no longer be watched.")
 			}
 			return nil
 		case <-ctx.Done():
@@ -268,7 +268,7 @@ func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any
 		writeChange(&b, q.Change)
 	}
 	if q.ChangeUnknown != "" {
-		fmt.Fprintf(&b, "  What it would change is not known: %s.\n", visible.Indented(q.ChangeUnknown))
+		fmt.Fprintf(&b, "  Its changes are not known: %s.\n", visible.Indented(q.ChangeUnknown))
 	}
 	fmt.Fprintf(&b, "  Asked because %s.\n", visible.Indented(q.DecisionReason))
 	v, err := f.person.Decide(ctx, b.String())

@@ -51,7 +51,7 @@ func TestOnlyAnAnswerDecides(t *testing.T) {
 				if d := cmp.Diff(any(c.want), <-answer); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
-				const asked = "? Bash may run with this input:\n    command: make it\n    timeout: 5\n  Asked because no rule allows it.\ny allows it once · n denies it, n and a reason says why: "
+				const asked = "? Bash may run with this input:\n    command: make it\n    timeout: 5\n  Asked because no rule allows it.\ny: allow once · n [reason]: deny > "
 				if got := out.String(); got != asked+strings.Repeat("Please answer y or n: ", c.again) {
 					t.Errorf("the user saw\n%s", got)
 				}

@@ -23,7 +23,7 @@ func (f *attachFlags) runRemote(ctx context.Context, word string) error {
 		return usageError{fmt.Errorf("could not attach: %w", err)}
 	}
 	if !address.Private() && !f.insecure {
-		return usageError{fmt.Errorf("could not attach: others could read the token on its way to %s. Use https or a tunnel (ssh -L), or say --insecure", address.URL)}
+		return usageError{fmt.Errorf("could not attach: others could read the token on its way to %s. Use https or a tunnel (ssh -L), or give --insecure", address.URL)}
 	}
 	token, err := f.token(address)
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *attachFlags) runRemote(ctx context.Context, word string) error {
 		return err
 	}
 	if err := stream.Err(); err != nil {
-		return fmt.Errorf("the session cannot be watched any more: %w", err)
+		return fmt.Errorf("the session can no longer be watched: %w", err)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (f *attachFlags) token(address attach.Address) (string, error) {
 			return home.Token, nil
 		}
 	}
-	return "", fmt.Errorf("the token of %s is not known, and no 'haft serve' of yours runs there. Start it, or put the token into a file that only you can read and name it with --token-file, or set %s", address.URL, tokenVariable)
+	return "", fmt.Errorf("could not find the token for %s, and no 'haft serve' of yours runs there. Start it, or put the token into a file that only you can read and give --token-file, or set %s", address.URL, tokenVariable)
 }
 
 // readToken reads a file that has a token, or that a server keeps. One that others can read
@@ -98,7 +98,7 @@ func readToken(path string) (token string, err error) {
 		return kept.Token, nil
 	}
 	if token = strings.TrimSpace(string(raw)); token == "" || strings.ContainsAny(token, " \n") {
-		return "", errors.New("read the token: " + path + " does not hold one")
+		return "", errors.New("read the token: " + path + " does not contain a token")
 	}
 	return token, nil
 }

@@ -29,7 +29,7 @@ func newAuth(s Streams) *cobra.Command {
 	c := group(&cobra.Command{Use: "auth", Short: "Show how haft authenticates to a model"})
 	var text, asJSON bool
 	status := &cobra.Command{
-		Use: "status", Short: "Show which key is used, and from where; exit with 1 if there is none", Args: exactly(0),
+		Use: "status", Short: "Show which API key is used and where it comes from; exit with 1 if there is none", Args: exactly(0),
 		RunE: func(*cobra.Command, []string) error {
 			st, err := authentication()
 			if err != nil {
@@ -46,8 +46,8 @@ func newAuth(s Streams) *cobra.Command {
 			return nil
 		},
 	}
-	status.Flags().BoolVar(&text, "text", false, "write text for people")
-	status.Flags().BoolVar(&asJSON, "json", false, "write JSON, which is the default")
+	status.Flags().BoolVar(&text, "text", false, "write plain text")
+	status.Flags().BoolVar(&asJSON, "json", false, "write JSON (the default)")
 	c.AddCommand(status)
 	return c
 }

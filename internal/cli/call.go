@@ -20,13 +20,13 @@ func newToolsCall(f *toolsFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "call NAME INPUT|- [NAME INPUT]…",
 		Short: "Run tools; progress goes to standard error, results to standard output",
-		Long: `Run a tool, or several one after the other in one session, through the pipeline
-that a model's calls take. An input is a JSON object, or - to read one from standard
-input; for a tool that needs one field only, its value will do. Progress and remarks go to standard error, results to standard
-output. After a call that does not succeed the rest is not run.
+		Long: `Run a tool, or several in sequence in one session, through the same pipeline
+as a model's calls. An input is a JSON object, or - to read one from standard
+input; for a tool that needs only one field, its value is enough. Progress and notices go to standard error, results to standard
+output. If a call does not succeed, the ones after it are not run.
 
-Exit codes: 0 every call succeeded, 1 one ran and failed, 2 there is no such tool or
-the input is wrong, 3 it was denied, 130 it was cancelled.`,
+Exit codes: 0 every call succeeded, 1 a call failed, 2 there is no such tool or
+the input is invalid, 3 a call was denied, 130 a call was cancelled.`,
 		Example: `  haft tools call Grep TODO
   haft tools call Grep '{"pattern": "TODO", "output_mode": "count"}'
   haft tools call Read '{"file_path": "/src/a.go"}' Edit '{"file_path": "/src/a.go", "old_string": "x", "new_string": "y"}'
@@ -102,7 +102,7 @@ func (f *toolsFlags) showProgress(feed *sched.Feed) {
 func (f *toolsFlags) recoverFiles(w *harness.World) {
 	leftovers, err := w.Files.Recover()
 	if err != nil {
-		fmt.Fprintf(f.Err, "look for interrupted writes: %v\n", err)
+		fmt.Fprintf(f.Err, "Could not check for interrupted writes: %v\n", err)
 	}
 	for _, l := range leftovers {
 		fmt.Fprintf(f.Err, "%s: %s\n", l.Path, l.Action)

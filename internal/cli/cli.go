@@ -140,8 +140,8 @@ func newConversation(s Streams, reexec shellrun.Reexec) (root *cobra.Command, ad
 		Use:   "haft",
 		Short: "Run tools for language models, under your control",
 		Long: `haft is a tool system for language models: every effect a model has on the
-world goes through a tool, and every call of a tool goes through one controlled
-pipeline of look-up, validation, hooks, permission, execution and bounded result.`,
+world goes through a tool, and every tool call goes through one controlled
+pipeline: lookup, validation, hooks, permission, execution and a bounded result.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -151,6 +151,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 			root.AddCommand(sub.build(s, reexec))
 		}
 		root.SetHelpCommand(newHelp(s))
+		root.InitDefaultHelpCmd() // cobra did this while there were no commands, and then it does nothing
 	})
 	converse := &converseFlags{Streams: s, reexec: reexec}
 	converse.define(root.Flags())
@@ -161,7 +162,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 		}
 		if converse.attachTo != "" {
 			if len(args) > 0 || c.Flags().NFlag() > 1 {
-				return usageError{errors.New("--attach goes with neither a prompt nor other flags. Run 'haft attach --help' for more")}
+				return usageError{errors.New("--attach cannot be combined with a prompt or other flags. Run 'haft attach --help' for more")}
 			}
 			return newAttachFlags(s).run(c.Context(), []string{converse.attachTo})
 		}
@@ -177,7 +178,7 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 				addCommands() // to one of which the word may be near
 				return help(c, args)
 			}
-			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs as 'haft -p' does")
+			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs like 'haft -p'")
 		}
 		return converse.run(c, args)
 	}
@@ -198,25 +199,25 @@ pipeline of look-up, validation, hooks, permission, execution and bounded result
 func newSessions(s Streams) *cobra.Command {
 	c := group(&cobra.Command{
 		Use:   "sessions",
-		Short: "See, export, fork and delete conversations",
-		Long: `See, export, fork and delete conversations. They are kept as long as you do not
-delete them. A session is named by its id or the beginning of it, wherever you are;
-where it may be left out, the latest one of this directory is meant.`,
+		Short: "Show, export, fork and delete conversations",
+		Long: `Show, export, fork and delete conversations. They are kept until you delete
+them. Name a session by its id or the first characters of it, from any directory;
+where the id is optional, it defaults to the latest session in this directory.`,
 	})
 	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
 	return c
 }
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and end, without a screen")
-	fs.StringVar(&f.lang, "lang", "", "language of haft's messages: "+strings.Join(lang.Names(), " or ")+"; the setting uiLanguage and the locale say so too")
+	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and exit, without a screen")
+	fs.StringVar(&f.lang, "lang", "", "language of haft's messages: "+strings.Join(lang.Names(), " or ")+"; defaults to the setting uiLanguage, then the locale")
 	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
 	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file with the server's token that only you can read")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
-	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "when a call needs approval and nobody can be asked, it is denied; fail ends with exit code 3, too")
-	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, which is made if it does not exist; without a name, in a new one")
+	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "what to do when a call needs approval and no one can be asked: deny the call, or fail (deny it, and exit with code 3)")
+	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, created if it does not exist; without a name, in a new one")
 	fs.Lookup("worktree").NoOptDefVal = unnamed
 	f.Flags.Define(fs)
 }
@@ -257,8 +258,8 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(
 		newMCPSearch(f), newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
-		newMCPSwitch(f, "enable", "Switch an MCP server on again", false),
-		newMCPSwitch(f, "disable", "Switch an MCP server off without removing it", true),
+		newMCPSwitch(f, "enable", "Enable a disabled MCP server", false),
+		newMCPSwitch(f, "disable", "Disable an MCP server without removing it", true),
 		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f), newMCPReplay(f),
 	)
 	return c
@@ -270,14 +271,14 @@ func newMCPRemove(f *mcpFlags) *cobra.Command {
 		Use: "remove NAME", Short: "Remove an MCP server", Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.remove(c.Context(), args[0], scope) },
 	}
-	c.Flags().StringVarP(&scope, "scope", "s", "", "remove it from this scope; the one that counts if it is left out")
+	c.Flags().StringVarP(&scope, "scope", "s", "", "scope to remove it from; defaults to the one in effect")
 	return c
 }
 
 func newMCPAddJSON(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use: "add-json NAME JSON", Short: "Set up an MCP server by its entry as JSON", Args: exactly(2),
+		Use: "add-json NAME JSON", Short: "Set up an MCP server from JSON", Args: exactly(2),
 		Example: `  haft mcp add-json tracker '{"type":"http","url":"https://mcp.example.com/"}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
@@ -290,7 +291,7 @@ func newMCPAddJSON(f *mcpFlags) *cobra.Command {
 
 func newMCPDoctor(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Find out what is wrong with the MCP servers, and what to do", Args: exactly(0),
+		Use: "doctor", Short: "Find problems with MCP servers and suggest fixes", Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.doctor(c.Context()) },
 	}
 }
@@ -312,7 +313,7 @@ func newMCPReconnect(f *mcpFlags) *cobra.Command {
 func newMCPList(f *mcpFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List MCP servers and their status", Args: exactly(0),
-		Long: "List the MCP servers that are set up, and connect to each to check its status. All are\ntried at once, for at most five seconds.",
+		Long: "List the MCP servers that are set up, and connect to each to check its status. They are\nall tried at once, for at most five seconds.",
 	}
 	offline := c.Flags().Bool("offline", false, "connect to none")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }
@@ -323,12 +324,12 @@ func newMCPLogin(f *mcpFlags) *cobra.Command {
 	noBrowser := false
 	c := &cobra.Command{
 		Use: "login NAME", Short: "Log in to a remote MCP server", Args: exactly(1),
-		Long: `Log in to a remote MCP server. A browser is opened if there is one; the address of the
-page is shown in any case. If the browser is on another machine, log in there and
-paste the address that it ends up at.`,
+		Long: `Log in to a remote MCP server. This opens a browser if there is one, and always shows
+the address of the login page. If your browser is on another machine, log in there and
+paste the address that it ends on.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.login(c.Context(), args[0], noBrowser) },
 	}
-	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address")
+	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address; do not open a browser")
 	return c
 }
 
@@ -341,9 +342,9 @@ func newMCPLogout(f *mcpFlags) *cobra.Command {
 
 func newMCPReplay(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "replay NAME|FILE", Short: "Play back what was said to an MCP server, and show what haft makes of it", Args: exactly(1),
-		Long: "Play back what was said to an MCP server, by its name or from a file, and show what\n" +
-			"haft makes of it. The server itself is not started: its recorded answers are\n" +
+		Use: "replay NAME|FILE", Short: "Replay recorded messages of an MCP server through haft", Args: exactly(1),
+		Long: "Replay the recorded messages of an MCP server, by its name or from a file, and show\n" +
+			"how haft handles them. The server itself is not started: its recorded answers are\n" +
 			"used. Messages are recorded while the setting mcp.log is on.",
 		RunE: func(c *cobra.Command, args []string) error { return f.replay(c.Context(), args[0]) },
 	}

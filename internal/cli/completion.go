@@ -21,9 +21,9 @@ func newCompletion(s Streams) *cobra.Command {
 	shells := slices.Sorted(maps.Keys(write))
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Write the completion script for bash, zsh, fish or PowerShell",
-		Long: `Write a script that lets a shell complete haft's commands and flags. Packages
-install it; otherwise save it where your shell looks, and start a new shell:
+		Short: "Print a completion script for bash, zsh, fish or PowerShell",
+		Long: `Print a script that lets a shell complete haft's commands and flags. Packages
+install it; otherwise save it where your shell looks for it, and start a new shell:
 
   bash (needs the package bash-completion)
     haft completion bash > ~/.local/share/bash-completion/completions/haft
@@ -39,7 +39,7 @@ install it; otherwise save it where your shell looks, and start a new shell:
 			if f := write[args[0]]; f != nil {
 				return f(c.Root())
 			}
-			return usageError{fmt.Errorf("no completion for %q. Choose one of %s", args[0], strings.Join(shells, ", "))}
+			return usageError{fmt.Errorf("there is no completion for %q. Choose one of %s", args[0], strings.Join(shells, ", "))}
 		},
 	}
 }

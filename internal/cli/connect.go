@@ -36,11 +36,11 @@ The official SDK starts an executable. Give it a script with this line:
 
 The conversation works in the folder on the server that has the same path as the current
 one, or in --dir. The token comes from --token-file, from HAFT_SERVE_TOKEN, or, for your
-own 'haft serve' on this machine, from the file in which it keeps it.`,
+own 'haft serve' on this machine, from that server's token file.`,
 		Example: `  haft connect http://127.0.0.1:7420 -- --input-format stream-json --output-format stream-json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("could not connect: name the address of the server, such as http://127.0.0.1:7420")}
+				return usageError{errors.New("could not connect: give the server's address, such as http://127.0.0.1:7420")}
 			}
 			return nil
 		},
@@ -101,7 +101,7 @@ func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
 	resp, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("could not connect: there is no answer from %s: %w", address.URL, err)
+		return nil, fmt.Errorf("could not connect: no answer from %s: %w", address.URL, err)
 	}
 	body, ok := resp.Body.(io.ReadWriteCloser)
 	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {

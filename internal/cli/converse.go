@@ -61,7 +61,7 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 		return f.serve(c.Context(), opts)
 	}
 	if c.Flags().Changed("resume") && f.Resume == "" {
-		return usageError{errors.New("--resume needs the id of a session here; --continue continues the newest one")}
+		return usageError{errors.New("--resume needs a session id here; use --continue for the newest session")}
 	}
 	if err := f.Check(); err != nil {
 		return usageError{err}
@@ -149,12 +149,12 @@ func (f *converseFlags) prompt(ctx context.Context, args []string) (string, erro
 			return "", fmt.Errorf("read the prompt from standard input: %w", err)
 		}
 		if len(raw) > maxInput {
-			return "", usageError{errors.New("standard input is too long for a prompt: more than " + strconv.Itoa(maxInput>>20) + " MB")}
+			return "", usageError{errors.New("standard input is too long for a prompt: it is more than " + strconv.Itoa(maxInput>>20) + " MB")}
 		}
 		prompt = strings.TrimSpace(prompt + "\n\n" + string(raw))
 	}
 	if prompt == "" {
-		return "", usageError{errors.New(`say what to do: haft -p "…", or pipe it in. See it work without a key: haft demo`)}
+		return "", usageError{errors.New(`no prompt given: use haft -p "…", or pipe the prompt in. To see haft work without an API key, run: haft demo`)}
 	}
 	return prompt, nil
 }

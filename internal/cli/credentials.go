@@ -72,7 +72,7 @@ func (c credentials) Needed(err error) bool { return errors.Is(err, provider.Err
 // Try asks the model for a word.
 func (c credentials) Try(ctx context.Context, env map[string]string) (string, error) {
 	if name := c.foreign(); name != "" {
-		return "", fmt.Errorf("%s is set in your environment and overrides what is saved here; unset it and start haft again", name)
+		return "", fmt.Errorf("%s is set in your environment and overrides what is saved here; unset it and restart haft", name)
 	}
 	return askForAWord(ctx, &provider.Options{MaxRetries: -1, Getenv: func(name string) string { return env[name] }})
 }
@@ -101,7 +101,7 @@ func askForAWord(ctx context.Context, opts *provider.Options) (string, error) {
 // Keep writes the variables down for this person alone, and uses them.
 func (c credentials) Keep(env map[string]string) error {
 	if c == "" {
-		return errors.New("there is no home folder to keep it in")
+		return errors.New("there is no home folder to save it in")
 	}
 	raw, err := json.MarshalIndent(env, "", "  ")
 	if err != nil {

@@ -18,11 +18,11 @@ func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo [SCENE]",
 		Short: "Watch haft work, with a scripted model; no key and no network needed",
-		Long: `Watch haft work in a temporary repository. The model is scripted: it says what the
-demo tells it to, over real HTTP on this machine. Everything else is real: the
-client, the streaming, the tools, the verdicts on them, the files and processes.
+		Long: `Watch haft work in a temporary repository. The model is scripted: its answers are
+fixed, and served over real HTTP on this machine. Everything else is real: the
+client, the streaming, the tools, the verdicts, the files and the processes.
 
-Without a scene you choose from the list; where nobody can choose, the first is played:
+Without a scene, you choose from this list. Without a terminal, the first one plays:
 
 ` + sceneList(),
 		Args: atMost(1),
@@ -45,7 +45,7 @@ Without a scene you choose from the list; where nobody can choose, the first is 
 		},
 	}
 	c.Flags().BoolVar(&o.Keep, "keep", false, "keep the temporary repository")
-	c.Flags().BoolVar(&o.Quick, "quick", false, "do not pause for reading, and answer every question with yes")
+	c.Flags().BoolVar(&o.Quick, "quick", false, "do not pause, and answer yes to every question")
 	return c
 }
 

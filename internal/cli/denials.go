@@ -34,10 +34,10 @@ func deniedLine(out *sched.Outcome) string {
 	}
 	line := fmt.Sprintf("denied %s %s: %s.%s", out.Tool, what, out.Verdict.Reason, out.Verdict.Remedy())
 	if dropped := out.Verdict.Dropped; len(dropped) > 0 {
-		line = fmt.Sprintf("%s %s ran in a preview, and its change of %s was dropped: %s.%s", out.Tool, what, droppedPaths(dropped), dropped[0].Why, out.Verdict.Remedy())
+		line = fmt.Sprintf("%s %s ran in a preview, and its change to %s was dropped: %s.%s", out.Tool, what, droppedPaths(dropped), dropped[0].Why, out.Verdict.Remedy())
 	}
 	if len(out.Verdict.Suggestions) > 0 {
-		line += " Give it with --allowedTools, or keep it with: haft permissions add allow RULE"
+		line += " Allow it with --allowedTools, or permanently with: haft permissions add allow RULE"
 	}
 	return line
 }

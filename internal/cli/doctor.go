@@ -21,7 +21,7 @@ func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the configuration and suggest fixes",
 		Long: `Check the configuration and suggest fixes. Nothing is started
-and nobody is asked, unless you say --connect: then the model is asked for one
+and no one is asked, unless you give --connect: then the model is asked for one
 word, and the MCP servers are started. The exit code is 1 if something is broken.`,
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
@@ -78,7 +78,7 @@ func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.D
 		d.Bad("model", env.Helper.Err.Error(), "fix the command in the settings")
 	case errors.Is(err, provider.ErrNotConfigured):
 	case err != nil:
-		d.Bad("model", "it did not answer: "+err.Error(), "check the key, the model's name and the address")
+		d.Bad("model", "it did not answer: "+err.Error(), "check the API key, the model's name and the address")
 	default:
 		d.OK("model", "it answers: "+answer)
 	}

@@ -104,10 +104,10 @@ func dryRun(ctx context.Context, w *harness.World, name, typed string) (verdictI
 	}
 	v := newVerdictInfo(permission.Decision{Verdict: seen.Verdict, ReadOnly: d.ReadOnly})
 	if seen.Problem != nil {
-		v.Notes = append(v.Notes, "it would not run as it is: "+seen.Problem.Message)
+		v.Notes = append(v.Notes, "it would not run with this input: "+seen.Problem.Message)
 	}
 	for _, r := range w.Hooks.Concerning(set.Lookup(name), seen.Call) {
-		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run, but could change the verdict: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
+		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run here, but could change the verdict: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
 	}
 	return v, nil
 }
@@ -129,9 +129,9 @@ func (v verdictInfo) write(w io.Writer) {
 	if v.Input != nil {
 		fmt.Fprintf(w, "runs as: %s\n", visible.Indented(string(v.Input)))
 	}
-	settled := "a rule that would settle it"
+	settled := "a rule that would decide it"
 	if len(v.Suggestions) > 1 {
-		settled = "one of several rules that together would settle it"
+		settled = "one of several rules that together would decide it"
 	}
 	for _, rule := range v.Suggestions {
 		fmt.Fprintf(w, "%s: %s\n", settled, visible.Indented(rule))

@@ -148,7 +148,7 @@ func TestFaultsOfTheModelServer(t *testing.T) {
 	}
 }
 
-// Who waits for an answer is told why.
+// Who is waiting for an answer is told why.
 func TestTriesAreTold(t *testing.T) {
 	s := newStage(t)
 	server := scripted(t, &script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "Done."}}, Fault: script.Fault{Status: 529, Times: 1}}}})

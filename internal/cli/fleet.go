@@ -50,5 +50,5 @@ func findFleet() (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
 	}
-	return "", errors.New("could not find haft-fleet beside haft or on the PATH. Build it from a checkout: cd fleet && go build -o DIR ./cmd/haft-fleet, where DIR is the folder of haft")
+	return "", errors.New("could not find haft-fleet next to haft or on the PATH. Build it from a checkout: cd fleet && go build -o DIR ./cmd/haft-fleet, where DIR is the folder that haft is in")
 }

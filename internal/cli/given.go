@@ -25,7 +25,7 @@ func given(set *tool.Set, name, typed string) (json.RawMessage, error) {
 		}
 	}
 	if len(required) != 1 {
-		return nil, usageError{fmt.Errorf("give the input of %s as a JSON object. An example: '%s'", t.Name, set.View(t).Example())}
+		return nil, usageError{fmt.Errorf("give the input of %s as a JSON object, for example: '%s'", t.Name, set.View(t).Example())}
 	}
 	return json.Marshal(map[string]string{required[0]: typed})
 }

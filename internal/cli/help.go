@@ -21,8 +21,8 @@ import (
 func newHelp(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [TOPIC | COMMAND]",
-		Short: "Read a guide, or the help of a command",
-		Long: `Read one of the guides, which are part of haft, or the help of a command.
+		Short: "Read a guide or a command's help",
+		Long: `Read one of the guides that come with haft, or a command's help.
 
 Without an argument, list both. On a terminal, a long guide is shown in your pager
 (the variable PAGER, or less); PAGER=cat prints it.`,
@@ -57,7 +57,7 @@ func (s Streams) help(root *cobra.Command, args []string) error {
 	if hint == "" || len(args) > 1 {
 		hint = " Run 'haft help' for the list."
 	}
-	return usageError{fmt.Errorf("no guide or command is called %q.%s", strings.Join(args, " "), hint)}
+	return usageError{fmt.Errorf("there is no guide or command %q.%s", strings.Join(args, " "), hint)}
 }
 
 func (s Streams) listHelp(root *cobra.Command) error {

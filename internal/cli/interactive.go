@@ -151,7 +151,7 @@ func (f *converseFlags) chooseSession(ctx context.Context, sessions tui.Kept) er
 		}
 		fmt.Fprintf(f.Out, "%d: %s (%s%s)\n", i+1, inOneLine(cmp.Or(s.Title, s.Prompt), 60), cost, s.Modified.Local().Format("2006-01-02 15:04"))
 	}
-	fmt.Fprint(f.Out, "The number of the session to resume; anything else begins a new one:\n> ")
+	fmt.Fprint(f.Out, "Number of the session to resume (anything else starts a new one):\n> ")
 	answer, err := readLine(ctx, f.In)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) e
 	for _, h := range unguarded.Hooks {
 		fmt.Fprintf(f.Out, "  %s\n", visible.Indented(h.String()))
 	}
-	fmt.Fprintf(f.Out, "t: trust all that this folder brings, as it is now · w: continue without its hooks · anything else: leave\n> ")
+	fmt.Fprintf(f.Out, "t: trust everything in this folder as it is now · w: continue without its hooks · anything else: quit\n> ")
 	answer, err := readLine(ctx, f.In)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func openTalk(ctx context.Context, opts *headless.Options, o tui.Opening, person
 		return nil, errors.Join(err, w.Close())
 	}
 	if err := c.Journal().KeepPlace(ctx); err != nil {
-		c.Agent.Emit(agent.Notice{Level: "warning", Text: "Could not save that the conversation went back: " + err.Error()})
+		c.Agent.Emit(agent.Notice{Level: "warning", Text: "Could not save the return to an earlier message: " + err.Error()})
 	}
 	return c, nil
 }

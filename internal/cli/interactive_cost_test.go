@@ -22,7 +22,7 @@ func TestALongSessionIsCheap(t *testing.T) {
 	writeSession(t, s.dir, 10_000)
 	begin := time.Now()
 	s.start("--continue")
-	s.see("that was before")
+	s.see("end of the earlier conversation")
 	took := time.Since(begin)
 	time.Sleep(500 * time.Millisecond) // what opening left to do
 	rss, busy := s.rss(), s.cpu()

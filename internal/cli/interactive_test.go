@@ -118,7 +118,7 @@ func (s *seat) start(args ...string) {
 	case len(args) > 0 && args[0] == "trust":
 		return
 	case s.plain:
-		s.see("Say what to do")
+		s.see("Type what you want done")
 		return
 	case s.bare:
 		s.see("Which model should answer?")
@@ -185,10 +185,10 @@ func (s *seat) type_(text string) {
 // armed, which takes a while without keys.
 func (s *seat) turnTo() {
 	s.t.Helper()
-	s.see("tab turns to this question")
+	s.see("tab: go to this question")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("\t")
-	s.see("esc goes back to the input box")
+	s.see("esc: back to the input box")
 	time.Sleep(200 * time.Millisecond)
 }
 
@@ -259,7 +259,7 @@ func TestAPersonLeavesAQuestion(t *testing.T) {
 	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."))
 	s.start()
 	s.type_("make one\r")
-	s.see("tab turns to this question")
+	s.see("tab: go to this question")
 	s.leave()
 	if _, err := os.Stat(filepath.Join(s.dir, "one")); err == nil {
 		t.Error("what nobody allowed was done")
@@ -274,7 +274,7 @@ func TestAPersonInterrupts(t *testing.T) {
 	s.type_("talk\r")
 	s.see("word and word")
 	s.type_("\x1b")
-	s.see("Interrupted. Say what to do instead.")
+	s.see("Interrupted. What should haft do instead?")
 	s.type_("stop it\r")
 	s.see("Good, then not.")
 	s.leave()
@@ -313,7 +313,7 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.leave()
 
 	s.start("--continue", "--permission-mode", "acceptEdits")
-	s.see("that was before")
+	s.see("end of the earlier conversation")
 	s.see("● Write f.txt") // as it went
 	s.see("› write it")
 	s.type_("\x1b")
@@ -321,11 +321,11 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.type_("\x1b")
 	s.see("Go back to before which message?")
 	s.type_("\r")
-	s.see("What should go back?")
+	s.see("What should be rewound?")
 	s.see("f.txt")
 	s.type_("\r")
 	s.until("bring the file back", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
-	s.see("1 file brought back")
+	s.see("Restored 1 file")
 	s.type_("\x03") // what was said is there to be changed
 	s.leave()
 
@@ -388,7 +388,7 @@ func TestTheFirstStart(t *testing.T) {
 	s.see("Address")
 	s.type_(s.url + "/v1\r") // in place of the one that stands there
 	s.type_("scripted\r\r")
-	s.see("The model answers: scripted says ready")
+	s.see("The model answered: scripted says ready")
 	s.see("asks first · ")
 	raw, err := os.ReadFile(filepath.Join(s.home, ".haft", "credentials.json"))
 	if err != nil || !strings.Contains(string(raw), s.url) {
@@ -469,7 +469,7 @@ func TestAPersonIsNeverStuck(t *testing.T) {
 	s.see("q closes")
 	s.type_("q")
 	s.type_("say hello\r")
-	s.see("Nothing can answer yet")
+	s.see("No model is set up yet")
 	s.type_("/login\r")
 	s.until("be asked again", func() bool {
 		s.mu.Lock()
@@ -480,7 +480,7 @@ func TestAPersonIsNeverStuck(t *testing.T) {
 	s.see("Address")
 	s.type_(s.url + "/v1\r")
 	s.type_("scripted\r\r")
-	s.see("The model answers")
+	s.see("The model answered")
 	s.see("› say hello") // which was kept
 
 	s = newSeat(t, says("Hello."))
@@ -530,7 +530,7 @@ func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
 		{nil, "say hi", "Hello.", 0},
 		{[]string{"say hi"}, "", "Hello.", 0},
 		{[]string{"say", "hi"}, "", "Hello.", 0},
-		{[]string{"--continue"}, "", "say what to do", 2},
+		{[]string{"--continue"}, "", "no prompt given", 2},
 		{[]string{"sesions"}, "", "sessions", 2},
 	} {
 		s := newSeat(t, says("Hello."))

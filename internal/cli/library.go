@@ -19,8 +19,8 @@ func newSkills(s Streams) *cobra.Command {
 	return (&written{
 		Streams: s, name: "skills", one: "a skill",
 		long: `List and show skills: folders with a SKILL.md under ~/.haft/skills and
-~/.claude/skills, the same below a project, and those of plugins. A project's
-count once you trust them, as they are then. See docs/skills.md.`,
+~/.claude/skills, the same folders in a project, and those of plugins. A project's
+skills apply once you trust them in their current form. See docs/skills.md.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Skills.List()
 			return each(list.Skills, skillInfo), list.Problems, list.Held
@@ -66,9 +66,9 @@ func callers(model, people bool) []string {
 func newAgents(s Streams) *cobra.Command {
 	return (&written{
 		Streams: s, name: "agents", one: "an agent's definition",
-		long: `List and show the agents that work can be given to: haft's own, Markdown files
-under ~/.haft/agents and ~/.claude/agents, the same below a project, and those of
-plugins. A project's count once you trust them, as they are then. See
+		long: `List and show the agents that work can be delegated to: haft's own, Markdown files
+under ~/.haft/agents and ~/.claude/agents, the same folders in a project, and those of
+plugins. A project's entries apply once you trust them in their current form. See
 docs/skills.md.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Agents.List()
@@ -98,9 +98,9 @@ func newStyles(s Streams) *cobra.Command {
 	return (&written{
 		Streams: s, name: "styles", one: "an output style",
 		long: `List and show output styles: haft's own, Markdown files under
-~/.haft/output-styles and ~/.claude/output-styles, the same below a project, and
-those of plugins. The setting outputStyle chooses one. A project's count once you
-trust them, as they are then. See docs/skills.md.`,
+~/.haft/output-styles and ~/.claude/output-styles, the same folders in a project, and
+those of plugins. The setting outputStyle chooses one. A project's styles apply once you
+trust them in their current form. See docs/skills.md.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Styles.List()
 			return each(list.Styles, styleInfo), list.Problems, list.Held
@@ -125,9 +125,9 @@ func styleInfo(st style.Style) textInfo {
 func newCommands(s Streams) *cobra.Command {
 	return (&written{
 		Streams: s, name: "commands", one: "a command",
-		long: `List and show what can be typed after a slash: haft's own commands, Markdown files
-under ~/.haft/commands and ~/.claude/commands, the same below a project, those of
-plugins, and skills. A project's count once you trust them, as they are then. See
+		long: `List and show slash commands: haft's own, Markdown files
+under ~/.haft/commands and ~/.claude/commands, the same folders in a project, those of
+plugins, and skills. A project's entries apply once you trust them in their current form. See
 docs/skills.md.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Commands.List()

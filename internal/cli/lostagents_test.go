@@ -93,7 +93,7 @@ func TestAKilledSessionNamesItsAgents(t *testing.T) {
 	}
 	requests := server.Requests()
 	body := string(requests[len(requests)-1].Body)
-	if !strings.Contains(body, "These agents were at work when the session was interrupted") {
+	if !strings.Contains(body, "These agents were running when the session was interrupted") {
 		t.Errorf("the model does not hear of the agent:\n%s", body)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the man pages", Args: exactly(1), Hidden: true,
-		Long: "Write the man pages of haft and its commands into a folder, which is made if it does\nnot exist. 'haft help' has the guides.",
+		Long: "Write the man pages of haft and its commands into a folder, creating it if it does\nnot exist. 'haft help' has the guides.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("could not write the man pages: %w", err)

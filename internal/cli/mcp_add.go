@@ -31,7 +31,7 @@ type addFlags struct {
 	showPlace        bool // print what the entry starts or connects to: the user has not typed it
 }
 
-const scopeHelp = "where to keep it: local (you, in this project), project (everybody, in .mcp.json) or user (you, everywhere); local if it is left out, and user in your home folder"
+const scopeHelp = "where to save it: local (for you, in this project), project (for everyone, in .mcp.json) or user (for you, everywhere); defaults to local, or to user in your home folder"
 
 func newMCPAdd(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
@@ -47,13 +47,13 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.add(c.Context(), args) },
 	}
 	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
-	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; by default, chosen by the arguments")
+	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; by default, derived from the arguments")
 	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment")
 	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request")
-	c.Flags().StringVar(&a.clientID, "client-id", "", "the OAuth client that was registered beforehand")
-	c.Flags().BoolVar(&a.clientSecret, "client-secret", false, "the OAuth client has a secret: the one in "+clientSecretEnv+" when the server is used")
-	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "the port that the OAuth client was registered with")
-	c.Flags().StringArrayVar(&a.config, "config", nil, "NAME=VALUE for a setting of a bundle or of a server of a registry; may be repeated")
+	c.Flags().StringVar(&a.clientID, "client-id", "", "id of an OAuth client that you registered in advance")
+	c.Flags().BoolVar(&a.clientSecret, "client-secret", false, "the OAuth client has a secret, which is read from "+clientSecretEnv+" when the server is used")
+	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "redirect port that the OAuth client was registered with")
+	c.Flags().StringArrayVar(&a.config, "config", nil, "NAME=VALUE for a setting of a bundle or of a server from a registry; may be repeated")
 	c.Flags().StringVar(&a.registry, "registry", "", "take the server from this registry: "+registryHelp)
 	c.Flags().BoolVar(&a.overwrite, "overwrite", false, "replace a server of the same name")
 	return c
@@ -62,10 +62,10 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 func newMCPImport(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use: "import FILE", Short: "Set up the MCP servers of another tool's file", Args: exactly(1),
-		Long: `Set up the MCP servers of another tool's file: those of Claude Desktop, Claude Code,
-Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood. Of
-~/.claude.json those for every project and those for this one are taken.`,
+		Use: "import FILE", Short: "Set up the MCP servers from another tool's configuration file", Args: exactly(1),
+		Long: `Set up the MCP servers from another tool's configuration file: Claude Desktop, Claude Code,
+Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are supported. From
+~/.claude.json, servers for all projects and for this one are imported.`,
 		Example: "  haft mcp import ~/.cursor/mcp.json\n  haft mcp import ~/.codex/config.toml --scope user",
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := openServers(f.reexec)
@@ -77,7 +77,7 @@ Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are understood. Of
 				return err
 			}
 			if len(entries) == 0 {
-				return fmt.Errorf("%s sets up no MCP servers", args[0])
+				return fmt.Errorf("%s contains no MCP servers", args[0])
 			}
 			return a.keep(c.Context(), entries)
 		},
@@ -99,7 +99,7 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 		return usageError{errors.New("--registry needs the name of a server there. Usage: haft mcp add [NAME] REGISTRY/NAME --registry FILE_OR_URL")}
 	}
 	if len(f.config) > 0 {
-		return usageError{errors.New("--config is for bundles and for servers of a registry: haft mcp add FILE.mcpb")}
+		return usageError{errors.New("--config is only for bundles (haft mcp add FILE.mcpb) and servers from a registry")}
 	}
 	if len(args) < 2 {
 		return usageError{errors.New("a server needs a name, and a URL or a command. Usage: haft mcp add NAME URL | add NAME -- COMMAND [ARG…]")}
@@ -111,7 +111,7 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 	isURL := strings.HasPrefix(args[1], "https://") || strings.HasPrefix(args[1], "http://")
 	if isURL && s.Type != mcp.Stdio {
 		if len(args) > 2 {
-			return usageError{fmt.Errorf("%q is too much after a URL", args[2])}
+			return usageError{fmt.Errorf("unexpected argument %q after the URL", args[2])}
 		}
 		s.URL = args[1]
 		if s.Type == "" {
@@ -146,7 +146,7 @@ func (f *addFlags) checkTransport(target string) error {
 	case f.transport != "" && f.transport != string(mcp.Stdio) && f.transport != string(mcp.HTTP) && f.transport != string(mcp.SSE):
 		return usageError{fmt.Errorf("--transport %s: use stdio, http or sse", f.transport)}
 	case (f.transport == string(mcp.HTTP) || f.transport == string(mcp.SSE)) && !(isURL && (scheme == "http" || scheme == "https")):
-		return usageError{fmt.Errorf("--transport %s needs an http or https address, which %q is not", f.transport, target)}
+		return usageError{fmt.Errorf("--transport %s needs an http or https address, not %q", f.transport, target)}
 	}
 	return nil
 }
@@ -242,9 +242,9 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 			fmt.Fprintf(f.Err, "%s: left out: %s\n", visible.Indented(k.Name), visible.Indented(k.Skipped))
 			continue
 		}
-		fmt.Fprintf(f.Out, "%s: kept in %s\n", k.Name, k.File)
+		fmt.Fprintf(f.Out, "%s: saved in %s\n", k.Name, k.File)
 		if k.Place != "" {
-			fmt.Fprintf(f.Out, "It is reached by: %s\n", visible.Name(k.Place))
+			fmt.Fprintf(f.Out, "Connection: %s\n", visible.Name(k.Place))
 		}
 	}
 	return nil
@@ -265,7 +265,7 @@ func (m *mcpServers) scope(flag string) (settings.Source, error) {
 	case err != nil || scope != settings.Local && scope != settings.Project && scope != settings.User:
 		return scope, usageError{fmt.Errorf("%q is not a scope: use local, project or user", flag)}
 	case scope != settings.User && !here:
-		return scope, usageError{fmt.Errorf("a server of the scope %s could not be used here: this folder holds your own settings and approvals, so nothing of a project counts in it. Use --scope user", flag)}
+		return scope, usageError{fmt.Errorf("a server with scope %s would have no effect here: this folder holds your own settings and approvals, so project settings do not apply in it. Use --scope user", flag)}
 	}
 	return scope, nil
 }
@@ -282,7 +282,7 @@ func placeOf(e config.Entry) string {
 // acceptable says what is wrong with an entry that is about to be stored.
 func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite bool) error {
 	if !serverName.MatchString(e.Name) {
-		return usageError{fmt.Errorf("%q cannot be the name of a server: use up to 64 letters, digits, dots, _ and -", e.Name)}
+		return usageError{fmt.Errorf("%q is not a valid server name: use up to 64 letters, digits, dots, _ and -", e.Name)}
 	}
 	never := func(string) (string, bool) { return "set", true } // variables are filled in when it is used
 	e.Scope = scope.String()
@@ -295,7 +295,7 @@ func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite
 	}
 	for _, s := range m.List {
 		if s.Name == e.Name && s.Scope == scope.String() && !overwrite {
-			return fmt.Errorf("there is a server %q in %s already: use --overwrite to replace it", e.Name, s.Origin)
+			return fmt.Errorf("there is already a server %q in %s: use --overwrite to replace it", e.Name, s.Origin)
 		}
 	}
 	return nil

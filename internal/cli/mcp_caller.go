@@ -98,17 +98,17 @@ func (m *mcpCaller) asker(c serve.Call) sched.Asker {
 // howToAllow says how a user whose client cannot ask allows such calls.
 func (m *mcpCaller) howToAllow(rules []tool.Suggestion) string {
 	if len(rules) == 0 {
-		return " No rule can allow it: it has to be asked about, by a client that supports elicitation."
+		return " No rule can allow it: the user must be asked, which needs a client that supports elicitation."
 	}
 	var commands []string
 	for _, s := range rules {
 		rule, err := syntax.Quote(s.Rule, syntax.LangBash)
 		if err != nil { // no shell can be given it
-			return " No rule can allow it: it has to be asked about, by a client that supports elicitation."
+			return " No rule can allow it: the user must be asked, which needs a client that supports elicitation."
 		}
 		commands = append(commands, "haft permissions add allow "+rule)
 	}
-	return " Tell the user how to allow such calls: run the following in " + m.world.Project.Dir + " and start this MCP server again.\n" + strings.Join(commands, "\n")
+	return " Tell the user how to allow such calls: run this command in " + m.world.Project.Dir + " and restart this MCP server.\n" + strings.Join(commands, "\n")
 }
 
 // alone reports whether nothing may run at the same time as the call. An input that cannot

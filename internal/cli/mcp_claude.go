@@ -55,6 +55,6 @@ func (f *mcpFlags) offerClaude(m *mcpServers) {
 	}
 	word, err := syntax.Quote(path, syntax.LangBash)
 	if err == nil && len(names) > 0 {
-		fmt.Fprintf(f.Err, "Claude Code has MCP servers that are not set up here: %s. Set them up with: haft mcp import %s\n", visible.Indented(strings.Join(names, ", ")), visible.Indented(word))
+		fmt.Fprintf(f.Err, "Claude Code has MCP servers that are not set up here: %s. To set them up, run: haft mcp import %s\n", visible.Indented(strings.Join(names, ", ")), visible.Indented(word))
 	}
 }

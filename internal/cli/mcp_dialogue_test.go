@@ -299,7 +299,7 @@ func TestBigAndOddResults(t *testing.T) {
 	server.AddTool(&sdk.Tool{Name: "sound", InputSchema: json.RawMessage(anyObject)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("RIFF....WAVEfmt ")}}}, nil
 	})
-	whole := regexp.MustCompile(`The whole is in ([^ ]+\.txt)\.`)
+	whole := regexp.MustCompile(`The whole result is in ([^ ]+\.txt)\.`)
 	saved := regexp.MustCompile(`audio/wav, 16 bytes; saved in ([^ \]]+\.wav)`)
 	var path string
 	d := newDialogue(t, func(r *script.Request) script.Turn {
@@ -370,7 +370,7 @@ func TestACallThatWantsAUserIsNotMadeWithoutOne(t *testing.T) {
 	})
 	d.run("mcp", "add", "bank", url)
 	lines, _ := d.ask("--allowedTools", "mcp__bank__pay")
-	if wire := strings.Join(lines, "\n"); len(called) != 0 || !strings.Contains(wire, "wants a user to approve each call of pay") {
+	if wire := strings.Join(lines, "\n"); len(called) != 0 || !strings.Contains(wire, "requires the user to approve each call to pay") {
 		t.Errorf("called %d times: %s", len(called), wire)
 	}
 }

@@ -64,7 +64,7 @@ func examine(i serverInfo) []finding {
 	case mcp.Connected:
 		out = append(out, finding{i.Name, "ok", fmt.Sprintf("connected, %s", count(i.offered(), "tool", "tools")), ""})
 	case mcp.Disabled:
-		out = append(out, finding{i.Name, "ok", "switched off", "switch it on with: haft mcp enable " + i.Name})
+		out = append(out, finding{i.Name, "ok", "switched off", "enable it with: haft mcp enable " + i.Name})
 	case mcp.NeedsAuth:
 		out = append(out, finding{i.Name, "error", "it needs a login", "run: haft mcp login " + i.Name})
 	case mcp.Pending:
@@ -73,7 +73,7 @@ func examine(i serverInfo) []finding {
 		out = append(out, finding{i.Name, "error", i.Reason, "see what it says with: haft mcp get " + i.Name})
 	}
 	if i.Noise > 0 {
-		out = append(out, finding{i.Name, "warning", fmt.Sprintf("it wrote %s to standard output that are no messages, the last: %s", count(i.Noise, "line", "lines"), i.LastNoise),
+		out = append(out, finding{i.Name, "warning", fmt.Sprintf("it wrote %s to standard output that are not messages; the last one: %s", count(i.Noise, "line", "lines"), i.LastNoise),
 			"its author should write them to standard error"})
 	}
 	for _, t := range i.Tools {
@@ -81,10 +81,10 @@ func examine(i serverInfo) []finding {
 			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " is not offered: " + t.Disabled, ""})
 		}
 		if t.Changed {
-			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " has a different description than when the server was last connected", "look at what it says now before you continue to use it"})
+			out = append(out, finding{i.Name, "warning", "its tool " + t.Name + " has a different description than when the server was last connected", "review it before you continue to use it"})
 		}
 		if t.Hidden != "" {
-			out = append(out, finding{i.Name, "warning", "the texts of its tool " + t.Name + " had invisible characters: " + t.Hidden, "look at the server before you trust it"})
+			out = append(out, finding{i.Name, "warning", "the texts of its tool " + t.Name + " had invisible characters: " + t.Hidden, "review the server before you trust it"})
 		}
 	}
 	return out

@@ -66,7 +66,7 @@ func patched(text []byte, change edit) ([]byte, error) {
 	plain.Standardize()
 	var document map[string]json.RawMessage
 	if err := json.Unmarshal(plain.Pack(), &document); err != nil {
-		return nil, errors.New("it does not hold a JSON object")
+		return nil, errors.New("it does not contain a JSON object")
 	}
 	ops := change(document)
 	if len(ops) == 0 {

@@ -103,7 +103,7 @@ func show(out io.Writer, i serverInfo) error {
 	for _, list := range []struct {
 		title string
 		lines []string
-	}{{"Instructions", instructionLines(i.Instructions)}, {"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last words on standard error", i.Stderr}} {
+	}{{"Instructions", instructionLines(i.Instructions)}, {"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last output on standard error", i.Stderr}} {
 		if len(list.lines) == 0 {
 			continue
 		}
@@ -132,7 +132,7 @@ func toolLines(tools []mcp.ToolStatus) []string {
 		case t.Changed:
 			lines = append(lines, t.Offered+" (its description has changed since the last connection)")
 		case t.Hidden != "":
-			lines = append(lines, t.Offered+" (taken out of its texts: "+t.Hidden+")")
+			lines = append(lines, t.Offered+" (removed from its texts: "+t.Hidden+")")
 		default:
 			lines = append(lines, t.Offered)
 		}

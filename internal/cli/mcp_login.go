@@ -57,7 +57,7 @@ func (f *mcpFlags) login(ctx context.Context, name string, noBrowser bool) error
 		return oauth.NewLoopback(port, func(page string) {
 			fmt.Fprintf(f.Err, "Log in at this page:\n\n  %s\n\n", page)
 			if paste != nil {
-				fmt.Fprintln(f.Err, "If the browser is on another machine, paste the address that it ends up at here.")
+				fmt.Fprintln(f.Err, "If the browser is on another machine, paste the address that it ends on here.")
 			}
 			if !noBrowser {
 				openBrowser(ctx, page)
@@ -131,7 +131,7 @@ func (f *mcpFlags) logout(ctx context.Context, name string) error {
 	}
 	text := "logged out"
 	if !was {
-		text = "there was no login"
+		text = "you were not logged in"
 	}
 	_, err = fmt.Fprintf(f.Out, "%s: %s\n", name, text)
 	return err

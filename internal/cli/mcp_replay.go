@@ -59,7 +59,7 @@ func readWireLog(from string) ([]byte, error) {
 	path := wirelog.Path(project.WireLogs(), from)
 	newer, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usageError{fmt.Errorf("there is no file %q, and no log of a server of that name: switch the setting mcp.log on, and use the server", from)}
+		return nil, usageError{fmt.Errorf("there is no file %q and no log of a server with that name: turn on the setting mcp.log, then use the server", from)}
 	}
 	if err != nil {
 		return nil, err

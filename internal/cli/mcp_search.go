@@ -18,7 +18,7 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-const registryHelp = "the file or https address of the registry; the setting mcp.registry if it is left out"
+const registryHelp = "file or https address of the registry; defaults to the setting mcp.registry"
 
 type searchFlags struct {
 	*mcpFlags
@@ -31,8 +31,8 @@ func newMCPSearch(f *mcpFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "search [WORD…]", Short: "Search a registry for MCP servers",
 		Long: `Search a registry for MCP servers: a file or an address with a list in the format of the
-official registry (server.json). Servers with all words in their names, titles or
-descriptions are shown; a registry at an address may look at names only. Nothing is set up.`,
+official registry (server.json). Servers whose names, titles or descriptions contain
+all words are shown; an online registry may search names only. Nothing is set up.`,
 		Example: "  haft mcp search weather --registry https://registry.modelcontextprotocol.io\n  haft mcp search --registry servers.json --json",
 		RunE:    func(c *cobra.Command, args []string) error { return s.search(c.Context(), args) },
 	}
@@ -71,7 +71,7 @@ func (f *searchFlags) search(ctx context.Context, words []string) error {
 		fmt.Fprintf(f.Err, "warning: %s of the registry could not be read\n", count(found.Unread, "entry", "entries"))
 	}
 	if found.More {
-		fmt.Fprintln(f.Err, "warning: the registry is too long to be searched to the end; to narrow the search, give more of the name")
+		fmt.Fprintln(f.Err, "warning: the registry is too large to search completely; give more of the name to narrow the search")
 	}
 	shown := found.Servers[:min(len(found.Servers), f.limit)]
 	if f.json {
@@ -127,7 +127,7 @@ func openRegistry(reexec shellrun.Reexec, flag string) (*registry.Registry, erro
 		flag = m.Registry()
 	}
 	if flag == "" {
-		return nil, usageError{errors.New("no registry is set: name a file or an address with --registry, or keep one as mcp.registry in your settings")}
+		return nil, usageError{errors.New("no registry is set: give a file or an address with --registry, or set mcp.registry in your settings")}
 	}
 	r, err := registry.Open(flag, nil)
 	if err != nil {
@@ -156,7 +156,7 @@ func (f *addFlags) addFound(ctx context.Context, full string, name []string) err
 		return err
 	}
 	if s == nil {
-		return usageError{fmt.Errorf("the registry has no server %q: search it with haft mcp search", full)}
+		return usageError{fmt.Errorf("the registry has no server %q. To search it, run: haft mcp search", full)}
 	}
 	values, err := f.values()
 	if err != nil {
@@ -184,9 +184,9 @@ func (f *addFlags) onlyForFound(full string) error {
 	case !registryName.MatchString(full):
 		return usageError{fmt.Errorf("%q is not the name of a server in a registry, such as com.example/weather", full)}
 	case len(f.env)+len(f.headers) > 0:
-		return usageError{errors.New("--env and --header are not for servers of a registry: set what the server asks for with --config NAME=VALUE")}
+		return usageError{errors.New("--env and --header do not apply to servers from a registry: set what the server asks for with --config NAME=VALUE")}
 	case f.clientID != "" || f.clientSecret || f.callbackPort != 0:
-		return usageError{errors.New("flags for logins are not for servers of a registry: set it up by its address, haft mcp add NAME URL")}
+		return usageError{errors.New("login flags do not apply to servers from a registry: set the server up by its address with haft mcp add NAME URL")}
 	}
 	return f.checkTransport("")
 }

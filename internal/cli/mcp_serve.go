@@ -49,12 +49,12 @@ func newMCPServe(f *mcpFlags) *cobra.Command {
 		Short: "Offer haft's tools to an MCP client",
 		Long: `Offer haft's tools to an MCP client, on standard input and output or over HTTP.
 
-Calls take the same way that a model's calls take: the same rules, hooks and limits.
-What the rules want asked is asked through the client, if it can ask its user;
-otherwise it is denied, with the reason.
+Calls go through the same pipeline as a model's calls: the same rules, hooks and limits.
+If the user must be asked, the question goes through the client, if it supports that;
+otherwise the call is denied, with the reason.
 
-Over HTTP every request must bring a token as a bearer: the one in ` + tokenEnv + `, or
-one that is made for this run and printed on standard error (with --json also on
+Over HTTP, every request must carry a bearer token: the one in ` + tokenEnv + `, or
+one that is created for this run and printed on standard error (with --json, also on
 standard output).`,
 		Example: `  haft mcp serve
   haft mcp serve --tools Read,Grep,Glob
@@ -64,7 +64,7 @@ standard output).`,
 	}
 	c.Flags().StringVar(&s.http, "http", "", "serve over HTTP at this address instead of the standard streams")
 	c.Flags().Lookup("http").NoOptDefVal = defaultHTTP
-	c.Flags().StringSliceVar(&s.origins, "origin", nil, "let web pages of this origin call, in addition to those of this machine")
+	c.Flags().StringSliceVar(&s.origins, "origin", nil, "allow requests from web pages of this origin, in addition to this machine's")
 	c.Flags().StringSliceVar(&s.tools, "tools", nil, "offer only these tools")
 	c.Flags().BoolVar(&s.bare, "bare", false, "offer only "+strings.Join(builtin.Bare(), ", "))
 	s.trust.define(c.Flags())
@@ -96,7 +96,7 @@ func (f *serveFlags) run(ctx context.Context) error {
 		return err
 	}
 	server, err := serve.New(offered(set), caller, &serve.Options{
-		Version: version(), Instructions: "Tools of haft for the project in " + w.Project.Dir + ". Paths are absolute. A file is read before it is changed.",
+		Version: version(), Instructions: "haft's tools for the project in " + w.Project.Dir + ". Paths are absolute. Read a file before you change it.",
 		Log: slog.New(slog.NewTextHandler(f.Err, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
 	}
 	for _, name := range f.tools {
 		if !slices.Contains(only, name) {
-			return nil, usageError{fmt.Errorf("there is no tool %q to offer. There are: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
+			return nil, usageError{fmt.Errorf("there is no tool %q to offer. Available tools: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
 		}
 	}
 	return tool.NewSet(all.Session(), pool.Tools(), nil, &tool.SetOptions{Only: only}), nil

@@ -427,7 +427,7 @@ func TestMCPServerSaysHowToAllow(t *testing.T) {
 	if err != nil || !r.IsError {
 		t.Fatalf("%v, %+v", err, r)
 	}
-	said, commands, found := strings.Cut(r.Content[0].(*sdk.TextContent).Text, "run the following in "+s.dir+" and start this MCP server again.\n")
+	said, commands, found := strings.Cut(r.Content[0].(*sdk.TextContent).Text, "run this command in "+s.dir+" and restart this MCP server.\n")
 	if !found {
 		t.Fatalf("told %q", said)
 	}

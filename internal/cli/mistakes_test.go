@@ -26,8 +26,8 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		"--session-id notuuid":   `--session-id: "notuuid" is not a UUID`,
 		"--settings {bad":        `--settings: line 1, column 2`,
 		"--settings nowhere":     `--settings: open nowhere`,
-		"--allowedTools Bash(":   `the rule "Bash(" of the command line`,
-		"--disallowedTools rm)x": `the rule "rm)x" of the command line`,
+		"--allowedTools Bash(":   `the rule "Bash(" from the command line`,
+		"--disallowedTools rm)x": `the rule "rm)x" from the command line`,
 		"--add-dir /nonexist":    `--add-dir: /nonexist is not a folder`,
 		"--setting-sources flag": `--setting-sources: "flag" is not a source`,
 	} {

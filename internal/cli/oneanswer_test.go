@@ -44,7 +44,7 @@ func TestOneAnswerEndsOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ended := strings.Contains(told.String(), "note: ended with the answer"); ended != strings.Contains(command, "600") {
+				if ended := strings.Contains(told.String(), "note: the session ended with the answer"); ended != strings.Contains(command, "600") {
 					t.Errorf("told %q", told.String())
 				}
 				if took := time.Since(began); took > 30*time.Second {
@@ -97,7 +97,7 @@ func TestOneAnswerMovesNothingToTheBackground(t *testing.T) {
 	out, err := haft.Output()
 	requests := server.Requests()
 	heard := string(requests[len(requests)-1].Body)
-	if err != nil || string(out) != "It took too long.\n" || told.Len() > 0 || !strings.Contains(heard, "It was ended with everything it started.") {
+	if err != nil || string(out) != "It took too long.\n" || told.Len() > 0 || !strings.Contains(heard, "It was stopped with everything it started.") {
 		t.Errorf("%v: %q, told %q; the model heard %s", err, out, told.String(), heard)
 	}
 }

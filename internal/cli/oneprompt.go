@@ -74,10 +74,10 @@ func (r *onePromptRemarks) show(ev agent.Event) error {
 	case agent.Notice:
 		r.notice(ev)
 	case agent.Retrying:
-		text := fmt.Sprintf("trying again in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
+		text := fmt.Sprintf("retrying in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
 		if why := ev.Err.Error(); ev.Attempt == 1 || why != r.retried { // the same reason is said once in a row
 			r.retried = why
-			text = fmt.Sprintf("the model's server did not answer: %s. T%s", why, text[1:])
+			text = fmt.Sprintf("the model's server did not answer: %s. R%s", why, text[1:])
 		}
 		r.notice(agent.Notice{Level: "warning", Text: text})
 	case agent.FellBack:
@@ -100,7 +100,7 @@ func (b background) follow(ev agent.Event) {
 // tell says what ended only because the answer was there.
 func (b background) tell(w io.Writer) {
 	for _, id := range slices.Sorted(maps.Keys(b)) {
-		fmt.Fprintf(w, "note: ended with the answer, though it was still at work in the background: %s\n", visible.Indented(oneLine(b[id].Description)))
+		fmt.Fprintf(w, "note: the session ended with the answer while this was still running in the background: %s\n", visible.Indented(oneLine(b[id].Description)))
 	}
 }
 

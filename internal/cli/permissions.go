@@ -35,7 +35,7 @@ func newPermissions(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Use:   "permissions",
 		Short: "Explain verdicts, and list, add and remove rules",
 		Long: `Explain verdicts, and list, add and remove the rules that decide whether a call
-may run. A rule is a tool's name, or a name and what it is given:
+may run. A rule is a tool's name, optionally with a pattern for its input:
 
   Bash(git diff:*)  Bash(npm test)  Read(./secrets/**)  Edit(/src/**)
   WebFetch(domain:example.com)  mcp__server  mcp__server__tool
@@ -45,15 +45,15 @@ Deny overrides ask, and ask overrides allow, regardless of which file a rule is 
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	explain := &cobra.Command{
 		Use:   "explain TOOL INPUT",
-		Short: "Show the verdict on a call, and the rule behind it",
-		Long: `Show the verdict on a call by the settings of this folder, and the rule, file and
-line that make it. The call takes the way of a session's calls up to its verdict:
-its input is checked and repaired and the tool says what it thinks of it. Nothing
-runs and nobody is asked; hooks that would see the call are named and not run.
+		Short: "Show the verdict on a call and the rule behind it",
+		Long: `Show the verdict on a call under this folder's settings, and the rule, file and line
+behind it. The call goes through the same steps as in a session, up to its verdict:
+its input is checked and repaired, and the tool classifies it. Nothing
+runs and no one is asked; hooks that would see the call are named but not run.
 
-With --batch, questions are read from standard input, one JSON object a line with
+With --batch, questions are read from standard input, one JSON object per line with
 tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
-trusted; one verdict a line is written. Only what a question says counts then, and
+trusted; one verdict per line is written. Then only what a question says counts, and
 the rules alone decide.`,
 		Example: `  haft permissions explain Bash 'git status && git push'
   haft permissions explain --permission-mode plan Write '{"file_path": "/src/a.go", "content": ""}'
@@ -71,17 +71,17 @@ the rules alone decide.`,
 			return f.explain(c.Context(), args[0], args[1])
 		},
 	}
-	explain.Flags().StringVar(&f.mode, "permission-mode", "", "the mode to judge in; that of the settings by default")
-	explain.Flags().BoolVar(&f.batch, "batch", false, "answer one question a line from standard input")
+	explain.Flags().StringVar(&f.mode, "permission-mode", "", "permission mode to judge in; defaults to the one in the settings")
+	explain.Flags().BoolVar(&f.batch, "batch", false, "read one question per line from standard input")
 	c.AddCommand(explain, f.newList(), f.newWhy(),
 		f.newChange(change{name: "add", short: "Keep a rule", do: settings.AddRule}),
-		f.newChange(change{name: "remove", short: "Take a rule out", do: settings.RemoveRule, removes: true}))
+		f.newChange(change{name: "remove", short: "Remove a rule", do: settings.RemoveRule, removes: true}))
 	return c
 }
 
 func (f *permissionsFlags) newList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the rules in force, and those that are not", Args: exactly(0),
+		Use: "list", Short: "List the rules that apply and those that do not", Args: exactly(0),
 		RunE: func(*cobra.Command, []string) error { return f.list() },
 	}
 }
@@ -148,7 +148,7 @@ func (f *permissionsFlags) newChange(ch change) *cobra.Command {
 			return f.change(c.Context(), ch, args[0], args[1])
 		},
 	}
-	c.Flags().StringVar(&f.scope, "scope", "local", "local (yours, in this project), project or user")
+	c.Flags().StringVar(&f.scope, "scope", "local", "local (for you, in this project), project or user")
 	return c
 }
 
@@ -162,11 +162,11 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 		return usageError{fmt.Errorf("--scope %s: use local, project or user", f.scope)}
 	}
 	if err := (permission.Rule{Text: rule, Behavior: b}).Check(); err != nil && !ch.removes {
-		return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
+		return usageError{fmt.Errorf("cannot use the rule %s: %w", rule, err)}
 	}
 	if err := project.Misnamed(permission.Rule{Text: rule, Behavior: b}); err != nil && !ch.removes {
 		if b != tool.Allow { // no session would start with it
-			return usageError{fmt.Errorf("the rule %s cannot be used: %w", rule, err)}
+			return usageError{fmt.Errorf("cannot use the rule %s: %w", rule, err)}
 		}
 		remarks{f.Err}.notice(agent.Notice{Level: "warning", Text: err.Error()})
 	}
@@ -245,7 +245,7 @@ func parseBehavior(s string) (tool.Behavior, error) {
 
 func (f *permissionsFlags) newWhy() *cobra.Command {
 	return &cobra.Command{
-		Use: "why TOOL_USE_ID", Short: "Show what decided about a call that was made", Args: exactly(1),
+		Use: "why TOOL_USE_ID", Short: "Show what decided a past call", Args: exactly(1),
 		RunE: func(_ *cobra.Command, args []string) error { return f.why(args[0]) },
 	}
 }
@@ -264,7 +264,7 @@ func (f *permissionsFlags) why(id string) error {
 		return err
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("no verdict on a call %q is on record", id)
+		return fmt.Errorf("there is no recorded verdict on a call %q", id)
 	}
 	if f.json {
 		return writeJSON(f.Out, found)

@@ -26,7 +26,7 @@ func newPlugin(s Streams) *cobra.Command {
 		Long: `Install, update, remove and list plugins: folders that bring skills, commands, agents,
 output styles, hooks and MCP servers. They are in ~/.haft/plugins, where
 'haft plugin install' puts them, in .haft/plugins of a project, and where Claude Code
-has installed those that your settings enable. What a project's plugin brings counts
+has installed those that your settings enable. What a project's plugin brings applies
 once you trust it. See docs/skills.md.`,
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")

@@ -24,9 +24,9 @@ func (f *pluginFlags) newInstall() *cobra.Command {
 	c := &cobra.Command{
 		Use: "install NAME[@MARKETPLACE]", Aliases: []string{"i"}, Short: "Install a plugin from a marketplace", Args: exactly(1),
 		Long: `Install a plugin from a marketplace that you have added: its folder is copied to
-~/.haft/plugins. What it brings is shown first, and nothing of it is run. A plugin
-with hooks or MCP servers runs programs in your sessions, so you are asked about it;
-where you cannot be asked, use --yes. Sessions that start afterwards have it.`,
+~/.haft/plugins. What it brings is shown first, and none of it is run. A plugin
+with hooks or MCP servers runs programs in your sessions, so you are asked first;
+without a terminal, use --yes. Sessions that start afterwards have it.`,
 		Example: "  haft plugin marketplace add https://example.com/tools.git\n  haft plugin install review@tools --dry-run\n  haft plugin install review@tools",
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := f.store("install")
@@ -48,9 +48,9 @@ where you cannot be asked, use --yes. Sessions that start afterwards have it.`,
 func (f *pluginFlags) newUpdate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "update [NAME…]", Short: "Update plugins from their marketplaces", Args: cobra.ArbitraryArgs,
-		Long: `Update plugins from their marketplaces, which are fetched again first; no name means
-all that haft has installed. If hooks or MCP servers change, or run files of the plugin,
-you are asked; where you cannot be asked, use --yes. A plugin that cannot be updated stays as it is.`,
+		Long: `Update plugins from their marketplaces, which are fetched again first. Without a name,
+update all plugins that haft has installed. If hooks or MCP servers change, or run files of the plugin,
+you are asked; without a terminal, use --yes. A plugin that cannot be updated stays as it is.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.update(c.Context(), args) },
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
@@ -141,7 +141,7 @@ func (f *pluginFlags) agree(ctx context.Context, p *market.Plan) error {
 		return nil
 	}
 	if f.json || !tui.IsTerminal(f.In, f.Out) {
-		return usageError{fmt.Errorf("could not install %s: its hooks and MCP servers run programs in your sessions. Look at them with --dry-run, then install it with --yes", p.ID())}
+		return usageError{fmt.Errorf("could not install %s: its hooks and MCP servers run programs in your sessions. Review them with --dry-run, then install it with --yes", p.ID())}
 	}
 	fmt.Fprint(f.Out, "Its hooks and MCP servers run these programs in your sessions. Install it? [y/N] ")
 	line, err := readLine(ctx, f.In)
@@ -182,7 +182,7 @@ func (f *pluginFlags) update(ctx context.Context, names []string) error {
 	if f.json {
 		errs = append(errs, writeJSON(f.Out, all))
 	} else if len(chosen) == 0 {
-		f.say("Haft has installed no plugins.")
+		f.say("No plugins are installed by haft.")
 	}
 	return errors.Join(errs...)
 }
@@ -231,7 +231,7 @@ func (f *pluginFlags) changed(r plugin.Record, status string) error {
 // newSwitch makes the command that enables or disables a plugin.
 func (f *pluginFlags) newSwitch(word string, on bool) *cobra.Command {
 	return &cobra.Command{
-		Use: word + " NAME", Short: strings.ToUpper(word[:1]) + word[1:] + " an installed plugin, by enabledPlugins in your settings", Args: exactly(1),
+		Use: word + " NAME", Short: strings.ToUpper(word[:1]) + word[1:] + " an installed plugin, through enabledPlugins in your settings", Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := f.store(word)
 			if err != nil {

@@ -41,32 +41,33 @@ func newPreview(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &previewFlags{Streams: s, reexec: reexec}
 	c := &cobra.Command{
 		Use:   "preview -- COMMAND [ARGUMENT]…",
-		Short: "Run a command, look at what it changes, then apply or drop it",
-		Long: `Run a command without letting it happen: it sees your project as it is, but what it
-writes goes to a layer on top, and it reaches no network. Then its output and its
-change are shown, and you are asked whether to apply it. Applying makes the change that
-was shown; the command is not run again. Without a terminal the change is dropped,
-unless you say --yes.
+		Short: "Run a command, review its changes, then apply or drop them",
+		Long: `Run a command without changing anything yet: it sees your project as it is, but what it
+writes goes to a layer on top, and it has no network. Then its output and changes
+are shown, and you are asked whether to apply them. Applying makes exactly the changes
+that were shown; the command is not run again. Without a terminal, they are dropped
+unless you give --yes. If another program has changed a file since the command ran, both
+changes are merged; if they conflict, nothing is applied.
 
-A single word is read by the shell: haft preview -- 'make gen && ./fix.sh'.
+If you pass a single argument, it is run as a shell command line:
+haft preview -- 'make gen && ./fix.sh'.
 
-What is applied can be undone with the 'haft rewind' that is printed. Files that another
-program has changed since are merged, or nothing is applied.
+To undo what was applied, run the 'haft rewind' command that is printed.
 
-Exit codes: 0 the command ran and its change was shown, 1 it could not be previewed or
+Exit codes: 0 the command ran and its changes were shown, 1 it could not be previewed or
 applied, 2 wrong usage. The command's own exit code is printed.`,
 		Example: "  haft preview -- npm install left-pad\n  haft preview --yes -- 'go generate ./... && gofmt -w .'\n  haft preview --json -- make clean",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{fmt.Errorf("there is no command to run. Usage: %s", c.UseLine())}
+				return usageError{fmt.Errorf("no command given. Usage: %s", c.UseLine())}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().SetInterspersed(false) // the command's own flags are not ours
-	c.Flags().BoolVar(&f.json, "json", false, "write JSON; without --yes the change is dropped")
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "apply the change without asking")
+	c.Flags().BoolVar(&f.json, "json", false, "write JSON; without --yes, the changes are dropped")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "apply the changes without asking")
 	c.Flags().DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the command may run")
 	return c
 }
@@ -133,7 +134,7 @@ func commandOf(args []string) (string, error) {
 	for i, a := range args {
 		word, err := syntax.Quote(a, syntax.LangBash)
 		if err != nil {
-			return "", fmt.Errorf("argument %d cannot be given to a shell: %w", i+1, err)
+			return "", fmt.Errorf("argument %d cannot be passed to a shell: %w", i+1, err)
 		}
 		words[i] = word
 	}
@@ -190,7 +191,7 @@ func (f *previewFlags) finishEarlier(ctx context.Context, store *session.Store, 
 		if err = errors.Join(err, s.Close()); err != nil {
 			return fmt.Errorf("could not finish a change that was interrupted: %w", err)
 		}
-		fmt.Fprintf(f.Err, "A change that was interrupted is finished now: %s.\n", plural.Of(len(left.Restored), "file"))
+		fmt.Fprintf(f.Err, "Finished a change that was interrupted: %s.\n", plural.Of(len(left.Restored), "file"))
 		for _, path := range left.Left {
 			fmt.Fprintf(f.Err, "%s has changed since and stays as it is.\n", visible.Text(path))
 		}
@@ -277,7 +278,7 @@ func (f *previewFlags) confirm(ctx context.Context) (bool, error) {
 	if !tui.IsTerminal(f.In, f.Out) {
 		return false, nil
 	}
-	fmt.Fprint(f.Out, "Apply this change? [y/N] ")
+	fmt.Fprint(f.Out, "Apply these changes? [y/N] ")
 	line, err := readLine(ctx, f.In)
 	if err != nil {
 		return false, err
@@ -289,10 +290,10 @@ func (f *previewFlags) confirm(ctx context.Context) (bool, error) {
 func (f *previewFlags) apply(ctx context.Context, store *session.Store, dir string, r *preview.Result, shown string, out *previewed) (err error) {
 	now, err := r.Preview(ctx)
 	if err != nil {
-		return fmt.Errorf("could not apply the change: %w", err)
+		return fmt.Errorf("could not apply the changes: %w", err)
 	}
 	if now.Digest() != shown {
-		fmt.Fprintln(f.Err, "Another program has changed these files since; its changes and those of the command are merged.")
+		fmt.Fprintln(f.Err, "Another program has changed these files since; its changes and the command's are merged.")
 		out.Change = headless.ChangeOf(now)
 	}
 	last, err := store.Latest(dir)
@@ -306,14 +307,14 @@ func (f *previewFlags) apply(ctx context.Context, store *session.Store, dir stri
 	defer func() { err = errors.Join(err, s.Close()) }()
 	out.Undo = "preview-" + session.NewUUID()
 	if err := r.Apply(ctx, s, out.Undo); err != nil {
-		return fmt.Errorf("could not apply the change: %w", err)
+		return fmt.Errorf("could not apply the changes: %w", err)
 	}
 	out.Applied, out.Session = true, s.ID()
 	if err := harness.SetTitle(ctx, s, "preview: "+inOneLine(out.Command, 100)); err != nil {
-		fmt.Fprintf(f.Err, "The session of this preview has no title: %v\n", err)
+		fmt.Fprintf(f.Err, "Could not set a title for this preview's session: %v\n", err)
 	}
 	if err := noteApplied(ctx, store, last, dir, out); err != nil {
-		fmt.Fprintf(f.Err, "The model of the last conversation here will not be told about the change: %v\n", err)
+		fmt.Fprintf(f.Err, "Could not tell the model of the last conversation here about the changes: %v\n", err)
 	}
 	return nil
 }
@@ -351,7 +352,7 @@ func (f *previewFlags) tell(out *previewed, changed bool) error {
 	case out.Applied:
 		fmt.Fprintf(f.Out, "Applied. To undo: haft rewind %s --to %s\n", out.Session, out.Undo)
 	default:
-		fmt.Fprintln(f.Out, "Dropped: nothing was changed. To apply the change, run this again with --yes.")
+		fmt.Fprintln(f.Out, "Dropped: nothing was changed. To apply the changes, run this again with --yes.")
 	}
 	return nil
 }

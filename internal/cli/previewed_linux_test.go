@@ -19,7 +19,7 @@ func TestAPersonIsShownWhatACommandChanged(t *testing.T) {
 	s.plain = true
 	s.start("--plain")
 	s.type_("make one\r")
-	s.see("Apply the change that this command made?")
+	s.see("Apply the changes that this command made?")
 	s.see("0 changed, 1 added, 0 deleted")
 	s.see("allows this change")
 	time.Sleep(400 * time.Millisecond) // what comes at once is no answer

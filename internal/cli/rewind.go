@@ -29,16 +29,16 @@ func newRewind(s Streams) *cobra.Command {
 	f := &rewindFlags{Streams: s}
 	c := &cobra.Command{
 		Use:   "rewind [SESSION]",
-		Short: "Bring files back to how they were before a message or a call",
-		Long: `Bring files back to how they were just before a message or a call, whatever changed
-them since: a file tool, a shell command, a server's tool. Without --to, what you
-said last is taken back.
+		Short: "Restore files to how they were before a message or call",
+		Long: `Restore files to how they were just before a message or call, whatever changed
+them since: a file tool, a shell command or an MCP server's tool. Without --to,
+rewind to your last message.
 
-What would be done is shown, and you are asked. Where nobody can be asked, say --yes,
+The changes are shown and you are asked first. Without a terminal, use --yes,
 or --json in a program.
 
-Files that another program has changed since are shown and nothing is done, unless
-you say --force. A rewind is atomic. To undo it, rewind to the id
+If another program has changed files since, they are shown and nothing is done, unless
+you give --force. A rewind is atomic. To undo it, rewind to the id
 that it prints. The conversation stays as it is.`,
 		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
 		Args:    atMost(1),
@@ -93,7 +93,7 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 		return err
 	}
 	for _, path := range left.Left {
-		fmt.Fprintf(f.Err, "An earlier rewind was cut off and %s has changed since: it stays as it is.\n", path)
+		fmt.Fprintf(f.Err, "An earlier rewind was interrupted. %s has changed since, so it stays as it is.\n", path)
 	}
 	plan, err := f.plan(ctx, s.Path(), s.Blobs())
 	if err != nil {
@@ -113,13 +113,13 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
 		f.list(f.Err, plan, cwd)
-		return fmt.Errorf("another program has changed %s since: nothing was done. Use --force to discard that change", plural.Of(len(conflict.Paths), "file"))
+		return fmt.Errorf("could not rewind: another program has changed %s since. Use --force to discard that change", plural.Of(len(conflict.Paths), "file"))
 	}
 	if err != nil {
 		return err
 	}
 	if err := harness.NoteRewind(ctx, s, plan, cwd); err != nil {
-		fmt.Fprintf(f.Err, "The model will not be told which files were restored: %v\n", err)
+		fmt.Fprintf(f.Err, "Could not tell the model which files were restored: %v\n", err)
 	}
 	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
 }
@@ -128,7 +128,7 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	in, ok := f.In.(*os.File)
 	if !ok || !isTerminal(in) {
-		return usageError{errors.New("nothing was done: there is nobody to ask. Look at it with --dry-run, and do it with --yes")}
+		return usageError{errors.New("could not rewind: there is no terminal to ask you. Check with --dry-run, then use --yes")}
 	}
 	fmt.Fprintf(f.Out, "Change %s, +%d −%d? [y/N] ", plural.Of(len(p.Steps), "file"), p.Insertions, p.Deletions)
 	line, err := readLine(ctx, in)
@@ -200,7 +200,7 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 
 // span writes what the rewind goes back over.
 func (f *rewindFlags) span(p *checkpoint.Plan) {
-	fmt.Fprintf(f.Out, "Going back to just before: %s (%s; %s and %s since)\n", inOneLine(cmp.Or(p.Span.Text, p.Target), 100),
+	fmt.Fprintf(f.Out, "Rewinding to just before: %s (%s; %s and %s since)\n", inOneLine(cmp.Or(p.Span.Text, p.Target), 100),
 		p.Span.Time.Local().Format("2006-01-02 15:04:05"), plural.Of(p.Span.Prompts, "prompt"), plural.Of(p.Span.Calls, "call"))
 }
 

@@ -44,7 +44,7 @@ func TestRootDoesNotAskNobodyByAccident(t *testing.T) {
 			cmd.Dir = t.TempDir()
 			cmd.Env = bareEnv(home, "ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0", c.sandbox)
 			out, _ := cmd.CombinedOutput()
-			refused := strings.Contains(string(out), "is refused for root") && cmd.ProcessState.ExitCode() == 2
+			refused := strings.Contains(string(out), "is not available to root") && cmd.ProcessState.ExitCode() == 2
 			if refused != c.refused {
 				t.Errorf("refused %v, want %v (exit code %d): %s", refused, c.refused, cmd.ProcessState.ExitCode(), out)
 			}

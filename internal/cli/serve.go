@@ -39,25 +39,25 @@ func newServe(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f.Flags.Define(all)
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Watch and steer sessions in a browser, and offer them to programs",
-		Long: `Serve a page and an HTTP API to watch and steer sessions: those that run in
-terminals, editors and programs, and those that you begin in the page. docs/serve.md
-has the API.
+		Short: "Watch and control sessions in a browser or from programs",
+		Long: `Serve a page and an HTTP API to watch and control sessions: those that run in
+terminals, editors and programs, and those that you start in the page. docs/serve.md
+describes the API.
 
 The server listens on this machine only and prints an address with a token, which is
 kept in a file that only you can read. Anyone who has the token can do in your sessions
 what you can, except change settings, trust a folder or turn permissions off.
 
 To listen elsewhere, give --listen, a certificate (--tls-cert and --tls-key) and the
-names by which clients call the server (--host). Without a certificate it needs
---insecure: everyone on the way can then read the token and use it.
+host names that clients use for it (--host). Without a certificate it needs
+--insecure: anyone on the network path can then read the token and use it.
 
 --pair shows a QR code that a phone scans to watch sessions and answer questions. Its
-code can be used once, within a minute; run 'haft serve --pair' again for another one,
-also while the server runs. The phone must be able to reach the server: give the name of
-a tunnel that speaks TLS with --host https://NAME, or use --listen.
+code works once, within a minute; run 'haft serve --pair' again for another one,
+even while the server runs. The phone must be able to reach the server: give the name of
+a TLS tunnel with --host https://NAME, or use --listen.
 
-Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
+Ctrl-C stops the server and the sessions that run in it; they can be resumed.`,
 		Example: `  haft serve
   haft serve --open
   haft serve --pair --host https://box.tail1234.ts.net
@@ -68,15 +68,15 @@ Ctrl-C ends the server and the sessions that run in it; they can be resumed.`,
 			return f.run(c)
 		},
 	}
-	c.Flags().StringVar(&f.listen, "listen", "", "the address to listen on, such as 127.0.0.1:7420; by default a free port of this machine, the same as last time if it can be")
-	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another name or address that clients may use for the server; use https://NAME for a tunnel or proxy that ends TLS")
-	c.Flags().StringVar(&f.cert, "tls-cert", "", "the certificate of the server, a PEM file")
-	c.Flags().StringVar(&f.key, "tls-key", "", "the key of the certificate, a PEM file")
-	c.Flags().BoolVar(&f.insecure, "insecure", false, "listen on another address without a certificate")
+	c.Flags().StringVar(&f.listen, "listen", "", "address to listen on, such as 127.0.0.1:7420; defaults to a free port on this machine, the same as last time if possible")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another host name or address that clients use for the server; use https://NAME for a tunnel or proxy that terminates TLS")
+	c.Flags().StringVar(&f.cert, "tls-cert", "", "TLS certificate of the server (PEM file)")
+	c.Flags().StringVar(&f.key, "tls-key", "", "private key of the certificate (PEM file)")
+	c.Flags().BoolVar(&f.insecure, "insecure", false, "listen beyond this machine without a certificate")
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
-	c.Flags().StringVar(&f.pair, "pair", "", "show a QR code that pairs a phone: 'answer' lets it watch and answer, 'full' send prompts as well")
+	c.Flags().StringVar(&f.pair, "pair", "", "show a QR code to pair a phone: 'answer' lets it watch and answer, 'full' lets it send prompts as well")
 	c.Flags().Lookup("pair").NoOptDefVal = pairAnswer
-	c.Flags().BoolVar(&f.renew, "new-token", false, "make a new token; pages, programs and devices that have the old one are shut out")
+	c.Flags().BoolVar(&f.renew, "new-token", false, "make a new token; pages, programs and devices with the old one are shut out")
 	c.Flags().BoolVar(&f.json, "json", false, "write the address as JSON")
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))
@@ -153,7 +153,7 @@ func (f *webFlags) run(c *cobra.Command) error {
 // check checks combinations of flags.
 func (f *webFlags) check() error {
 	if (f.cert == "") != (f.key == "") {
-		return usageError{errors.New("--tls-cert and --tls-key belong together")}
+		return usageError{errors.New("--tls-cert and --tls-key must be given together")}
 	}
 	if f.pair != "" && f.pair != pairAnswer && f.pair != pairFull {
 		return usageError{fmt.Errorf("--pair=%s: a paired device can have 'answer' or 'full'", f.pair)}
@@ -168,10 +168,10 @@ func (f *webFlags) check() error {
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
 	if !loopback && f.cert == "" && !f.insecure {
-		return usageError{fmt.Errorf("--listen %s: others could read the token on its way. Give --tls-cert and --tls-key, or say --insecure", f.listen)}
+		return usageError{fmt.Errorf("--listen %s: others could read the token in transit. Give --tls-cert and --tls-key, or give --insecure", f.listen)}
 	}
 	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {
-		return usageError{fmt.Errorf("--listen %s: say by which name clients call the server, with --host", f.listen)}
+		return usageError{fmt.Errorf("--listen %s: give the host name that clients use for the server with --host", f.listen)}
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (f *webFlags) listeners(home *serve.Home) (list []net.Listener, err error) 
 // running says that there is a server already.
 func (f *webFlags) running(ctx context.Context, home *serve.Home) error {
 	if f.listen != "" || f.renew || f.cert != "" {
-		return fmt.Errorf("could not start the server: process %d serves already at %s. End it first", home.PID, home.Running)
+		return fmt.Errorf("could not start the server: process %d is already serving at %s. Stop it first", home.PID, home.Running)
 	}
 	if err := f.checkPair(home.Running); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s ser
 		return writeJSON(f.Out, s)
 	}
 	if s.Already {
-		fmt.Fprintf(f.Err, "Process %d serves already.\n", s.PID)
+		fmt.Fprintf(f.Err, "Process %d is already serving.\n", s.PID)
 	}
 	if _, err := fmt.Fprintln(f.Out, s.URL); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s ser
 		fmt.Fprintf(f.Err, "\n%s\nScan this with the phone within a minute, or open %s there.\n'haft serve devices' lists paired devices.\n", drawing, s.Pair.URL)
 	}
 	if !s.Already {
-		fmt.Fprintf(f.Err, "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C ends the server.\n", s.TokenFile)
+		fmt.Fprintf(f.Err, "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func newServeDevices(s Streams) []*cobra.Command {
 		Use:   "devices",
 		Short: "List the devices that are paired with the server",
 		Long: `List the phones and browsers that were paired with 'haft serve --pair' or in the page.
-Each has a token of its own, which ends after 30 days or with 'haft serve revoke'.`,
+Each has its own token, which expires after 30 days or ends with 'haft serve revoke'.`,
 		Args: exactly(0),
 		RunE: func(*cobra.Command, []string) error {
 			d, err := pairedDevices()
@@ -51,7 +51,7 @@ func pairedDevices() (*serve.Devices, error) {
 
 func listDevices(s Streams, list []serve.Device) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(s.Out, "No device is paired. 'haft serve --pair' pairs one.")
+		_, err := fmt.Fprintln(s.Out, "No devices are paired. Pair one with 'haft serve --pair'.")
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
@@ -71,7 +71,7 @@ func newServeRevoke(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "Shut out a paired device",
-		Long:    `Shut out a device that 'haft serve devices' lists. What it has open ends within a second.`,
+		Long:    `Shut out a device that 'haft serve devices' lists. Its open connections end within a second.`,
 		Example: `  haft serve revoke qk3v7x`,
 		Args:    exactly(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -81,7 +81,7 @@ func newServeRevoke(s Streams) *cobra.Command {
 			}
 			err = d.Revoke(args[0])
 			if errors.Is(err, serve.ErrNoDevice) {
-				return fmt.Errorf("could not revoke %s: no device has this id. 'haft serve devices' lists them", args[0])
+				return fmt.Errorf("could not revoke %s: there is no device with this id. Run 'haft serve devices' for the list", args[0])
 			}
 			if err != nil {
 				return fmt.Errorf("could not revoke %s: %w", args[0], err)

@@ -48,7 +48,7 @@ func chosen(store *session.Store, args []string) (string, error) {
 	}
 	id, err := store.Latest(dir)
 	if errors.Is(err, session.ErrNotFound) {
-		err = usageError{fmt.Errorf("there is no session of %s. Run 'haft sessions list --all' and name one", dir)}
+		err = usageError{fmt.Errorf("there is no session in %s. Run 'haft sessions list --all' and choose one", dir)}
 	}
 	return id, err
 }
@@ -63,13 +63,13 @@ func newSessionsList(s Streams) *cobra.Command {
 	f := &sessionsList{Streams: s}
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions of this directory, or all",
+		Short: "List the sessions of this directory, or of all",
 		Args:  exactly(0),
 		RunE:  func(*cobra.Command, []string) error { return f.run() },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().BoolVar(&f.all, "all", false, "those of all directories")
-	c.Flags().IntVar(&f.limit, "limit", 0, "how many at most; 0 means all")
+	c.Flags().BoolVar(&f.all, "all", false, "list the sessions of all directories")
+	c.Flags().IntVar(&f.limit, "limit", 0, "maximum number to list; 0 means all")
 	return c
 }
 
@@ -135,12 +135,12 @@ func newSessionsShow(s Streams) *cobra.Command {
 	f := &sessionsShow{Streams: s}
 	c := &cobra.Command{
 		Use:   "show [SESSION]",
-		Short: "Show what was said and done, with the names that rewind and fork take",
+		Short: "Show a session's messages and calls, with the ids that rewind and fork accept",
 		Args:  atMost(1),
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().BoolVar(&f.timeline, "timeline", false, "show when each call waited, was asked about and ran")
+	c.Flags().BoolVar(&f.timeline, "timeline", false, "show when each call waited, was asked about, and ran")
 	return c
 }
 
@@ -219,21 +219,21 @@ func newSessionsExport(s Streams) *cobra.Command {
 	f := &sessionsExport{Streams: s}
 	c := &cobra.Command{
 		Use:   "export [SESSION]",
-		Short: "Write a session as Markdown, JSON lines or a page with its timeline",
-		Long: `Write a session as Markdown, JSON lines or a page with its timeline.
+		Short: "Export a session as Markdown, JSON lines or an HTML page with its timeline",
+		Long: `Export a session as Markdown, JSON lines or an HTML page with its timeline.
 
-What looks like a secret (keys, tokens, passwords) and the secrets of your environment
-are replaced by ***. Review the file before you pass it on all the same.`,
+Anything that looks like a secret (keys, tokens, passwords) and the secrets in your environment
+are replaced by ***. Review the file anyway before you share it.`,
 		Example: `  haft sessions export 3f9a -o talk.md
   haft sessions export 3f9a --html -o session.html`,
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().StringVar(&f.format, "format", string(session.Markdown), "markdown, html or jsonl")
-	c.Flags().BoolVar(&f.secrets, "with-secrets", false, "keep what looks like a secret")
+	c.Flags().BoolVar(&f.secrets, "with-secrets", false, "do not replace what looks like a secret")
 	c.Flags().Bool("json", false, "the same as --format=jsonl")
 	c.Flags().Bool("html", false, "the same as --format=html: one file with the conversation and the timeline, for a browser")
-	c.Flags().StringVarP(&f.output, "output", "o", "", "a new file to write to; standard output if it is not given")
+	c.Flags().StringVarP(&f.output, "output", "o", "", "new file to write to; defaults to standard output")
 	c.PreRun = func(c *cobra.Command, _ []string) {
 		if json, _ := c.Flags().GetBool("json"); json {
 			f.format = string(session.JSONL)
@@ -249,7 +249,7 @@ are replaced by ***. Review the file before you pass it on all the same.`,
 func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 	format := session.Format(f.format)
 	if format != session.Markdown && format != session.JSONL && format != session.HTML {
-		return usageError{fmt.Errorf("the format %q is not %s, %s or %s", f.format, session.Markdown, session.HTML, session.JSONL)}
+		return usageError{fmt.Errorf("unknown format %q: use %s, %s or %s", f.format, session.Markdown, session.HTML, session.JSONL)}
 	}
 	store := session.Open("")
 	id, err := chosen(store, args)

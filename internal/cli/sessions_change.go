@@ -29,7 +29,7 @@ func newSessionsFork(s Streams) *cobra.Command {
 	f := &sessionsFork{Streams: s}
 	c := &cobra.Command{
 		Use:     "fork [SESSION]",
-		Short:   "Copy a conversation into a new session and write its id",
+		Short:   "Copy a conversation into a new session and print its id",
 		Example: "  haft -p \"try another way\" --resume $(haft sessions fork 3f9a)",
 		Args:    atMost(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
@@ -66,9 +66,9 @@ func newSessionsPrune(s Streams) *cobra.Command {
 	f := &sessionsPrune{Streams: s}
 	c := &cobra.Command{
 		Use:   "prune [SESSION…]",
-		Short: "Delete sessions, and kept contents that no session needs",
-		Long: `Delete the sessions that you name, or those that nobody has written to for so long,
-and kept contents that no session needs any more. Nothing else ever deletes a
+		Short: "Delete sessions, and stored contents that no session needs",
+		Long: `Delete the sessions that you name, or those that have not been used for a given time,
+and stored contents that no session needs any more. Nothing else ever deletes a
 session. With --dry-run it only shows what it would delete and free.`,
 		Example: "  haft sessions prune --older-than 90d --dry-run\n  haft sessions prune 3f9a1c",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
@@ -105,11 +105,11 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 	for _, i := range p.Sessions {
 		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
 	}
-	fmt.Fprintf(f.Out, "%s %s and %s: %s.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "kept content"), bytesText(p.Bytes))
-	fmt.Fprintf(f.Out, "%s %d search indexes of folders that are gone: %s. Others: %d, %s, in %s.\n",
-		verb, indexes.Deleted, bytesText(indexes.Bytes), indexes.Kept, bytesText(indexes.KeptBytes), project.SearchIndexes())
+	fmt.Fprintf(f.Out, "%s %s and %s: %s.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "stored content"), bytesText(p.Bytes))
+	fmt.Fprintf(f.Out, "%s %s of folders that are gone: %s. Others: %d, %s, in %s.\n",
+		verb, plural.Of(indexes.Deleted, "search index"), bytesText(indexes.Bytes), indexes.Kept, bytesText(indexes.KeptBytes), project.SearchIndexes())
 	for _, dir := range p.Skipped {
-		fmt.Fprintf(f.Err, "The kept contents in %s stay: a session there is in use.\n", dir)
+		fmt.Fprintf(f.Err, "Kept the stored contents in %s: a session there is in use.\n", dir)
 	}
 	return nil
 }

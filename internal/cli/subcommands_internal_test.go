@@ -23,7 +23,8 @@ func TestSubcommandsAreBuiltUnderTheirNames(t *testing.T) {
 func TestCommandsAreFoundWithoutBeingBuiltAlways(t *testing.T) {
 	for line, want := range map[string]string{
 		"--help":             "  permissions ",
-		"-h":                 "  permissions ",
+		"-h":                 "  help ",
+		"hel":                "Did you mean help",
 		"help":               "permissions",
 		"tool":               "Did you mean tools",
 		"plugins --help":     "haft plugin",

@@ -34,10 +34,10 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 				p.start(s.command("--preview", "off"), size) // the question is about the lines of the command
 				p.until("be ready", "asks first · ")
 				p.run("send-keys", "count", "Enter")
-				p.until("ask", "tab turns to this question") // on a screen that is full
-				time.Sleep(400 * time.Millisecond)           // until it can be turned to
+				p.until("ask", "tab: go to this question") // on a screen that is full
+				time.Sleep(400 * time.Millisecond)         // until it can be turned to
 				p.run("send-keys", "Tab")
-				p.until("turn to it", "a letter answers")
+				p.until("turn to it", "answer with a letter")
 				time.Sleep(200 * time.Millisecond) // and answered
 				p.run("send-keys", "n")
 				p.until("begin", "this is 5")

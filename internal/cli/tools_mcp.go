@@ -33,7 +33,7 @@ func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...str
 	_ = h.Wait(bounded) // servers that are not ready by then are reported
 	for _, s := range h.Status() {
 		if i := describeServer(s); s.State != mcp.Connected && s.State != mcp.Disabled {
-			fmt.Fprintf(f.Err, "warning: the MCP server %s is not there (%s): %s\n", visible.Indented(i.Name), i.Status, visible.Indented(i.Reason))
+			fmt.Fprintf(f.Err, "warning: the MCP server %s is not available (%s): %s\n", visible.Indented(i.Name), i.Status, visible.Indented(i.Reason))
 		}
 	}
 	return h.Tools(), end, nil

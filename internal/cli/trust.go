@@ -32,9 +32,9 @@ func newTrust(s Streams) *cobra.Command {
 		Long: `See what this project's settings ask for, and trust it. Until you do, they cannot
 run anything, connect to anything or loosen a restriction; deny and ask rules always apply.
 
-Each item is trusted by itself and bound to exactly what it says: if the project
-changes it, you are asked again. On a terminal you are asked about the items that are
-not trusted yet. Elsewhere, name items by the beginning of their hash, or use --all
+Each item is trusted separately, exactly as it is now: if the project
+changes it, you are asked again. In a terminal, you are asked about the items that are
+not trusted yet. Elsewhere, name items by the first characters of their hash, or use --all
 after reading the list.`,
 		Example: "  haft trust\n  haft trust 3f9a1c\n  haft trust --all\n  haft trust --revoke --all",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
@@ -50,8 +50,8 @@ after reading the list.`,
 type projectTrust struct{ project, ignoreHooks, ignoreBadRules bool }
 
 func (t *projectTrust) define(fs *pflag.FlagSet) {
-	fs.BoolVar(&t.project, "trust-project", false, "trust what the project brings, as it is now, for this run")
-	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the hooks of the project")
+	fs.BoolVar(&t.project, "trust-project", false, "trust everything in the project as it is now, for this run")
+	fs.BoolVar(&t.ignoreHooks, "ignore-project-hooks", false, "run without the project's hooks")
 	fs.BoolVar(&t.ignoreBadRules, "ignore-bad-rules", false, "start even if a deny or ask rule is invalid")
 }
 
@@ -67,7 +67,7 @@ func notInSession(command string) error {
 	if os.Getenv("HAFT") == "" {
 		return nil
 	}
-	return usageError{fmt.Errorf("could not run haft %s: a session of haft may not change its own trust and rules. Run it in a terminal of your own", command)}
+	return usageError{fmt.Errorf("could not run haft %s: a haft session may not change its own trust and rules. Run it in a terminal yourself", command)}
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {
@@ -76,7 +76,7 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 		return err
 	}
 	if p.Folder == nil {
-		return errors.New("there is no config folder to keep trust in: set HOME or XDG_CONFIG_HOME")
+		return errors.New("there is no config folder to save trust in: set HOME or XDG_CONFIG_HOME")
 	}
 	items := p.Items()
 	if len(hashes) == 0 && !f.all {
@@ -113,7 +113,7 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 func (f *trustFlags) tellUnbound(items []trust.Item) {
 	for _, i := range items {
 		if i.Unbound != "" {
-			fmt.Fprintf(f.Err, "Not kept: %s %s runs what cannot be bound (%s). It is asked for at each start; without a terminal, use --trust-project.\n",
+			fmt.Fprintf(f.Err, "Not saved: %s %s runs something whose content haft cannot check (%s). You are asked at each start; without a terminal, use --trust-project.\n",
 				i.Kind, visible.Indented(i.Name), visible.Indented(i.Unbound))
 		}
 	}
@@ -152,7 +152,7 @@ func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust
 	if err := p.Folder.Grant(ctx, open...); err != nil {
 		return err
 	}
-	fmt.Fprintln(f.Out, "Trusted. Take it back with 'haft trust --revoke --all'.")
+	fmt.Fprintln(f.Out, "Trusted. To revoke it, run 'haft trust --revoke --all'.")
 	return nil
 }
 
@@ -167,7 +167,7 @@ func pickItems(items []trust.Item, hashes []string) ([]trust.Item, error) {
 			}
 		}
 		if len(found) != 1 {
-			return nil, usageError{fmt.Errorf("%q is the beginning of %d items' hashes: give at least 4 characters of one from 'haft trust'", h, len(found))}
+			return nil, usageError{fmt.Errorf("%q matches %d items: give at least 4 characters of one hash from 'haft trust'", h, len(found))}
 		}
 		chosen = append(chosen, found...)
 	}
@@ -187,7 +187,7 @@ func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 		return writeJSON(f.Out, infos)
 	}
 	if len(infos) == 0 {
-		fmt.Fprintf(f.Out, "%s asks for nothing that needs trust.\n", p.Dir)
+		fmt.Fprintf(f.Out, "Nothing in %s needs trust.\n", p.Dir)
 	}
 	for _, i := range infos {
 		mark := " "

@@ -31,7 +31,7 @@ func TestTrustAsksOnATerminal(t *testing.T) {
 	for _, c := range []struct {
 		key, says string
 		want      bool
-	}{{"\r", "Nothing was trusted", false}, {"n\r", "Nothing was trusted", false}, {"y\r", "Take it back with", true}} {
+	}{{"\r", "Nothing was trusted", false}, {"n\r", "Nothing was trusted", false}, {"y\r", "To revoke it, run", true}} {
 		s.start("trust")
 		s.see("Trust 1 item, exactly as shown? [y/N]")
 		if _, err := s.tty.WriteString(c.key); err != nil {

@@ -27,7 +27,7 @@ type build struct {
 func newVersion(s Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Show the version and how this program was built", Args: exactly(0),
-		Long: `Show the version of haft, the commit it was built from and its date, as far as the
+		Long: `Show the version of haft, and the commit and date it was built from, as far as the
 build recorded them. 'haft --version' shows the version alone.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "write JSON")

@@ -36,7 +36,7 @@ func (f *converseFlags) enterWorktree(ctx context.Context) error {
 	if err := os.Chdir(tree.Path); err != nil {
 		return fmt.Errorf("--worktree: %w", err)
 	}
-	fmt.Fprintf(f.Err, "haft: working in %s on branch %s; 'git worktree remove' takes it away\n", tree.Path, tree.Branch)
+	fmt.Fprintf(f.Err, "haft: working in %s on branch %s; remove it with 'git worktree remove'\n", tree.Path, tree.Branch)
 	return nil
 }
 

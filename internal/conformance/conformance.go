@@ -128,7 +128,7 @@ func (s *Suite) run(t *testing.T, wrapper []string, except map[string]string, ar
 	}
 	for name, why := range except {
 		if !met[name] {
-			t.Errorf("%s passes, or does not exist: take it off the list of what does not apply (%s)", name, why)
+			t.Errorf("%s passes or does not exist: remove it from the list of what does not apply (%s)", name, why)
 		}
 	}
 	t.Logf("%d scenarios, %d checks passed; %d scenarios or checks do not apply", scenarios, passed, len(except))

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the expected files again")
+var update = flag.Bool("update", false, "rewrite the expected files")
 
 // Updating reports whether expected files are to be written, for tests that keep
 // what they expect in a form of their own.
@@ -34,7 +34,7 @@ func Check(t testing.TB, path, got string) {
 		t.Fatalf("%v; -update writes it", err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got), write it again with -update if the change is meant:\n%s", path, d)
+		t.Errorf("%s (-want +got); if the change is intended, rewrite it with -update:\n%s", path, d)
 	}
 }
 

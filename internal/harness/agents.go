@@ -131,10 +131,10 @@ func (c *Conversation) folderFor(dir string) (string, error) {
 	}
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", fmt.Errorf("the folder for the agent cannot be used: %w", err)
+		return "", fmt.Errorf("cannot use the folder for the agent: %w", err)
 	}
 	if !slices.ContainsFunc(c.World.Engine.Guard().Roots(), func(root string) bool { return pathin.Contains(root, resolved) }) {
-		return "", fmt.Errorf("%s is not in the project: choose a folder of the project for the agent", dir)
+		return "", fmt.Errorf("%s is not in the project: choose a folder in the project for the agent", dir)
 	}
 	return resolved, nil
 }
@@ -339,7 +339,7 @@ func (w *World) definition(d agentdef.Definition) (project.Text, error) {
 	}
 	var err error
 	if t.Hooks, err = knowledge.ParseHooks(source, t.Path, d.Hooks); err != nil {
-		return t, fmt.Errorf("%s cannot work: %w", t.Name, err)
+		return t, fmt.Errorf("cannot use %s: %w", t.Name, err)
 	}
 	t.Now = func() (string, error) {
 		now, err := w.Project.Library.Agents.Find(d.Name)
@@ -388,7 +388,7 @@ func (c *Conversation) preload(d agentdef.Definition) func(context.Context, bool
 		for _, name := range d.Skills {
 			text, err := c.skillText(ctx, name)
 			if err != nil {
-				c.World.link.Emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The agent %s begins without the skill %s: %s", d.Name, name, err)})
+				c.World.link.Emit(agent.Notice{Level: "warning", Text: fmt.Sprintf("The agent %s starts without the skill %s: %s", d.Name, name, err)})
 				text = fmt.Sprintf("The skill %s could not be loaded: %s", name, err)
 			}
 			texts = append(texts, text)

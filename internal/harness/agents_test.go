@@ -494,7 +494,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 		case agent.Returned:
 			refused = refused || ev.Outcome.Agent != "" && strings.Contains(ev.Outcome.Result.Text(), "these kinds only: Explore")
 		case agent.Notice:
-			warned = warned || strings.Contains(ev.Text, "begins without the skill none")
+			warned = warned || strings.Contains(ev.Text, "starts without the skill none")
 		}
 	}
 	if !refused || !warned {

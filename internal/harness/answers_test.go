@@ -31,7 +31,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		t.Fatalf("%+v", last)
 	}
 	want := map[string][]string{
-		"help":         {"/rewind [apply] [MESSAGE]", "Show what can be typed"},
+		"help":         {"/rewind [apply] [MESSAGE]", "Show the available commands"},
 		"context":      {"The context of claude-opus-5-5 holds", "█ System prompt", "▪ Messages", "· Free space", "····"},
 		"cost":         {"This session has cost", "It has been open for", "claude-opus-5-5", "cache read"},
 		"add-dir":      {r.dir},
@@ -43,7 +43,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"model":        {"The model is claude-opus-5-5"},
 		"output-style": {"default", "in use", "Explanatory", "/output-style STYLE"},
 		"permissions":  {"The permission mode is acceptEdits", "deny", "WebFetch"},
-		"mcp":          {"There are no MCP servers. Add one with: haft mcp add"},
+		"mcp":          {"No MCP servers are set up. Add one with: haft mcp add"},
 		"agents":       {"Explore", "general-purpose", "Of this session:", "completed", "Look around"},
 		"skills":       {"pdf", "Reads PDFs"},
 		"resume":       {c.Agent.Session(), "this one", "make it", "haft --resume ID"},
@@ -69,7 +69,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		}
 	}
 	for typed, words := range map[string]string{
-		"model other":       "The model is other from the next request on",
+		"model other":       "The model is other, starting with the next request",
 		"permissions plan":  "The permission mode is plan",
 		"permissions wrong": "wrong",
 		"mcp reconnect x":   "Server not found: x",
@@ -78,7 +78,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"rewind nothing":    "nothing",
 		"mcp enable x":      "Server not found: x",
 		"add-dir nowhere":   "could not add nowhere: it is not a folder",
-		"config colour red": `there is no setting "colour" that takes one value`,
+		"config colour red": `there is no setting "colour" that accepts only one value`,
 		"config modle opus": "Did you mean model?",
 	} {
 		name, args, _ := strings.Cut(typed, " ")

@@ -47,7 +47,7 @@ func (w *World) idleHooks() (texts []string) {
 			if strings.Contains(text, "mcp") || project.Elsewhere(name) { // those of servers are not known yet
 				continue
 			}
-			texts = append(texts, fmt.Sprintf("%s: the matcher %q of the %s hook means no tool.%s", h.Origin, text, h.Event, near.Hint(name, names)))
+			texts = append(texts, fmt.Sprintf("%s: the matcher %q of the %s hook matches no tool.%s", h.Origin, text, h.Event, near.Hint(name, names)))
 		}
 	}
 	return texts

@@ -69,7 +69,7 @@ func (p *childPolicy) policy() *permission.Policy {
 
 // SetMode is not an agent's to do.
 func (p *childPolicy) SetMode(string) error {
-	return errors.New("the permission mode is the session's: an agent cannot change it")
+	return errors.New("the permission mode belongs to the session: an agent cannot change it")
 }
 
 // Allow lends rules to the agent.

@@ -70,7 +70,7 @@ func TestTheAdviceOfASandboxIsFollowed(t *testing.T) {
 	if len(outcomes) != 2 {
 		t.Fatalf("%d results", len(outcomes))
 	}
-	if text := outcomes[0].Result.Text(); !strings.Contains(text, "It wanted to reach haft.invalid:80.") || !strings.Contains(text, advice) {
+	if text := outcomes[0].Result.Text(); !strings.Contains(text, "It tried to reach haft.invalid:80.") || !strings.Contains(text, advice) {
 		t.Errorf("the first result is %q", text)
 	}
 	if to, _ := outcomes[1].Result.Output.(tool.Confined).ConfinedTo(); to != tool.Unconfined || strings.Contains(outcomes[1].Result.Text(), "sandbox") {
@@ -133,7 +133,7 @@ func TestACommandThatWasHeldToReadingIsAskedAbout(t *testing.T) {
 	made := filepath.Join(r.dir, "made")
 	command := map[string]any{"command": "touch " + made}
 	out := run(tool.ReadOnly, command)
-	if notes := strings.Join(out.Notes, "\n"); !strings.Contains(notes, "was allowed because it only reads") || !strings.Contains(notes, "It wanted to write to "+made+".") || !strings.Contains(notes, advice) {
+	if notes := strings.Join(out.Notes, "\n"); !strings.Contains(notes, "was allowed as read-only") || !strings.Contains(notes, "It tried to write to "+made+".") || !strings.Contains(notes, advice) {
 		t.Errorf("the notes are %q", notes)
 	}
 	command["dangerouslyDisableSandbox"] = true

@@ -17,7 +17,7 @@ func hookFault(r hook.Run) string {
 	}
 	then := "it decides nothing"
 	if r.Behavior == tool.Deny {
-		then = `it blocks ("on_error": "continue" lets work continue without it)`
+		then = `it blocks the action (set "on_error": "continue" to continue without it)`
 	}
-	return fmt.Sprintf("%s: the %s hook %s did not work, so %s: %s", r.Origin, r.Event, string(name), then, r.Err)
+	return fmt.Sprintf("%s: the %s hook %s failed, so %s: %s", r.Origin, r.Event, string(name), then, r.Err)
 }

@@ -28,7 +28,7 @@ func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 	}
 	w.removeLeadRules()
 	w.Engine.AddTemporary(project.Denials(d)...)
-	w.link.Tell(fmt.Sprintf("%s is the main agent, as when the session was left.", left))
+	w.link.Tell(fmt.Sprintf("%s is the main agent, as it was when the session was left.", left))
 	return d, nil
 }
 

@@ -122,10 +122,10 @@ func TestALongCallGoesOnInTheBackground(t *testing.T) {
 		}
 		return said(ev) == "thank you"
 	})
-	if !strings.HasPrefix(result, "The call takes longer than 20ms and continues in the background as m") {
+	if !strings.HasPrefix(result, "The call has taken longer than 20ms and continues in the background as m") {
 		t.Errorf("the call returned %q", result)
 	}
-	if ended != "completed: The call of mcp__slow__think has completed:\nforty-two" {
+	if ended != "completed: The call to mcp__slow__think has completed:\nforty-two" {
 		t.Errorf("the task ended as %q", ended)
 	}
 }
@@ -169,7 +169,7 @@ func TestAResumedSessionGetsWhatAServerWentOnWith(t *testing.T) {
 		}
 		return said(ev) == "thank you"
 	})
-	if want := "The call of think at the MCP server slow, which was cut off with an earlier process, has completed:\nforty-two"; summary != want {
+	if want := "The call to think at the MCP server slow, which was interrupted with an earlier process, has completed:\nforty-two"; summary != want {
 		t.Errorf("the session was told %q, want %q", summary, want)
 	}
 	if err := again.Close(t.Context()); err != nil {

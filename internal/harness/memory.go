@@ -38,5 +38,5 @@ func (c *Conversation) Note(source settings.Source, note string) (path string, e
 		c.notes.Add(fmt.Sprintf("The user added this to %s, for now and for later: %s", t.Path, strings.TrimSpace(note)))
 		return t.Path, nil
 	}
-	return "", fmt.Errorf("notes are kept for project, local or user, not for %q", source)
+	return "", fmt.Errorf("notes can be added to project, local or user, not to %q", source)
 }

@@ -71,7 +71,7 @@ func (r *rig) begin() (*harness.Conversation, error) {
 func TestAHelperThatGivesNoKeySaysWhy(t *testing.T) {
 	r := newRig(t)
 	r.userSettings(`{"apiKeyHelper":"echo locked out >&2; exit 3"}`)
-	if _, err := r.begin(); err == nil || !strings.Contains(err.Error(), "apiKeyHelper of the settings gave no key: exit status 3: locked out") {
+	if _, err := r.begin(); err == nil || !strings.Contains(err.Error(), "apiKeyHelper in the settings returned no key: exit status 3: locked out") {
 		t.Errorf("error %v", err)
 	}
 }

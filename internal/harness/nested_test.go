@@ -24,7 +24,7 @@ func (r *rig) bodies() (texts []string) {
 }
 
 // TestInstructionsOfAFolderAreToldWhenAFileInItIsRead: once, after the result of the call, again only after a
-// compaction, and never those of dependencies or of what lies outside the project.
+// compaction, and never those of dependencies or of what is outside the project.
 func TestInstructionsOfAFolderAreToldWhenAFileInItIsRead(t *testing.T) {
 	r := newRig(t)
 	deep, beside := r.put("pkg/deep/a.txt", "a\n"), r.put("pkg/deep/b.txt", "b\n")
@@ -145,7 +145,7 @@ func TestARewoundConversationKeepsWhatTheUserAllowed(t *testing.T) {
 		t.Errorf("mode %s, rules %v, roots %v", policy.Mode(), policy.Allowed(), c.World.Engine.Guard().Roots())
 	}
 	r.say(c, "again")
-	if all := r.bodies(); strings.Contains(all[1], "took the conversation back") {
+	if all := r.bodies(); strings.Contains(all[1], "returned the conversation to this point") {
 		t.Errorf("told without need:\n%s", all[1])
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // errNoShell is what a text gets that may run nothing.
-var errNoShell = errors.New("disableSkillShellExecution in the settings lets no written text run commands")
+var errNoShell = errors.New("skills may not run commands: disableSkillShellExecution is set")
 
 // Nested runs calls that happen within others, such as the commands of a skill, through a
 // separate pipeline: with the same rules, hooks and askers, plus the rules that the text

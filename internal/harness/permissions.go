@@ -25,7 +25,7 @@ func (p permissions) SetMode(mode string) error {
 	case err != nil:
 		return err
 	case off:
-		return fmt.Errorf("the permission mode %s is switched off by %s", m, by)
+		return fmt.Errorf("the permission mode %s is disabled by %s", m, by)
 	case m == permission.Bypass && p.project.RefusesRoot():
 		return project.ErrRoot
 	case m == permission.Bypass && !p.project.MayBypass():

@@ -160,9 +160,9 @@ func (p previewed) Task() *shellrun.Task { return p.Result.Task }
 func (p previewed) Wanted() string {
 	switch {
 	case len(p.Refused) > 0:
-		return fmt.Sprintf("it wanted to reach %s, which a preview does not let it", strings.Join(p.Refused, ", "))
+		return fmt.Sprintf("it tried to reach %s, which a preview does not allow", strings.Join(p.Refused, ", "))
 	case len(p.Outside) > 0 && !p.Changed():
-		return fmt.Sprintf("it wrote %s outside of the project, which a preview drops", strings.Join(p.Outside, ", "))
+		return fmt.Sprintf("it wrote %s outside the project, which a preview drops", strings.Join(p.Outside, ", "))
 	case len(p.LeftOut) > 0:
 		return fmt.Sprintf("it made the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
 	}

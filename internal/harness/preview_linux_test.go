@@ -172,12 +172,12 @@ func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
 	}{
 		"no rule": {
 			notes: "1\n", status: sched.Succeeded,
-			told: []string{"said", "nothing of what it changed was applied", "/notes: no rule allows this change", "/src/other: no rule allows this change"},
+			told: []string{"said", "none of its changes were applied", "/notes: no rule allows this change", "/src/other: no rule allows this change"},
 		},
 		"a rule for a part": {
 			options: harness.Options{Allowed: []string{"Edit(src/**)"}},
 			notes:   "1\n", other: "3\n", status: sched.Succeeded,
-			told: []string{"said", "a part of what it changed was not applied", "/notes: no rule allows this change"},
+			told: []string{"said", "some of its changes were not applied", "/notes: no rule allows this change"},
 		},
 		"edits are accepted": {
 			options: harness.Options{Mode: "acceptEdits"},
@@ -194,7 +194,7 @@ func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
 		},
 		"switched off": {
 			options: harness.Options{Mode: "acceptEdits", Preview: "off"},
-			notes:   "1\n", status: sched.Denied, told: []string{"nobody can approve it"},
+			notes:   "1\n", status: sched.Denied, told: []string{"no one can approve it"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +300,7 @@ func TestWhatNeedsTheMachineIsAskedAboutAsACommand(t *testing.T) {
 	talk := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
 	defer talk.Close(t.Context())
 	r.say(talk, "build")
-	if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), "a service or a process of this machine") {
+	if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), "a service or process of this machine") {
 		t.Errorf("asked %+v", user.asked)
 	}
 }

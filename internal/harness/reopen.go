@@ -34,7 +34,7 @@ func (c *Conversation) Keep() *Kept {
 // goes back to before it changed them.
 func (k *Kept) Unchanged(p *checkpoint.Plan) {
 	if len(p.Steps) > 0 {
-		k.note = "The user took the conversation back to this point. What was done to these files after it was not undone:" + steps(p, "")
+		k.note = "The user returned the conversation to this point. Later changes to these files were not undone:" + steps(p, "")
 	}
 }
 
@@ -100,7 +100,7 @@ func restoredText(p *checkpoint.Plan, dir string) string {
 	if len(p.Steps) == 0 {
 		return ""
 	}
-	return "The user has rewound files to how they were before. Changes that you know of are undone; read a file again before you rely on it:" + steps(p, dir)
+	return "The user rewound files to an earlier state. Changes that you know of are undone; read a file again before you rely on it:" + steps(p, dir)
 }
 
 // maxSteps is how many files the model is told about.

@@ -64,7 +64,7 @@ func (w *World) uncovered(text string) {
 func (w *World) settleWrites() {
 	left, err := w.Files.Recover()
 	if err != nil {
-		w.link.Emit(agent.Notice{Level: "warning", Text: "Look for interrupted writes: " + err.Error()})
+		w.link.Emit(agent.Notice{Level: "warning", Text: "Could not check for interrupted writes: " + err.Error()})
 	}
 	for _, l := range left {
 		text := l.Path + ": " + l.Action
@@ -85,10 +85,10 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 		w.link.Emit(agent.Notice{Level: "notice", Text: plural.Forms(len(r.Calls), "call was interrupted when the session ended. Its changes can be rewound.", "calls were interrupted when the session ended. Their changes can be rewound.")})
 	}
 	if len(r.Restored) > 0 {
-		w.link.Emit(agent.Notice{Level: "notice", Text: "A rewind was cut off. It is finished now: " + strings.Join(r.Restored, ", ")})
+		w.link.Emit(agent.Notice{Level: "notice", Text: "Finished an interrupted rewind: " + strings.Join(r.Restored, ", ")})
 	}
 	for _, path := range r.Left {
-		w.link.Emit(agent.Notice{Level: "warning", Text: "A rewind was cut off, and " + path + " has changed since or is not the project's: it stays as it is."})
+		w.link.Emit(agent.Notice{Level: "warning", Text: "A rewind was interrupted. " + path + " has changed since or is outside the project, so it stays as it is."})
 	}
 	return nil
 }
@@ -98,10 +98,10 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 func (c *Conversation) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	j := c.Journal()
 	if j.Path() == "" {
-		return nil, errors.New("this session is not written down, so there is nothing to rewind to")
+		return nil, errors.New("this session is not saved, so there is nothing to rewind to")
 	}
 	if _, err := os.Lstat(j.Path()); err != nil {
-		return nil, errors.New("nothing was said in this session yet, so there is nothing to rewind to")
+		return nil, errors.New("this session has no messages yet, so there is nothing to rewind to")
 	}
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
 }

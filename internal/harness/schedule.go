@@ -27,7 +27,7 @@ func (c *Conversation) wake(j schedule.Job) {
 	if j.Reason != "" {
 		why = " Your reason was: " + j.Reason
 	}
-	text := fmt.Sprintf("<scheduled-prompt id=%q>\nYou scheduled this at %s (%s); nobody is typing.%s\n</scheduled-prompt>\n%s", j.ID, j.Created.Format("2006-01-02 15:04"), j.Human, why, j.Prompt)
+	text := fmt.Sprintf("<scheduled-prompt id=%q>\nYou scheduled this at %s (%s); the user did not type it.%s\n</scheduled-prompt>\n%s", j.ID, j.Created.Format("2006-01-02 15:04"), j.Human, why, j.Prompt)
 	waits := func(p agent.Prompt) bool { return len(p.Content) == 1 && p.Content[0].Text == text }
 	if slices.ContainsFunc(c.Agent.Queued(), waits) {
 		return

@@ -100,7 +100,7 @@ func TestAConversationWakesUp(t *testing.T) {
 	if last := r.run(c); last.Text != "deployed" {
 		t.Fatalf("%+v", last)
 	}
-	if body := string(r.server.Requests()[3].Body); !strings.Contains(body, `nobody is typing. Your reason was: It deploys.`) || !strings.Contains(body, "Look at the deployment.") {
+	if body := string(r.server.Requests()[3].Body); !strings.Contains(body, `the user did not type it. Your reason was: It deploys.`) || !strings.Contains(body, "Look at the deployment.") {
 		t.Errorf("the prompt is not in the request: %s", body[max(0, len(body)-800):])
 	}
 	if err := c.Close(t.Context()); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // TestTheModelIsToldWhatItMayDo: the mode, that nobody approves, and what is allowed, once.
 func TestTheModelIsToldWhatItMayDo(t *testing.T) {
-	const alone = "Nobody can approve a call in this session"
+	const alone = "No one can approve calls in this session"
 	hello := script.Turn{Blocks: []script.Block{{Text: "hello"}}}
 	r := newRig(t, hello, hello, hello)
 	r.userSettings(`{"permissions":{"allow":["Bash(git:*)","WebFetch(domain:example.com)"]}}`)

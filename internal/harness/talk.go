@@ -329,7 +329,7 @@ func (c *Conversation) fork(k commands.Command, text string) func(context.Contex
 		case subagent.Moved:
 			return fmt.Sprintf("/%s continues in the background, in the agent %s.", k.Name, r.ID), nil
 		}
-		return r.Text, fmt.Errorf("/%s was not finished (%s): %s", k.Name, r.Status, r.Why)
+		return r.Text, fmt.Errorf("/%s did not finish (%s): %s", k.Name, r.Status, r.Why)
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *textHooks) recall(r *session.Restored) {
 				continue
 			}
 			if err := s.loaded(kind, name, ""); err != nil {
-				s.world.link.Warn("hook_failed", fmt.Sprintf("The hooks of the %s %s do not run any more: %v", kind, name, err))
+				s.world.link.Warn("hook_failed", fmt.Sprintf("The hooks of the %s %s no longer run: %v", kind, name, err))
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (c *Conversation) name(ctx context.Context, title string) error {
 // Rename names the session.
 func (c *Conversation) Rename(ctx context.Context, title string) error {
 	if title = strings.TrimSpace(title); title == "" {
-		return errors.New("title must be non-empty")
+		return errors.New("title must not be empty")
 	}
 	if err := SetTitle(ctx, c.Journal(), title); err != nil {
 		return err
@@ -54,7 +54,7 @@ func SetTitle(ctx context.Context, s *session.Session, title string) error {
 	return s.Append(ctx, session.Entry{State: &session.State{Name: "title", Value: raw}})
 }
 
-const titleSystem = `You name conversations. Answer with a title of three to seven words for the work that is described, in the language of the description, with a capital only where a sentence has one, and with nothing else.`
+const titleSystem = `You name conversations. Answer only with a title of three to seven words for the work described, in the language of the description and in sentence case.`
 
 // ProposeTitle has a model make a title of a description.
 func (c *Conversation) ProposeTitle(ctx context.Context, about string) (string, error) {

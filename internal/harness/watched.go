@@ -75,7 +75,7 @@ type decision struct {
 func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	journal, id := o.talk.Journal(), session.NewUUID()
 	if err := journal.Append(ctx, session.Entry{Agent: c.Call.Agent, Ask: askOf(id, &c, &question)}); err != nil {
-		return tool.Verdict{}, fmt.Errorf("write down the question: %w", err)
+		return tool.Verdict{}, fmt.Errorf("save the question: %w", err)
 	}
 	d := o.race(ctx, c, question)
 	settled := session.Answer{ID: id}
@@ -83,7 +83,7 @@ func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 		settled.By, settled.Behavior = cmp.Or(d.v.By, d.by), d.v.Behavior
 	}
 	if err := journal.Append(context.WithoutCancel(ctx), session.Entry{Agent: c.Call.Agent, Answer: &settled}); err != nil && d.err == nil {
-		return tool.Verdict{}, fmt.Errorf("write down the answer: %w", err)
+		return tool.Verdict{}, fmt.Errorf("save the answer: %w", err)
 	}
 	if settled.By != "" && d.by != o.here {
 		o.talk.World.link.Tell(fmt.Sprintf("%s was answered from %s: %s.", c.Tool.UserName(), settled.By, settled.Behavior))
@@ -132,7 +132,7 @@ func (o *openAsker) elicit(person elicitFunc) elicitFunc {
 		journal := o.talk.Journal()
 		e.ID = session.NewUUID()
 		if err := journal.Append(ctx, session.Entry{Ask: &session.Ask{ID: e.ID, Tool: "mcp__" + e.Server, Reason: e.Message}}); err != nil {
-			return mcp.Answer{}, fmt.Errorf("write down the question: %w", err)
+			return mcp.Answer{}, fmt.Errorf("save the question: %w", err)
 		}
 		a, by, err := o.raceElicit(ctx, e, person)
 		settled := session.Answer{ID: e.ID}
@@ -142,10 +142,10 @@ func (o *openAsker) elicit(person elicitFunc) elicitFunc {
 			}
 		}
 		if failed := journal.Append(context.WithoutCancel(ctx), session.Entry{Answer: &settled}); failed != nil && err == nil {
-			return mcp.Answer{}, fmt.Errorf("write down the answer: %w", failed)
+			return mcp.Answer{}, fmt.Errorf("save the answer: %w", failed)
 		}
 		if settled.By != "" && by != o.here {
-			o.talk.World.link.Tell(fmt.Sprintf("The question of %s was answered from %s.", e.Server, by))
+			o.talk.World.link.Tell(fmt.Sprintf("The question from %s was answered from %s.", e.Server, by))
 		}
 		return a, err
 	}

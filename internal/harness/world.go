@@ -139,7 +139,7 @@ func (w *World) deniesNothing() error {
 	}
 	for _, problem := range w.misnamed(w.lead) {
 		if problem.Rule.Origin == project.CommandLine && problem.Rule.Behavior == tool.Deny {
-			return &project.UsageError{Err: fmt.Errorf("the rule %q of the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
+			return &project.UsageError{Err: fmt.Errorf("the rule %q from the command line would deny nothing: %w", problem.Rule.Text, problem.Err)}
 		}
 	}
 	return nil

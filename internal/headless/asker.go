@@ -14,7 +14,7 @@ import (
 )
 
 // byHost is the reason of a verdict that the program gave.
-const byHost = "the program that drives the session decided"
+const byHost = "the program that controls the session decided"
 
 // wasAsked is part of the reason of a denial if there was no usable answer.
 const wasAsked = " that was asked "

@@ -35,7 +35,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		}
 		talk.Send(p)
 	case err != nil:
-		s.local(p, typed.Command.Name, "", fmt.Errorf("/%s could not be used: %w", typed.Command.Name, err))
+		s.local(p, typed.Command.Name, "", fmt.Errorf("could not run /%s: %w", typed.Command.Name, err))
 	case typed.Text != "":
 		p.Content = slices.Clone(p.Content)
 		p.Content[at] = model.TextOf(typed.Text)
@@ -50,7 +50,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 	default:
 		answer, ok, err := answers.Run(talk, s.opts.Lang, typed.Command.Name, typed.Arguments)
 		if !ok {
-			err = fmt.Errorf("/%s needs a screen; it means nothing here", typed.Command.Name)
+			err = fmt.Errorf("/%s needs a screen; it has no effect here", typed.Command.Name)
 		}
 		s.local(p, typed.Command.Name, answer, err)
 	}

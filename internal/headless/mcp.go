@@ -192,7 +192,7 @@ func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPRe
 
 func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (any, error) {
 	if r.CheckPermissions {
-		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot decide about calls that nobody made in a turn"}
+		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot decide about calls outside a turn"}
 	}
 	server, name, ok := splitTool(r.Tool)
 	if !ok || talk.MCP.Has(server) != nil {

@@ -24,7 +24,7 @@ func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate)
 	case "removeDirectories":
 		return talk.RemoveDirectories(u.Directories)
 	}
-	return fmt.Errorf("the update %q is not known here", u.Type)
+	return fmt.Errorf("unknown permission update %q", u.Type)
 }
 
 // changeRules changes rules for the session, and where the program wants them kept.

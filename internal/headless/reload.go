@@ -40,7 +40,7 @@ func reloadSkills(_ context.Context, talk *harness.Conversation, _ *wire.ReloadS
 // session.
 func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r *wire.ReloadPlugins) (any, error) {
 	if r.RefuseIfBusy && talk.Agent.Busy() {
-		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn runs: ask again when it has ended"}
+		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn is running: try again when it has ended"}
 	}
 	if len(r.AddPlugins) > 0 && string(r.AddPlugins) != "null" && string(r.AddPlugins) != "[]" {
 		return nil, &wire.ControlError{Message: "plugins cannot be added to a running session: start the session with them"}

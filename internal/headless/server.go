@@ -120,7 +120,7 @@ func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
 	ctx, s.stop = context.WithCancelCause(ctx)
 	s.context = ctx
 	defer s.stop(nil)
-	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program does not listen any more: %w", err)) })
+	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program stopped reading: %w", err)) })
 	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
 	go s.watchStream(ctx)
 	s.table = s.requests()
@@ -211,7 +211,7 @@ func (s *server) deliver(m wire.Message) {
 	}
 	p, err := prompt(user)
 	if err != nil {
-		s.warn("A prompt could not be read: " + err.Error())
+		s.warn("Could not read a prompt: " + err.Error())
 		return
 	}
 	s.take(heard{p, user.ClientComposed})
@@ -407,7 +407,7 @@ func (s *server) wasGarbled() error {
 // close ends everything that the conversation has started.
 func (s *server) close() int {
 	if talk := s.opened(); talk != nil {
-		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session ended, which must not take longer than %s", closeTime))
+		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session did not end within %s", closeTime))
 		defer cancel()
 		if err := talk.Close(ctx); err != nil {
 			fmt.Fprintf(s.opts.Log, "haft: end the session: %s\n", visible.Indented(err.Error()))

@@ -51,7 +51,7 @@ const (
 // short is a typed output with its long strings cut, or what the model reads if that is not
 // enough. A program that wants all of it reads the file that the result names.
 func short(raw json.RawMessage, out *sched.Outcome) json.RawMessage {
-	where := "the whole was not kept"
+	where := "the whole result was not saved"
 	if out.Kept != nil && out.Kept.Path != "" {
 		where = "the whole result is in " + out.Kept.Path
 	}

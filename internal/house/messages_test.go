@@ -149,20 +149,20 @@ var sentence = regexp.MustCompile(`[A-Za-z]+ [a-z]+ [a-z]+`)
 
 // notShown are sentences that somebody else than a user reads.
 var notShown = map[string]string{
-	"the user denied it":                                    "reasons of verdicts are kept and told to the model",
-	"the user allowed it once":                              "the same",
-	"the user allowed it from now on":                       "the same",
-	"the user does not approve the plan yet":                "the same",
-	"the user approved the plan":                            "the same",
-	"the user accepts edits inside the project from now on": "the same",
-	"the answers could not be passed on: ":                  "the same",
-	"the input ended before an answer":                      "the same",
-	"the user answered":                                     "the same",
-	"/memory add project|local|user NOTE":                   "it is to be typed",
-	"a whole number from ":                                  "what a setting takes is recognized by it",
-	"the clipboard as «class PNGf»":                         "AppleScript",
-	"it is not a picture":                                   "another error takes its place",
-	"it is too large":                                       "the same",
+	"the user denied it":                        "reasons of verdicts are kept and told to the model",
+	"the user allowed it once":                  "the same",
+	"the user allowed it permanently":           "the same",
+	"the user does not approve the plan yet":    "the same",
+	"the user approved the plan":                "the same",
+	"the user allowed all edits in the project": "the same",
+	"could not send the answers: ":              "the same",
+	"the input ended before an answer":          "the same",
+	"the user answered":                         "the same",
+	"/memory add project|local|user NOTE":       "it is to be typed",
+	"a whole number from ":                      "what a setting takes is recognized by it",
+	"the clipboard as «class PNGf»":             "AppleScript",
+	"it is not a picture":                       "another error takes its place",
+	"it is too large":                           "the same",
 }
 
 // messages are the constants of the type of messages in the packages that have them.

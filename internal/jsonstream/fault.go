@@ -54,7 +54,7 @@ func (m *machine) correction(c byte) string {
 	before := m.previous()
 	switch {
 	case c == '/' || c == '#':
-		return `Leave out comments, JSON has none.`
+		return `Leave out comments; JSON has none.`
 	case before == ',' && (c == '}' || c == ']'):
 		return fmt.Sprintf(`Leave out the ',' before '%c'.`, c)
 	}
@@ -63,7 +63,7 @@ func (m *machine) correction(c byte) string {
 		return `Put every field name in double quotes.`
 	case atValue, atFirstElement, inLiteral:
 		if isLetter(c) || c == '\'' || c >= utf8.RuneSelf {
-			return `Put text in double quotes; only numbers, true, false and null stand without.`
+			return `Put text in double quotes; only numbers, true, false and null go without.`
 		}
 	case afterValue:
 		return separation(before, c)
@@ -92,7 +92,7 @@ func (m *machine) previous() byte {
 
 func (m *machine) failDuplicate(name string) {
 	m.fail(DuplicateKey, m.text.begin, fmt.Sprintf("the field %s occurs twice in %s, the second time", quoteKey(name), place(m.path())),
-		`Send each field once, with the value that is meant.`)
+		`Send each field once, with the intended value.`)
 }
 
 // stringPlace names the string in flight in a sentence.
@@ -105,14 +105,14 @@ func (m *machine) stringPlace() string {
 
 func (m *machine) failSurrogate() {
 	at := m.text.mark
-	m.fail(Malformed, at, fmt.Sprintf(`the escape %s is half of a surrogate pair without the other half in %s`, m.raw[at:at+6], m.stringPlace()),
+	m.fail(Malformed, at, fmt.Sprintf(`the escape %s is one half of a surrogate pair without the other in %s`, m.raw[at:at+6], m.stringPlace()),
 		`Write the character itself, or both halves such as \ud83d\ude00.`)
 }
 
 func (m *machine) failUTF8() {
 	at := m.text.mark
 	m.fail(Malformed, at, fmt.Sprintf(`byte 0x%02x is not valid UTF-8 in %s`, m.raw[at], m.stringPlace()),
-		`Send text as UTF-8; bytes that are not text cannot be sent in JSON.`)
+		`Send text as UTF-8; JSON cannot carry other bytes.`)
 }
 
 // count names a number of bytes.

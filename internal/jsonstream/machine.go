@@ -191,7 +191,7 @@ func (m *machine) trailing(c byte) {
 
 func (m *machine) failTrailing() {
 	m.failHere(TrailingData, fmt.Sprintf("expected nothing after the object, which ended after %s", count(m.whole.end)),
-		`Send one JSON object and nothing after it; a second object needs a call of its own.`)
+		`Send one JSON object and nothing after it; a second object needs its own call.`)
 }
 
 func (m *machine) push(object bool) {

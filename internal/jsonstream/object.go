@@ -109,7 +109,7 @@ func (m *machine) failTooLarge(limit int) {
 	if p := m.path(); p != "" {
 		problem += ", reached in " + place(p)
 	}
-	m.fail(TooLarge, limit, problem, `Split the work into several calls with less in each.`)
+	m.fail(TooLarge, limit, problem, `Split the work into several smaller calls.`)
 }
 
 func (m *machine) run() {

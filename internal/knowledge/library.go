@@ -84,7 +84,7 @@ func (l *Library) Read(name string) (Piece, error) {
 	hint := Hint(name, slices.Sorted(maps.Keys(s.names)))
 	held := len(s.held) > 0
 	if held {
-		hint = " A file of this project has that name and is not trusted as it is now; the user can look at it and trust it with: haft trust."
+		hint = " A file in this project has that name but is not trusted in its current form; the user can review and trust it with: haft trust."
 	}
 	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint, Held: held}
 }
@@ -99,9 +99,9 @@ func Hint(name string, names []string) string {
 	case len(names) == 0:
 		return " There are none."
 	case len(names) > most:
-		return fmt.Sprintf(" There are %s and %d more.", strings.Join(names[:most], ", "), len(names)-most)
+		return fmt.Sprintf(" Available: %s and %d more.", strings.Join(names[:most], ", "), len(names)-most)
 	}
-	return " There are: " + strings.Join(names, ", ") + "."
+	return " Available: " + strings.Join(names, ", ") + "."
 }
 
 // Missing is the error for a name that nothing has. It is written for a model.

@@ -118,7 +118,7 @@ func TestList(t *testing.T) {
 			name: "two of one name in one place are a mistake", kind: knowledge.Skill,
 			archive:  "-- home/.claude/skills/a/SKILL.md --\n---\nname: x\n---\na\n-- home/.claude/skills/b/SKILL.md --\n---\nname: x\n---\nb\n",
 			pieces:   []string{"x (home/.claude/skills/a/SKILL.md): a"},
-			problems: []string{"home/.claude/skills/b/SKILL.md: it is left out: home/.claude/skills/a/SKILL.md has the name x too"},
+			problems: []string{"home/.claude/skills/b/SKILL.md: it is left out: home/.claude/skills/a/SKILL.md is also named x"},
 		},
 		{
 			name: "a person's links may lead anywhere, a project's may not leave it", kind: knowledge.Skill, trust: all,
@@ -138,7 +138,7 @@ func TestList(t *testing.T) {
 				"-- home/.claude/commands/good.md --\ngood\n-- home/.claude/commands/bad name.md --\nx\n-- home/.claude/commands/folder.md/x --\n\n",
 			pieces: []string{"good (home/.claude/commands/good.md): good"},
 			problems: []string{
-				`home/.claude/commands/bad name.md: it is left out: "bad name" is no name for it; use letters, digits, dashes and underscores`,
+				`home/.claude/commands/bad name.md: it is left out: "bad name" is not a valid name; use letters, digits, dashes and underscores`,
 				"home/.claude/commands/binary.md: it is left out: not a text file in UTF-8",
 				"home/.claude/commands/list.md: it is left out: read the front matter: it has no line of the form name: value",
 				"home/.claude/commands/open.md: it is left out: the front matter has no end: a line of three dashes is missing",
@@ -170,11 +170,11 @@ func TestHugeFilesAndFoldersAreBounded(t *testing.T) {
 		tr.write(fmt.Sprintf("project/.claude/skills/many/%d", i), "")
 	}
 	pieces, _, problems := tr.show(tr.library(knowledge.Command, nil).List())
-	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes, and 524288 are allowed, 67108864 in all files together"}, problems); diff != "" || len(pieces) != 1 {
+	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes; the limit is 524288 per file and 67108864 in total"}, problems); diff != "" || len(pieces) != 1 {
 		t.Errorf("pieces %q, problems (-want +got):\n%s", pieces, diff)
 	}
 	pieces, held, problems := tr.show(tr.library(knowledge.Skill, all).List())
-	if diff := cmp.Diff([]string{"project/.claude/skills/many/SKILL.md: it is left out: trust cannot be bound to a folder of more than 2000 files, 6 deep"}, problems); diff != "" || len(pieces)+len(held) != 0 {
+	if diff := cmp.Diff([]string{"project/.claude/skills/many/SKILL.md: it is left out: a folder with more than 2000 files or 6 levels cannot be trusted"}, problems); diff != "" || len(pieces)+len(held) != 0 {
 		t.Errorf("pieces %q, held %q, problems (-want +got):\n%s", pieces, held, diff)
 	}
 }
@@ -208,11 +208,11 @@ func TestTrustIsAboutEverythingInASkillsFolder(t *testing.T) {
 	}
 	trusted = held[0]
 	if _, err := lib.Read("x"); err != nil {
-		t.Errorf("trusted, it is not read: %v", err)
+		t.Errorf("trusted, it could not be read: %v", err)
 	}
 	tr.write("project/.claude/skills/x/scripts/a.sh", "echo evil\n")
 	_, err := lib.Read("x")
-	want := `There is no skill named "x". A file of this project has that name and is not trusted as it is now; the user can look at it and trust it with: haft trust.`
+	want := `There is no skill named "x". A file in this project has that name but is not trusted in its current form; the user can review and trust it with: haft trust.`
 	if err == nil || err.Error() != want {
 		t.Errorf("after a script changed: %v, want %s", err, want)
 	}
@@ -239,7 +239,7 @@ func TestNamesThatAreNotThereAreExplained(t *testing.T) {
 	for name, want := range map[string]string{
 		"Deploy":  `There is no skill named "Deploy". Did you mean deploy?`,
 		"/deploy": `There is no skill named "/deploy". Did you mean deploy?`,
-		"unheard": `There is no skill named "unheard". There are: deploy.`,
+		"unheard": `There is no skill named "unheard". Available: deploy.`,
 	} {
 		if _, err := tr.library(knowledge.Skill, nil).Read(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)

@@ -51,7 +51,7 @@ func Menu(entries []Entry, budget int) string {
 // perLine is what a line takes beside its name and text: "- ", ": " and its end.
 const perLine = 5
 
-func leftOut(n int) string { return fmt.Sprintf("(and %d more that there is no room to name)\n", n) }
+func leftOut(n int) string { return fmt.Sprintf("(and %d more, not listed for lack of space)\n", n) }
 
 // fit returns how many names there is room for.
 func fit(entries []Entry, budget int) int {

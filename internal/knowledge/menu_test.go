@@ -25,7 +25,7 @@ func TestMenu(t *testing.T) {
 		{"everything fits", 0, "- pdf: Fill in forms. Read them too.\n- bare\n- long: " + strings.TrimSpace(strings.Repeat("word ", 40))},
 		{"the longest text is shortened first", 90, "- pdf: Fill in forms. Read them too.\n- bare\n- long: word word word word word word…"},
 		{"names stay longest", 30, "- pdf\n- bare\n- long"},
-		{"names that do not fit are counted", 20, "(and 3 more that there is no room to name)"},
+		{"names that do not fit are counted", 20, "(and 3 more, not listed for lack of space)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

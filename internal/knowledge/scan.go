@@ -76,7 +76,7 @@ func (s *scan) place(at int, p Place) {
 		name = path.Join(dir, name)
 		files, complete := s.files(file{Shelf: books, place: at}, name)
 		if !complete {
-			s.report(books.Path(name), "it holds more than is read, which is %d files and folders, %d deep", maxEntries, maxDepth)
+			s.report(books.Path(name), "only part of it is read: at most %d files and folders, %d levels deep", maxEntries, maxDepth)
 		}
 		for _, f := range files {
 			s.file(p, f)
@@ -145,7 +145,7 @@ func (s *scan) take(p Place, f file) error {
 		return err
 	}
 	if s.left -= int64(len(text.Text)); text.Cut {
-		return fmt.Errorf("it has %d bytes, and %d are allowed, %d in all files together", text.Size, maxText, maxTotal)
+		return fmt.Errorf("it has %d bytes; the limit is %d per file and %d in total", text.Size, maxText, maxTotal)
 	}
 	read := s.parse(f.path(), text.Text)
 	if read.err != nil {
@@ -161,7 +161,7 @@ func (s *scan) take(p Place, f file) error {
 	}
 	if other, taken := s.found[name]; taken {
 		if other.place == f.place {
-			return fmt.Errorf("%s has the name %s too", other.Path, name)
+			return fmt.Errorf("%s is also named %s", other.Path, name)
 		}
 		return nil // that is how one puts one's own before others'
 	}
@@ -241,7 +241,7 @@ func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 	}
 	for part := range strings.SplitSeq(name, ":") {
 		if !valid(part) {
-			return "", fmt.Errorf("%q is no name for it; use letters, digits, dashes and underscores", name)
+			return "", fmt.Errorf("%q is not a valid name; use letters, digits, dashes and underscores", name)
 		}
 	}
 	if p.Plugin != "" {
@@ -255,7 +255,7 @@ func (s *scan) agreed(f file, c Claim) (bool, error) {
 	if s.kind == Skill {
 		var bound bool
 		if c.Files, bound = f.belongings(); !bound {
-			return false, fmt.Errorf("trust cannot be bound to a folder of more than %d files, %d deep", maxOwned, maxDepth)
+			return false, fmt.Errorf("a folder with more than %d files or %d levels cannot be trusted", maxOwned, maxDepth)
 		}
 	}
 	if s.trust != nil && s.trust(c) {

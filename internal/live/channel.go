@@ -352,7 +352,7 @@ func (c *channel) follow(from string) (*session.Follower, error) {
 		for {
 			list, err := f.Next(context.Background())
 			if err != nil {
-				return nil, fmt.Errorf("find the end of the session: %w", err)
+				return nil, fmt.Errorf("find the end of the session's journal: %w", err)
 			}
 			if len(list) == 0 {
 				return f, nil

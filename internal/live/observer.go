@@ -81,7 +81,7 @@ func (o *observer) run() {
 	_ = o.wire.Run(o.ctx, func(m wire.Message) {
 		if u, ok := m.(*wire.User); ok && o.begun() {
 			if err := o.channel.told.Prompt(u); err != nil {
-				o.tell(&wire.Informational{Stamp: wire.Stamp{UUID: session.NewUUID(), SessionID: o.channel.talk.Agent.Session()}, Level: "warning", Content: "A prompt could not be read: " + err.Error()})
+				o.tell(&wire.Informational{Stamp: wire.Stamp{UUID: session.NewUUID(), SessionID: o.channel.talk.Agent.Session()}, Level: "warning", Content: "Could not read a prompt: " + err.Error()})
 			}
 		}
 	})
@@ -115,7 +115,7 @@ func (o *observer) observe(r *wire.Observe) (any, error) {
 	o.mu.Lock()
 	if o.started {
 		o.mu.Unlock()
-		return nil, errors.New("it is observed already")
+		return nil, errors.New("it is already being observed")
 	}
 	o.started, o.answers, o.name = true, r.Answers, r.Name
 	if o.name == "" {

@@ -99,7 +99,7 @@ func private(dir string) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s is not a folder of this user alone", dir)
+		return fmt.Errorf("%s is not a folder that only this user can access", dir)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func allowed(conn net.Conn) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("ask who connects: %w", err)
+		return fmt.Errorf("check which user connects: %w", err)
 	}
 	if known && uid != os.Getuid() {
 		return fmt.Errorf("user %d may not watch the sessions of user %d", uid, os.Getuid())

@@ -108,7 +108,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		}
 	}
 	if last := c.errs.text(); last != "" && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w; its last words were: %s", err, last)
+		return fmt.Errorf("%w; its last output was: %s", err, last)
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func readText(path string, info fs.FileInfo) (string, error) {
 		return "", err
 	}
 	if len(raw) > maxFile {
-		return "", fmt.Errorf("%s is larger than %d MB, which is more than language servers are sent", path, maxFile>>20)
+		return "", fmt.Errorf("%s is larger than %d MB, the limit for language servers", path, maxFile>>20)
 	}
 	return strings.ToValidUTF8(strings.TrimPrefix(string(raw), "\uFEFF"), "\uFFFD"), nil
 }

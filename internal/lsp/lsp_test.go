@@ -50,7 +50,7 @@ func TestServersThatBreakTheProtocol(t *testing.T) {
 		"truncated": "it ended",
 		"nested":    "not JSON-RPC",
 		"silent":    "it did not answer within 500ms",
-		"ends":      "its last words were: fake: cannot find my library",
+		"ends":      "its last output was: fake: cannot find my library",
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			def := lsptest.Definition(behaviour)
@@ -64,7 +64,7 @@ func TestServersThatBreakTheProtocol(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 			}
-			if _, err := servers.For(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "has ended 3 times") {
+			if _, err := servers.For(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "crashed 3 times") {
 				t.Errorf("a fourth time: %v", err)
 			}
 		})

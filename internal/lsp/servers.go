@@ -67,7 +67,7 @@ func NewServers(host *shellrun.Host, opts *Options) *Servers {
 type UnknownError struct{ Path, Known string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no language server is known for %s files; those known are for %s", filepath.Ext(e.Path), e.Known)
+	return fmt.Sprintf("no language server is known for %s files, only for %s", filepath.Ext(e.Path), e.Known)
 }
 
 // A MissingError says that the server for a file is not installed.
@@ -149,7 +149,7 @@ func (s *Servers) For(ctx context.Context, path, dir string) (*Client, error) {
 		return c, nil
 	}
 	if len(sl.failed) >= maxFailures {
-		return nil, fmt.Errorf("%s has ended %d times within %v and is not started again yet", def.Name, len(sl.failed), forgiven)
+		return nil, fmt.Errorf("%s crashed %d times within %v and is not restarted yet", def.Name, len(sl.failed), forgiven)
 	}
 	var box *sandbox.Spec
 	if s.opts.Box != nil {
@@ -165,7 +165,7 @@ func (s *Servers) For(ctx context.Context, path, dir string) (*Client, error) {
 		return nil, err
 	case err != nil:
 		sl.failed = append(sl.failed, time.Now())
-		return nil, fmt.Errorf("%s was not started: %w", def.Name, err)
+		return nil, fmt.Errorf("could not start %s: %w", def.Name, err)
 	}
 	sl.client, sl.used = c, time.Now()
 	return c, nil

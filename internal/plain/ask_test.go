@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		kept          string
 	}{
 		{"yes", "make", []string{"y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},
-		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: "Bash(make:*)"}, "Bash(make:*)"},
+		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, "Bash(make:*)"},
 		{"no", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: denied}, ""},
 		{"no and why", "make", []string{"no use ninja"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, ""},
 		{"something else first", "make", []string{"", "perhaps", "yes sir", "y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 func TestAQuestionShowsTheCommandAndHidesNothing(t *testing.T) {
 	_, _, shown := answered(t, "ls\x1b[2K\n\u202e # rm", "n")
 	want := "\nRun this command?\n    ls\\u{1b}[2K\n    \\u{202e} # rm\nAsked because no rule allows it.\n" +
-		"y allows it once · s allows Bash(make:*) for this session · n denies it, n and a reason says why: "
+		"y: allow once · s: allow Bash(make:*) for this session · n [reason]: deny > "
 	if !strings.HasPrefix(shown, want) {
 		t.Errorf("shown:\n%s", shown)
 	}

@@ -49,7 +49,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
 	defer release()
-	fmt.Fprintf(out, "%s\n", c.words().T("haft. Say what to do; /help lists commands, /exit leaves. A line that ends in \\ continues on the next."))
+	fmt.Fprintf(out, "%s\n", c.words().T("haft. Type what you want done; /help lists commands, /exit quits. End a line with \\ to continue on the next."))
 	go c.read(ctx, o.In)
 	return c.run(ctx)
 }
@@ -131,14 +131,14 @@ func (p *Person) Hear(line string) bool {
 		return false
 	}
 	if time.Since(p.asked) < arming {
-		io.WriteString(p.out, p.words.T("(a question came while you typed, so this line is a message)")+"\n"+p.prompt) // as in until
+		io.WriteString(p.out, p.words.T("(a question appeared while you were typing, so this line was sent as a message)")+"\n"+p.prompt) // as in until
 		return false
 	}
 	switch strings.TrimSpace(line) {
 	case "/stop", "/exit", "/quit":
 		return false // they end the question too
 	case "/help":
-		io.WriteString(p.out, p.words.T("A question waits for an answer. /stop stops the turn, /exit leaves; other commands work once it is answered.")+"\n"+p.prompt) // as in until
+		io.WriteString(p.out, p.words.T("A question is waiting for your answer. /stop stops the turn, /exit quits; other commands work once it is answered.")+"\n"+p.prompt) // as in until
 		return true
 	}
 	select {

@@ -92,7 +92,7 @@ func (p *Printer) Show(ev agent.Event) error {
 		if p.opts.Asks {
 			break
 		}
-		p.line(dim, "  … %s", p.t("%s waits for an answer", p.call(ev.UseID, ev.Tool, nil)))
+		p.line(dim, "  … %s", p.t("%s is waiting for an answer", p.call(ev.UseID, ev.Tool, nil)))
 	case agent.Retrying:
 		p.retrying(ev)
 	case agent.FellBack:
@@ -117,11 +117,11 @@ func (p *Printer) Show(ev agent.Event) error {
 func (p *Printer) retrying(ev agent.Retrying) {
 	why := ev.Err.Error()
 	if ev.Attempt > 1 && why == p.retried {
-		p.line(yellow, "! %s", p.t("trying again in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
+		p.line(yellow, "! %s", p.t("retrying in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
 		return
 	}
 	p.retried = why
-	p.line(yellow, "! %s", p.t("the model's server did not answer: %s. Trying again in %s (%d of %d)",
+	p.line(yellow, "! %s", p.t("the model's server did not answer: %s. Retrying in %s (%d of %d)",
 		why, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
 }
 
@@ -254,10 +254,10 @@ func (p *Printer) diff(end card.Ending) {
 
 func (p *Printer) compacted(c agent.Compacted) {
 	if c.Err != nil {
-		p.line(yellow, "! %s", p.t("the conversation could not be shortened: %s", c.Err))
+		p.line(yellow, "! %s", p.t("could not compact the conversation: %s", c.Err))
 		return
 	}
-	p.line(dim, "  %s", p.t("the conversation was shortened from %d to %d tokens", c.PreTokens, c.Tokens))
+	p.line(dim, "  %s", p.t("the conversation was compacted from %d to %d tokens", c.PreTokens, c.Tokens))
 }
 
 func (p *Printer) end(r agent.Result) {

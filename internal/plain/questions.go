@@ -97,7 +97,7 @@ func (p *Person) until(ctx context.Context, question string, heard func(line str
 			}
 			io.WriteString(p.out, question)
 		case <-ctx.Done():
-			io.WriteString(p.out, "\n"+p.words.T("(no answer needed any more)")+"\n")
+			io.WriteString(p.out, "\n"+p.words.T("(an answer is no longer needed)")+"\n")
 			return ctx.Err()
 		}
 	}
@@ -116,7 +116,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
-	word, err := p.line(ctx, "%s ", p.words.T("This may lose something for good. Type %s to continue:", "allow"))
+	word, err := p.line(ctx, "%s ", p.words.T("This may destroy data permanently. Type %s to continue:", "allow"))
 	if err != nil {
 		return tool.Verdict{}, err
 	}
@@ -136,11 +136,11 @@ func (p *Person) Decide(ctx context.Context, what string) (tool.Verdict, error) 
 
 // verdict asks until a line is an answer.
 func (p *Person) verdict(ctx context.Context, what string, rules []tool.Suggestion) (v tool.Verdict, err error) {
-	choices := p.words.T("y allows it once")
+	choices := p.words.T("y: allow once")
 	if len(rules) > 0 {
-		choices += " · " + p.words.T("s allows %s for this session", visible.Indented(ask.Rules(rules)))
+		choices += " · " + p.words.T("s: allow %s for this session", visible.Indented(ask.Rules(rules)))
 	}
-	err = p.until(ctx, what+choices+" · "+p.words.T("n denies it, n and a reason says why")+": ", func(line string) (again string) {
+	err = p.until(ctx, what+choices+" · "+p.words.T("n [reason]: deny")+" > ", func(line string) (again string) {
 		v, again = p.decide(line, rules)
 		return again
 	})
@@ -174,10 +174,10 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 		}
 		for _, rule := range rules {
 			if err := p.keep(rule); err != nil {
-				return v, p.words.T("The rule could not be kept: %s", err) + " " + p.words.T("Please answer y or n:") + " "
+				return v, p.words.T("Could not save the rule: %s", err) + " " + p.words.T("Please answer y or n:") + " "
 			}
 		}
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it from now on", Rule: ask.Rules(rules)}, ""
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: ask.Rules(rules)}, ""
 	case "n", "no":
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(rest)}, ""
 	}
@@ -195,12 +195,12 @@ func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue
 	var b strings.Builder
 	if c.Call.Tool == "ExitPlanMode" {
 		if text := plan.Text(c.Call); text != "" {
-			return fmt.Sprintf("\n%s\n%s\n%s\n", words.T("The plan:"), visibleText(text), words.T("Do you agree to it?"))
+			return fmt.Sprintf("\n%s\n%s\n%s\n", words.T("The plan:"), visibleText(text), words.T("Do you approve it?"))
 		}
 	}
 	switch {
 	case c.Ran():
-		b.WriteString("\n" + words.T("Apply the change that this command made?") + "\n")
+		b.WriteString("\n" + words.T("Apply the changes that this command made?") + "\n")
 	case c.Call.Tool == "Bash":
 		b.WriteString("\n" + words.T("Run this command?") + "\n")
 	case what.Path != "":
@@ -262,9 +262,9 @@ func (p *Person) questions(ctx context.Context, c tool.Case) (tool.Verdict, erro
 		for i, o := range q.Options {
 			fmt.Fprintf(p.out, "  %d %s: %s\n", i+1, visibleText(o.Label), visibleText(o.Description))
 		}
-		how := p.words.T("A number, or your own words:")
+		how := p.words.T("A number, or your own answer:")
 		if q.Multiple {
-			how = p.words.T("Numbers with commas between them, or your own words:")
+			how = p.words.T("Numbers separated by commas, or your own answer:")
 		}
 		for in.Answers[q.Text] == "" {
 			said, err := p.line(ctx, "%s ", how)
@@ -296,7 +296,7 @@ func (p *Person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 	p.one.Lock()
 	defer p.one.Unlock()
 	if e.Mode == "url" {
-		said, err := p.line(ctx, "\n%s: %s\n%s %s\n%s ", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("It wants you to visit"), visibleText(e.URL), p.words.T("Say done when you have, or no:"))
+		said, err := p.line(ctx, "\n%s: %s\n%s %s\n%s ", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("It asks you to visit"), visibleText(e.URL), p.words.T("Type done when you have finished, or no:"))
 		if err != nil || said != "done" {
 			return mcp.Answer{Action: "decline"}, err
 		}
@@ -311,7 +311,7 @@ func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error
 	decline := mcp.Answer{Action: "decline"}
 	fields, err := elicit.Fields(e.Schema, p.words)
 	if err != nil {
-		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown, and is declined: %s", visibleText(p.words.Error(err))))
+		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown and was declined: %s", visibleText(p.words.Error(err))))
 		return decline, nil
 	}
 	fmt.Fprintf(p.out, "\n%s: %s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message))
@@ -322,7 +322,7 @@ func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error
 				line = f.Default
 			}
 			if _, err := f.Value(line); err != nil {
-				return p.words.T("Not possible: %s. Again:", err) + " "
+				return p.words.T("Invalid answer: %s. Try again:", err) + " "
 			}
 			values[f.Name] = line
 			return ""
@@ -360,7 +360,7 @@ func (p *Person) fieldQuestion(f elicit.Field) string {
 	case elicit.One, elicit.YesNo:
 		b.WriteString(p.words.T("A number"))
 	case elicit.Many:
-		b.WriteString(p.words.T("Numbers with commas between them"))
+		b.WriteString(p.words.T("Numbers separated by commas"))
 	default:
 		b.WriteString(p.words.T("Answer"))
 	}

@@ -56,7 +56,7 @@ func TestCommandsInsideAQuestion(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(arming)
 		out.Reset()
-		if !p.Hear("/help") || !strings.Contains(out.String(), "/stop stops the turn") || !strings.HasSuffix(out.String(), "says why: ") {
+		if !p.Hear("/help") || !strings.Contains(out.String(), "/stop stops the turn") || !strings.HasSuffix(out.String(), "deny > ") {
 			t.Errorf("help is %q", out.String())
 		}
 		for _, line := range []string{"/stop", "/exit", " /quit "} {

@@ -130,7 +130,7 @@ func (r *Result) Apply(ctx context.Context, s *session.Session, name string, dro
 		return r.broken
 	}
 	if s.Dir() == "" {
-		return errors.New("nothing was changed: a change is applied with a session on the disk, and this one is not kept")
+		return errors.New("nothing was changed: changes can only be applied in a saved session, and this one is not saved")
 	}
 	list, err := r.rebased()
 	if err != nil {
@@ -202,7 +202,7 @@ func (e *entry) keep(ctx context.Context, blobs blob.Store) error {
 		}
 	}
 	if blob.Digest(raw) != e.after.Digest {
-		return fmt.Errorf("%s is not what was shown any more", e.path)
+		return fmt.Errorf("%s no longer matches what was shown", e.path)
 	}
 	return blobs.Put(ctx, e.after.Digest, bytes.Clone(raw))
 }

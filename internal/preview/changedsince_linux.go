@@ -26,7 +26,7 @@ func thisMoment() moment {
 // after reports whether a file was changed later.
 func (m moment) after(s stamp) bool { return s.ctime >= m.tick }
 
-var errClock = errors.New("the clock of the machine was set back while the command ran, so it is not known what other programs changed in the meantime")
+var errClock = errors.New("the machine's clock was set back while the command ran, so haft cannot tell what other programs changed in the meantime")
 
 // check reports that change times mean nothing since.
 func (m moment) check() error {

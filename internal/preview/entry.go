@@ -62,7 +62,7 @@ func (r *reader) count() error {
 	return nil
 }
 
-var errNotRegular = errors.New("it is no regular file any more")
+var errNotRegular = errors.New("it is no longer a regular file")
 
 // same reports whether nothing changed: a file was only touched.
 func (e *entry) same() bool {

@@ -19,8 +19,8 @@ import (
 // copied are the commands that an overlay refuses, and that run in a copy of the
 // project instead.
 var copied = map[string]string{
-	"git mv c csource && git status --short": "an overlay does not let a folder be renamed",
-	`node -e 'const fs = require("fs"); fs.renameSync("titles", "names"); console.log(fs.readdirSync("names"))'`: "an overlay does not let a folder be renamed",
+	"git mv c csource && git status --short": "an overlay does not allow renaming a folder",
+	`node -e 'const fs = require("fs"); fs.renameSync("titles", "names"); console.log(fs.readdirSync("names"))'`: "an overlay does not allow renaming a folder",
 }
 
 // Developer work leaves the same tree when it is previewed and applied as when it is

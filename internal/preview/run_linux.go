@@ -109,9 +109,9 @@ func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where string) erro
 	case result.State != shellrun.Exited && errors.As(context.Cause(ctx), &limit):
 		r.broken = limit
 	case result.State != shellrun.Exited:
-		r.broken = fmt.Errorf("the command did not end by itself (%s), so all that it changed is dropped", result.State)
+		r.broken = fmt.Errorf("the command did not end by itself (%s), so all its changes are dropped", result.State)
 	case result.Status.Err != nil:
-		r.broken = fmt.Errorf("it is not known how the command ended, so all that it changed is dropped: %w", result.Status.Err)
+		r.broken = fmt.Errorf("it is unknown how the command ended, so all its changes are dropped: %w", result.Status.Err)
 	case result.Status.Tier != sandbox.TierBox:
 		r.broken = sandbox.ErrUnavailable
 	}
@@ -155,18 +155,18 @@ func (r *Result) settle(start moment) error {
 func (r *Result) refusedByOverlay() string {
 	for _, e := range r.entries {
 		if e.linked {
-			return "an overlay does not keep the names of a file with several together"
+			return "an overlay does not preserve hard links"
 		}
 	}
 	text := r.Task.Output().Excerpt(64<<10, false).Text
 	for _, sign := range []string{"nvalid cross-device link", "cross-device link not permitted", "EXDEV"} {
 		if strings.Contains(text, sign) {
-			return "an overlay does not let a folder be renamed"
+			return "an overlay does not allow renaming a folder"
 		}
 	}
 	for _, sign := range []string{"alue too large for defined data type", "EOVERFLOW"} {
 		if strings.Contains(text, sign) {
-			return "an overlay does not let files of other owners be changed"
+			return "an overlay does not allow changing files of other owners"
 		}
 	}
 	return ""

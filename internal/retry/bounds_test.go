@@ -20,7 +20,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		asked   int
 		message string
 	}{
-		"a day":                        {24 * time.Hour, Options{}, 0, 1, "the next try would be in 24h0m0s, at 20"},
+		"a day":                        {24 * time.Hour, Options{}, 0, 1, "the next retry would be in 24h0m0s, at 20"},
 		"what adds up":                 {4 * time.Minute, Options{}, 8 * time.Minute, 3, "at most 10m0s"},
 		"what is asked for is settled": {24 * time.Hour, Options{Wait: 25 * time.Hour}, 24 * time.Hour, 2, "at most 25h0m0s"},
 	} {
@@ -69,7 +69,7 @@ func TestAnAnswerIsBounded(t *testing.T) {
 			heard += len(d.Text)
 		}
 		if err != nil {
-			if failure, ok := errors.AsType[*model.Error](err); !ok || !strings.Contains(failure.Message, "longer than the 16 MB") {
+			if failure, ok := errors.AsType[*model.Error](err); !ok || !strings.Contains(failure.Message, "longer than the limit of 16 MB") {
 				t.Errorf("error %v", err)
 			}
 		}

@@ -202,7 +202,7 @@ func (a *asking) notRunning(addr string) *model.Error {
 	if a.opts.Start != "" {
 		said.Message += ". Start it: " + a.opts.Start
 	} else {
-		said.Message += ". Start it, or name another with --model"
+		said.Message += ". Start it, or choose another model with --model"
 	}
 	said.ShouldRetry = new(bool)
 	return &said
@@ -211,7 +211,7 @@ func (a *asking) notRunning(addr string) *model.Error {
 // tooLate is the error of a server that wants more time than there is.
 func (a *asking) tooLate(delay time.Duration) *model.Error {
 	said := *a.err
-	said.Message += fmt.Sprintf(" (the next try would be in %s, at %s; a request waits for at most %s, which %s sets in milliseconds)",
+	said.Message += fmt.Sprintf(" (the next retry would be in %s, at %s; a request waits at most %s, set in milliseconds by %s)",
 		delay.Round(time.Second), time.Now().Add(delay).Format("2006-01-02 15:04 MST"), a.opts.Wait, waitEnv)
 	said.ShouldRetry = new(bool)
 	return &said
@@ -219,7 +219,7 @@ func (a *asking) tooLate(delay time.Duration) *model.Error {
 
 // tooLong is the error of an answer that does not end.
 func tooLong(limit int) *model.Error {
-	return &model.Error{Kind: model.Garbled, ShouldRetry: new(bool), Message: fmt.Sprintf("the answer is longer than the %d MB that are read", limit>>20)}
+	return &model.Error{Kind: model.Garbled, ShouldRetry: new(bool), Message: fmt.Sprintf("the answer is longer than the limit of %d MB", limit>>20)}
 }
 
 func (a *asking) fallBack() bool {

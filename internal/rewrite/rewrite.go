@@ -108,7 +108,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 		held, err = l.TryLockContext(ctx, pause)
 	}
 	if err != nil || !held {
-		return nil, fmt.Errorf("wait for others who change files in %s: %w", dir, err)
+		return nil, fmt.Errorf("wait for other programs that change files in %s: %w", dir, err)
 	}
 	return func() { l.Close() }, nil
 }

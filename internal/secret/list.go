@@ -4,12 +4,12 @@ import "sync"
 
 const (
 	key         = "a private key"
-	credentials = "a store of credentials"
-	environment = "a file of secrets"
-	remotes     = "addresses in a repository's settings may hold a password"
+	credentials = "a credential store"
+	environment = "a file with secrets"
+	remotes     = "addresses in a repository's settings may contain a password"
 	accounts    = "the system's accounts"
-	history     = "a history of commands, which may hold passwords"
-	state       = "infrastructure state, which holds passwords in plain text"
+	history     = "a command history, which may contain passwords"
+	state       = "infrastructure state, which contains passwords in plain text"
 )
 
 // list is what is secret. The first entry that matches counts, so that exceptions

@@ -274,7 +274,7 @@ func TestAddresses(t *testing.T) {
 func TestFindASession(t *testing.T) {
 	s := newSite(t, servetest.Says("One."), servetest.Says("Two."), servetest.Says("Three."))
 	server := &attach.Server{URL: s.url, Token: token}
-	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no session runs") {
+	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no session is running") {
 		t.Errorf("without a session: %v", err)
 	}
 	one := s.create("one")
@@ -293,7 +293,7 @@ func TestFindASession(t *testing.T) {
 		t.Errorf("with a wrong token: %v", err)
 	}
 	server.URL = "http://127.0.0.1:1"
-	if _, err := server.Find(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), "there is no answer from http://127.0.0.1:1") {
+	if _, err := server.Find(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), "no answer from http://127.0.0.1:1") {
 		t.Errorf("without a server: %v", err)
 	}
 }

@@ -143,7 +143,7 @@ func (d *Devices) List() ([]Device, error) {
 }
 
 // ErrNoDevice says that no device has an id.
-var ErrNoDevice = errors.New("no device has this id")
+var ErrNoDevice = errors.New("there is no device with this id")
 
 // Revoke shuts a device out.
 func (d *Devices) Revoke(id string) error {

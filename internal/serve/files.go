@@ -21,10 +21,10 @@ import (
 // fileRoutes are those about what sessions do to files.
 func (s *Server) fileRoutes() []route {
 	return []route{
-		takes(http.StatusOK, "POST", "/sessions/{id}/rewind", "Bring files back to how a message or call found them", s.rewind),
-		answers(http.StatusOK, "GET", "/sessions/{id}/checkpoints", "What the session can be rewound to", s.getCheckpoints),
+		takes(http.StatusOK, "POST", "/sessions/{id}/rewind", "Restore files to how they were before a message or call", s.rewind),
+		answers(http.StatusOK, "GET", "/sessions/{id}/checkpoints", "The points that the session can be rewound to", s.getCheckpoints),
 		answers(http.StatusOK, "GET", "/sessions/{id}/diff", "What a call, or the whole session, changed in files", s.getDiff, parameter{"call", "the tool_use id of the call"}),
-		answers(http.StatusOK, "GET", "/sessions/{id}/file", "A file as it is now, of a session that runs", s.getFile, parameter{"path", "of the file"}),
+		answers(http.StatusOK, "GET", "/sessions/{id}/file", "The current content of a file of a running session", s.getFile, parameter{"path", "of the file"}),
 	}
 }
 

@@ -24,13 +24,13 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 func (s *Server) foreign(r *http.Request) *Problem {
 	scheme, known := s.hosts[strings.ToLower(r.Host)]
 	if !known {
-		return &Problem{status: http.StatusMisdirectedRequest, Code: "wrong_host", Message: fmt.Sprintf("This server is not %q. Call it by the address that it printed, or allow the name with --host.", r.Host)}
+		return &Problem{status: http.StatusMisdirectedRequest, Code: "wrong_host", Message: fmt.Sprintf("This server is not called %q. Use the address that it printed, or allow the name with --host.", r.Host)}
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !opensPage(r) {
-		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: "Another site sent this request. Open the address that haft serve printed."}
+		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: "This request came from another site. Open the address that haft serve printed."}
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, scheme+r.Host) {
-		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: fmt.Sprintf("A page of %q sent this request. Open the address that haft serve printed.", origin)}
+		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: fmt.Sprintf("This request came from a page on %q. Open the address that haft serve printed.", origin)}
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (s *Server) checkToken(r *http.Request, token string) *Problem {
 		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong tokens. Wait a minute and try again."}
 	}
 	s.tries.failed(from, time.Now())
-	return &Problem{status: http.StatusUnauthorized, Code: "wrong_token", Message: "The token is wrong. Use the one that haft serve printed last."}
+	return &Problem{status: http.StatusUnauthorized, Code: "wrong_token", Message: "The token is wrong. Use the latest one that haft serve printed."}
 }
 
 func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -166,7 +166,7 @@ func (l *local) reachFor(ctx context.Context, id string, r wire.Request) (*link,
 		}
 	case *wire.ReadFile:
 		if w.connect(); w.linked() == nil {
-			return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running, so nothing says which files may be read. Send a prompt to continue it."}
+			return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running, so haft cannot tell which files may be read. Send a prompt to continue it."}
 		}
 	}
 	if w.connect(); w.linked() == nil {
@@ -204,14 +204,14 @@ func (l *local) reach(ctx context.Context, id string) (*link, error) {
 		return w.linked(), nil
 	}
 	if path == "" {
-		return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session ended before anything was said."}
+		return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session ended before its first message."}
 	}
 	info, err := l.store.Info(id)
 	if err != nil {
 		return nil, err
 	}
 	if stat, err := os.Stat(info.Cwd); err != nil || !stat.IsDir() {
-		return nil, &Problem{status: http.StatusConflict, Code: "no_folder", Message: "The folder of the session, " + info.Cwd + ", is not there any more."}
+		return nil, &Problem{status: http.StatusConflict, Code: "no_folder", Message: "The session's folder, " + info.Cwd + ", no longer exists."}
 	}
 	err = l.srv.lead(ctx, w, start{id: id, cwd: info.Cwd, resume: true})
 	if k := w.linked(); k != nil && (err == nil || errors.Is(err, errLed)) {
@@ -225,7 +225,7 @@ func (l *local) reach(ctx context.Context, id string) (*link, error) {
 
 // Close implements [Backend].
 func (l *local) Close(ctx context.Context, id string) error {
-	return l.end(ctx, id, "Process %d runs the session, and only its user can end it.")
+	return l.end(ctx, id, "Process %d runs the session; it can only be ended there.")
 }
 
 // end ends the process of a session that this server leads, and waits for it. One that
@@ -287,7 +287,7 @@ func (l *local) Rewind(ctx context.Context, id, path string, in *Rewind) (Rewoun
 		return out, nil
 	}
 	if len(foreign) > 0 && !in.Force {
-		return Rewound{}, &Problem{status: http.StatusConflict, Code: "conflict", Message: "Another program has changed files since. Nothing was done; force discards those changes.", Paths: foreign}
+		return Rewound{}, &Problem{status: http.StatusConflict, Code: "conflict", Message: "Another program has changed files since, so nothing was done. Use force to discard those changes.", Paths: foreign}
 	}
 	w, err := l.srv.watch(id)
 	if err != nil {
@@ -322,7 +322,7 @@ func (l *local) Speak(ctx context.Context, in *Launching, conn io.ReadWriter) {
 	s := l.srv
 	Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
 		if info, err := os.Stat(in.Dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%q is not a folder of the server", in.Dir)
+			return nil, fmt.Errorf("%q is not a folder on the server", in.Dir)
 		}
 		opts, err := launch.Parse(in.Args, s.opts.Version, log)
 		if err != nil {

@@ -28,7 +28,7 @@ var sessionID = lazyregexp.New(`^[\w-]+$`)
 // questions, too.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		http.Error(w, "Only GET is answered here.", http.StatusMethodNotAllowed)
+		http.Error(w, "Only GET is allowed here.", http.StatusMethodNotAllowed)
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")

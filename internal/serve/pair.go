@@ -18,14 +18,14 @@ import (
 // pairRoutes are those about devices.
 func (s *Server) pairRoutes() []route {
 	return []route{
-		takes(http.StatusCreated, "POST", "/pairings", "Make a code that pairs one device; it can be used for a minute", s.makePairing),
-		{"POST", "/pair", "Exchange a code for a cookie with a token of the device's own", nil, http.StatusNoContent, reflect.TypeFor[PairCode](), nil, s.pair},
-		answers(http.StatusOK, "GET", "/devices", "The devices that are paired", s.getDevices),
+		takes(http.StatusCreated, "POST", "/pairings", "Create a code that pairs one device; it is valid for a minute", s.makePairing),
+		{"POST", "/pair", "Exchange a code for a cookie with the device's own token", nil, http.StatusNoContent, reflect.TypeFor[PairCode](), nil, s.pair},
+		answers(http.StatusOK, "GET", "/devices", "The paired devices", s.getDevices),
 		answers(http.StatusNoContent, "DELETE", "/devices/{id}", "Shut a device out", s.revokeDevice),
 	}
 }
 
-var errNoDevices = &Problem{status: http.StatusNotFound, Code: "no_pairing", Message: "This server pairs no devices."}
+var errNoDevices = &Problem{status: http.StatusNotFound, Code: "no_pairing", Message: "This server does not pair devices."}
 
 // makePairing makes a code, with the drawing that a phone's camera reads.
 func (s *Server) makePairing(r *http.Request, in *NewPairing) (Pairing, error) {
@@ -40,7 +40,7 @@ func (s *Server) makePairing(r *http.Request, in *NewPairing) (Pairing, error) {
 }
 
 // Unreachable says what to do about a server that a phone cannot call.
-const Unreachable = "A phone cannot reach this server: it listens on this machine only. Start it with --host https://NAME, where NAME is the name of a tunnel to it such as 'tailscale serve', or with --listen and a certificate. See docs/serve.md."
+const Unreachable = "A phone cannot reach this server: it listens on this machine only. Start it with --host https://NAME, where NAME is the host name of a tunnel to it (such as 'tailscale serve'), or with --listen and a certificate. See docs/serve.md."
 
 // NewPairing makes a code for the server at an address that ends in a slash.
 func (d *Devices) NewPairing(base string, full bool) (Pairing, error) {
@@ -151,7 +151,7 @@ func (s *Server) revokeDevice(r *http.Request) (nothing, error) {
 		err = s.opts.Devices.Revoke(r.PathValue("id"))
 	}
 	if errors.Is(err, ErrNoDevice) {
-		err = &Problem{status: http.StatusNotFound, Code: "no_device", Message: "No device has the id " + r.PathValue("id") + "."}
+		err = &Problem{status: http.StatusNotFound, Code: "no_device", Message: "There is no device with the id " + r.PathValue("id") + "."}
 	}
 	return nothing{}, err
 }
@@ -185,13 +185,13 @@ func (s *Server) limited(rt route) http.HandlerFunc {
 			return
 		}
 		if slices.Contains(userOnly, rt.path) {
-			refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "A paired device may not do this. Use the page on the machine of the server."})
+			refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "A paired device may not do this. Use the page on the server's machine."})
 			return
 		}
 		if !d.Full {
 			w.Header().Set("Haft-Access", "answer") // the page hides the rest
 			if rt.method != http.MethodGet && !slices.Contains(answerOnly, rt.path) || slices.Contains(fullOnly, rt.path) {
-				refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "This device may watch and answer. To do more from it, pair it with haft serve --pair=full."})
+				refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "This device may only watch and answer. To do more with it, pair it with haft serve --pair=full."})
 				return
 			}
 		}

@@ -164,7 +164,7 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 		return !open
 	})
 	if err != nil {
-		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not taken the answer yet. Look at the question again."}
+		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not accepted the answer yet. Check the question again."}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,7 +202,7 @@ func (w *watch) claim(r *http.Request, in *Answer) (*question, error) {
 		return nil, wasAnswered(q.by, "")
 	}
 	if q.Digest != in.Digest {
-		return nil, &Problem{status: http.StatusConflict, Code: "changed", Message: "The question has changed since it was shown. Look at it again."}
+		return nil, &Problem{status: http.StatusConflict, Code: "changed", Message: "The question has changed since it was shown. Review it again."}
 	}
 	a, err := q.read(in.Answer)
 	if err != nil {
@@ -304,7 +304,7 @@ func (q *question) read(raw json.RawMessage) (any, error) {
 		return nil, invalid("The behavior of the answer must be allow or deny.")
 	}
 	if len(a.UpdatedInput) > 0 && q.Kind != "question" {
-		return nil, invalid("Only the answer to a question of the agent has updatedInput: a call is allowed as it was shown, or denied.")
+		return nil, invalid("updatedInput is only for answers to the agent's questions: a call is allowed as it was shown, or denied.")
 	}
 	for _, u := range a.UpdatedPermissions {
 		if err := mayUpdate(u); err != nil {
@@ -327,7 +327,7 @@ func (q *question) mayAdd(rules []wire.PermissionRule) error {
 	for _, rule := range rules {
 		suggested := func(u wire.PermissionUpdate) bool { return slices.Contains(u.Rules, rule) }
 		if strings.Contains(rule.ToolName+rule.RuleContent, redact.Hidden) && !slices.ContainsFunc(asked.PermissionSuggestions, suggested) {
-			return invalid("The rule %s(%s) has %s, which is in the place of a secret and would allow anything there. Send the rule as the question suggests it.", rule.ToolName, rule.RuleContent, redact.Hidden)
+			return invalid("The rule %s(%s) contains %s, which stands for a hidden secret and would allow anything in its place. Send the rule as the question suggests it.", rule.ToolName, rule.RuleContent, redact.Hidden)
 		}
 	}
 	return nil

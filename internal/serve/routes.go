@@ -29,7 +29,7 @@ type parameter struct{ name, about string }
 func (s *Server) table() []route {
 	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), []route{
 		{"POST", "/login", "Exchange the token for a cookie", nil, http.StatusNoContent, reflect.TypeFor[Login](), nil, s.login},
-		{"GET", "/wire", "Lead a conversation from a program, as over a pipe; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
+		{"GET", "/wire", "Run a conversation from a program, as over a pipe; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
 		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
 	})
 }
@@ -112,5 +112,5 @@ func problem(err error) *Problem {
 	case errors.As(err, &control):
 		return &Problem{status: http.StatusConflict, Code: "refused", Message: control.Message}
 	}
-	return &Problem{status: http.StatusInternalServerError, Code: "failed", Message: fmt.Sprintf("It could not be done: %v", err)}
+	return &Problem{status: http.StatusInternalServerError, Code: "failed", Message: fmt.Sprintf("The request failed: %v", err)}
 }

@@ -122,7 +122,7 @@ func (s *Server) admit(w *watch, l *link) error {
 		other.mu.Unlock()
 	}
 	if runs >= maxRuns {
-		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_sessions", Message: "Too many sessions run in this server. Close one first."}
+		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_sessions", Message: "Too many sessions are running in this server. Close one first."}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,15 +136,15 @@ func (s *Server) admit(w *watch, l *link) error {
 }
 
 // errLed says that another request was first; the session can be used.
-var errLed = errors.New("the session runs already")
+var errLed = errors.New("the session is already running")
 
 // failure says why a session could not be opened.
 func (r *run) failure(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := &Problem{status: http.StatusUnprocessableEntity, Code: "not_opened", Message: "The session could not be opened: " + err.Error()}
+	p := &Problem{status: http.StatusUnprocessableEntity, Code: "not_opened", Message: "Could not open the session: " + err.Error()}
 	if len(r.errors) > 0 {
-		p.Message = "The session could not be opened: " + strings.Join(r.errors, "; ")
+		p.Message = "Could not open the session: " + strings.Join(r.errors, "; ")
 	}
 	return p
 }

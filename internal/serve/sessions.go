@@ -23,12 +23,12 @@ import (
 // sessionRoutes are those about sessions as a whole, and prompts.
 func (s *Server) sessionRoutes() []route {
 	return []route{
-		answers(http.StatusOK, "GET", "/sessions", "List sessions, those written to last first", s.listSessions,
-			parameter{"limit", "how many at most; 200 if it is absent"}, parameter{"cwd", "only those of this folder"}),
+		answers(http.StatusOK, "GET", "/sessions", "List sessions, most recently used first", s.listSessions,
+			parameter{"limit", "maximum number of sessions; defaults to 200"}, parameter{"cwd", "only sessions of this folder"}),
 		takes(http.StatusCreated, "POST", "/sessions", "Begin a session", s.createSession),
 		answers(http.StatusOK, "GET", "/sessions/{id}", "A session", s.getSession),
 		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, change its mode or its model", s.changeSession),
-		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session for good", s.deleteSession),
+		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session permanently", s.deleteSession),
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
 		answers(http.StatusOK, "GET", "/sessions/{id}/prompts/{uuid}", "The outcome of a prompt", s.getOutcome),
@@ -94,7 +94,7 @@ func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error)
 }
 
 func notFolder(path string) error {
-	return invalid("%q is not a folder. Name one by its whole path.", path)
+	return invalid("%q is not a folder. Give the full path of a folder.", path)
 }
 
 // checkArgs refuses flags that a session cannot be given here, and makes each one word.

@@ -15,12 +15,12 @@ func (s *Server) timelineRoutes() []route {
 	revision := parameter{"timeline", "also send timeline events, with what changed after this revision"}
 	return []route{
 		encoded[Timeline](answers(http.StatusOK, "GET", "/sessions/{id}/timeline", "The folded view of a session", s.getTimeline,
-			parameter{"from", "the first item; a negative number counts from the end"}, parameter{"limit", "how many items at most; 500 if it is absent"}, parameter{"since", "only what changed after this revision"})),
+			parameter{"from", "index of the first item; a negative number counts from the end"}, parameter{"limit", "maximum number of items; defaults to 500"}, parameter{"since", "only items that changed after this revision"})),
 		answers(http.StatusOK, "GET", "/sessions/{id}/items/{index}", "An item with its full text", s.getItem),
-		{"GET", "/sessions/{id}/events", "What happens in a session, as server-sent events", []parameter{after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
+		{"GET", "/sessions/{id}/events", "The events of a session, as server-sent events", []parameter{after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
 			s.stream(w, r, r.PathValue("id"), nil)
 		}},
-		{"GET", "/events", "Changes of the list of sessions, as server-sent events", []parameter{{"session", "also send the events of this session"}, after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
+		{"GET", "/events", "Changes to the list of sessions, as server-sent events", []parameter{{"session", "also send the events of this session"}, after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
 			s.stream(w, r, r.URL.Query().Get("session"), map[string]Session{})
 		}},
 	}

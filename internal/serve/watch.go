@@ -86,7 +86,7 @@ func (s *Server) join(id string, known *session.Info) (w *watch, err error) {
 }
 
 // errEnded is that of requests at the end.
-var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Message: "The server is ending."}
+var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Message: "The server is shutting down."}
 
 // newWatch begins a watch; path is "" if there is no journal yet. The server is locked.
 func (s *Server) newWatch(id, path string) (*watch, error) {

@@ -23,7 +23,7 @@ import (
 // cannot ask for that.
 func (s *Server) speak(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "haft-wire") {
-		refuse(w, &Problem{status: http.StatusUpgradeRequired, Code: "no_upgrade", Message: "This is for haft.Remote of the Go SDK. Send Upgrade: haft-wire."})
+		refuse(w, &Problem{status: http.StatusUpgradeRequired, Code: "no_upgrade", Message: "This endpoint is for haft.Remote in the Go SDK. Send Upgrade: haft-wire."})
 		return
 	}
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func readLaunching(in *bufio.Reader) (*Launching, error) {
 		return nil, errNoLaunch
 	}
 	if !filepath.IsAbs(l.Dir) {
-		return nil, fmt.Errorf("%q is not a folder of the server", l.Dir)
+		return nil, fmt.Errorf("%q is not a folder on the server", l.Dir)
 	}
 	return &l.Launching, nil
 }

@@ -113,7 +113,7 @@ func Analyze(command string, opts *Options) *Analysis {
 		return a.finish()
 	}
 	if len(file.Stmts) == 0 {
-		a.unreadable(command, "the command holds nothing but comments")
+		a.unreadable(command, "the command contains only comments")
 		return a.finish()
 	}
 	a.assigned, a.looped = setNames(file)
@@ -133,7 +133,7 @@ func Analyze(command string, opts *Options) *Analysis {
 func parse(command string) (file *syntax.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			file, err = nil, fmt.Errorf("the parser gives up: %v", p)
+			file, err = nil, fmt.Errorf("the parser gave up: %v", p)
 		}
 	}()
 	return newParser().Parse(strings.NewReader(command), "")

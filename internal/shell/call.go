@@ -33,7 +33,7 @@ func (a *analyzer) call(c *syntax.CallExpr) flow {
 			name = as.Name.Value
 		}
 		if as.Index != nil || as.Array != nil || as.Append {
-			a.refuse("an assignment to a list or to a part of one")
+			a.refuse("an assignment to an array or an element of one")
 		}
 		assigns = append(assigns, assignment{name, v})
 	}
@@ -65,7 +65,7 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 	}
 	if as.Array != nil {
 		a.searchNested(as.Array)
-		return value{Word: grammar.Word{Dynamic: true}, refuse: "it assigns a list"}
+		return value{Word: grammar.Word{Dynamic: true}, refuse: "it assigns an array"}
 	}
 	if as.Value == nil {
 		return value{}
@@ -98,7 +98,7 @@ func (a *analyzer) bareAssign(assigns []assignment) {
 			a.deny(nil, words(as.name+"="+v.guess))
 			continue
 		}
-		a.refuse("it sets a variable for what follows")
+		a.refuse("it sets a variable for later commands")
 		v.Dynamic, v.Value = true, ""
 		a.vars[as.name] = binding{value: v}
 		a.deny(nil, words(as.name+"="+as.value.guess))
@@ -159,7 +159,7 @@ func (a *analyzer) confine(args []value) error {
 		return errors.New(reason)
 	}
 	a.beside = true
-	a.confined = cmp.Or(a.confined, command(args).Text+" may run code of the project, or keep files")
+	a.confined = cmp.Or(a.confined, command(args).Text+" may run the project's code or write files")
 	return nil
 }
 

@@ -153,7 +153,7 @@ func (a *analyzer) criticalPath(v value, dir string, recursive bool) string {
 		parent, last := path.Split(text)
 		if strings.Trim(last, "*.?[]!") == "" && last != "" {
 			if v.Dynamic && strings.Trim(parent, "/") == "" {
-				return "everything below a directory whose name is only known when it runs"
+				return "everything in a directory whose name is only known when it runs"
 			}
 			if parent == "" {
 				parent = "."
@@ -180,7 +180,7 @@ func (a *analyzer) criticalPlace(text, dir, how string) string {
 		return how + full + " in a directory that is only known when it runs"
 	case dir == "":
 		if full == "." || full == ".." || strings.HasPrefix(full, "../") {
-			return how + "the working directory or what is above it"
+			return how + "the working directory or one above it"
 		}
 	default:
 		full = join(dir, full)

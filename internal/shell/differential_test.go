@@ -58,9 +58,9 @@ func TestBashAttemptsNothingThatWasNotJudged(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d ran something, %d were exact, of %d names in what cannot be read %d were missed", ran, exact, guessed, missed)
+	t.Logf("%d ran something, %d were exact, of %d names in settings that cannot be read %d were missed", ran, exact, guessed, missed)
 	if missed > guessed/20 {
-		t.Errorf("deny rules miss %d of %d commands in what cannot be read", missed, guessed)
+		t.Errorf("deny rules miss %d of %d commands in settings that cannot be read", missed, guessed)
 	}
 	if ran < n/10 || exact < n/10 {
 		t.Errorf("of %d scripts %d ran something and %d were exact: the test shows little", n, ran, exact)

@@ -130,10 +130,10 @@ func installed(p string) bool {
 // trouble returns why the names that a listing prints may do harm.
 func (t *tree) trouble(l listing) string {
 	if t.above {
-		return "the folder holds more than the project"
+		return "the folder contains more than the project"
 	}
 	if t.large {
-		return "the folder is too large to look for links that leave it"
+		return "the folder is too large to check for links that leave it"
 	}
 	for _, name := range t.leaving {
 		if l.covers(name) || strings.Contains(name, "/") && l.links {
@@ -142,12 +142,12 @@ func (t *tree) trouble(l listing) string {
 	}
 	for _, name := range t.secret {
 		if l.covers(name) {
-			return fmt.Sprintf("%s may hold credentials", name)
+			return fmt.Sprintf("%s may contain credentials", name)
 		}
 	}
 	for _, name := range t.odd {
 		if !l.null {
-			return fmt.Sprintf("the name %q could become several words or a flag", name)
+			return fmt.Sprintf("the name %q could expand to several words or a flag", name)
 		}
 	}
 	return ""
@@ -156,10 +156,10 @@ func (t *tree) trouble(l listing) string {
 // shown returns why a program must not show all that is below the folder.
 func (t *tree) shown(l listing, use grammar.Use) string {
 	if t.above {
-		return "the folder holds more than the project"
+		return "the folder contains more than the project"
 	}
 	if t.large && use.Follows {
-		return "the folder is too large to look for links that leave it"
+		return "the folder is too large to check for links that leave it"
 	}
 	for _, name := range t.leaving {
 		if use.Follows {
@@ -168,7 +168,7 @@ func (t *tree) shown(l listing, use grammar.Use) string {
 	}
 	for _, name := range t.secret {
 		if hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/."); l.covers(name) && (use.Hidden || !hidden) {
-			return fmt.Sprintf("%s below it may hold credentials; Grep leaves it out", name)
+			return fmt.Sprintf("%s in it may contain credentials; Grep leaves it out", name)
 		}
 	}
 	return ""

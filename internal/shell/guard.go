@@ -36,7 +36,7 @@ func guard(command string) string {
 	case strings.Count(command, "(")+strings.Count(command, "{")+strings.Count(command, "`") > maxOpen:
 		return "the command is nested too deeply"
 	case hidesByBlanks(command):
-		return "the command has a part far off screen"
+		return "part of the command is far off screen"
 	}
 	return ""
 }

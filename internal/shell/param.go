@@ -135,7 +135,7 @@ func isLiteral(w *syntax.Word) bool {
 // cmdSubst adds the output of a command.
 func (b *builder) cmdSubst(p *syntax.CmdSubst, inQuotes bool) {
 	if p.TempFile || p.ReplyVar {
-		b.refuse("a command substitution of another shell")
+		b.refuse("a command substitution from another shell")
 	}
 	if p.Backquotes && strings.Contains(b.a.text(p), `\`) {
 		b.refuse("a backslash inside backquotes")
@@ -193,7 +193,7 @@ func (b *builder) procSubst(p *syntax.ProcSubst) {
 func (b *builder) arithm(p *syntax.ArithmExp, inQuotes bool) {
 	if p.Bracket || p.Unsigned || !literalArithm(p.X) {
 		b.a.searchNested(p)
-		b.refuse("arithmetic on what is not a plain number")
+		b.refuse("arithmetic on something other than a plain number")
 	}
 	b.unknown("0", !inQuotes)
 }

@@ -131,13 +131,13 @@ func (a *analyzer) program(name string) (string, error) {
 		return "", fmt.Errorf("%s is not a system program", name)
 	}
 	if a.inRoots(name) {
-		return "", fmt.Errorf("%s is below a writable directory", name)
+		return "", fmt.Errorf("%s is in a writable directory", name)
 	}
 	if fs := a.opts.FS; fs != nil {
 		if hit, err := fs.LookPath(bare); err == nil && sameFile(fs, hit, name) {
 			return bare, a.checkLookup(bare)
 		}
-		return "", fmt.Errorf("%s is not the %s that PATH finds", name, bare)
+		return "", fmt.Errorf("%s is not the %s found on PATH", name, bare)
 	}
 	if !slices.Contains([]string{"/bin", "/usr/bin", "/sbin", "/usr/sbin"}, dir) || bare == "time" {
 		return "", fmt.Errorf("%s is not a system program", name)
@@ -155,10 +155,10 @@ func (a *analyzer) checkLookup(name string) error {
 		return nil // a builtin, or nothing: then nothing runs
 	}
 	if !filepath.IsAbs(hit) || a.inRoots(hit) {
-		return fmt.Errorf("%s is found below a writable directory: %s", name, hit)
+		return fmt.Errorf("%s is found in a writable directory: %s", name, hit)
 	}
 	if real, err := a.opts.FS.EvalSymlinks(hit); err == nil && a.inRoots(real) {
-		return fmt.Errorf("%s is found below a writable directory: %s", name, real)
+		return fmt.Errorf("%s is found in a writable directory: %s", name, real)
 	}
 	if dir := filepath.Dir(hit); !a.safeDir(dir) {
 		return fmt.Errorf("%s is found in %s, which others may write to", name, dir)
@@ -221,11 +221,11 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 		return grammar.Use{}, readAlone(args), true
 	case "set":
 		if a.lone {
-			return grammar.Use{}, errors.New("set changes the shell and nothing follows"), true
+			return grammar.Use{}, errors.New("set changes the shell, and no command follows"), true
 		}
 	case "git":
 		if a.moved() {
-			return grammar.Use{}, errors.New("git in another directory heeds the configuration there"), true
+			return grammar.Use{}, errors.New("git in another directory uses the configuration there"), true
 		}
 	}
 	return grammar.Use{}, nil, false
@@ -237,7 +237,7 @@ var plainScript = lazyregexp.New(`^(?:[-A-Za-z0-9 ./_='"|;&,:+%@\n]|\$[A-Za-z_][
 // innerScript returns why the script of sh -c is not known to be read-only.
 func (a *analyzer) innerScript(shell string, w grammar.Word) error {
 	if !w.Known() || a.nested > 0 || a.inner {
-		return errors.New("a script that is not written out")
+		return errors.New("a script that is not given literally")
 	}
 	if shell == "sh" && !plainScript.MatchString(w.Value) {
 		return errors.New("sh is not known to be read-only") // shells may read this text differently
@@ -272,7 +272,7 @@ func readAlone(args []grammar.Word) error {
 func (a *analyzer) xargs(args []grammar.Word, depth int) (grammar.Use, error) {
 	p, ok := a.table.Peel(args)
 	if !ok || !p.Exact {
-		return grammar.Use{}, errors.New("xargs: a flag is not known to be harmless")
+		return grammar.Use{}, errors.New("xargs: a flag that is not known to be harmless")
 	}
 	a.indirect = true
 	flags := args[1 : len(args)-len(p.Words)]
@@ -292,7 +292,7 @@ func (a *analyzer) xargs(args []grammar.Word, depth int) (grammar.Use, error) {
 		inner = append(inner, grammar.Word{Dynamic: true, Many: true, Shape: unknown, Wild: true, Listed: a.listed})
 	}
 	if inner[0].Known() && isBuiltinOnly(inner[0].Value) {
-		return grammar.Use{}, errors.New("xargs cannot run commands of the shell")
+		return grammar.Use{}, errors.New("xargs cannot run shell built-ins")
 	}
 	return a.readOnlyWords(inner, depth-1)
 }
@@ -452,7 +452,7 @@ func (a *analyzer) checkIndirect() {
 	}
 	for _, w := range a.words {
 		if slices.Contains(respellers, w) {
-			a.refuse(w + " may spell the name of a file that holds credentials")
+			a.refuse(w + " may match the name of a file that contains credentials")
 		}
 		if reason := a.sensitive(w, namePattern(w), false); reason != "" {
 			a.refuse(reason)

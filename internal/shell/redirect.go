@@ -81,7 +81,7 @@ func (a *analyzer) redirectIn(v value) {
 		shape = v.Shape
 	}
 	if v.Pattern != "" {
-		a.refuse("input from a pattern")
+		a.refuse("input from a file name pattern")
 	}
 	if reason := a.sensitive(shape, !v.Known(), false); reason != "" {
 		a.refuse(reason)

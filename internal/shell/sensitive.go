@@ -46,10 +46,10 @@ func (a *analyzer) sensitive(shape string, loose, tree bool) string {
 		full = path.Join(strings.ToLower(a.dirs[0]), clean)
 	}
 	if a.secret(full, clean) || loose && aimsAtSecret(clean) || tree && a.holdsHome(full) {
-		return fmt.Sprintf("%s may hold credentials", strings.ReplaceAll(shape, unknown, "…"))
+		return fmt.Sprintf("%s may contain credentials", strings.ReplaceAll(shape, unknown, "…"))
 	}
 	if !loose && a.linksToSecret(shape) {
-		return fmt.Sprintf("%s is a link to a file that may hold credentials", shape)
+		return fmt.Sprintf("%s is a link to a file that may contain credentials", shape)
 	}
 	return ""
 }
@@ -82,7 +82,7 @@ func (a *analyzer) linksToSecret(name string) bool {
 
 // secret reports whether a path in lower case must not be read unasked: it is on the one list of secrets, or lies where
 // settings, histories and caches of programs are, or where the kernel shows processes and devices. As spelled is what names
-// count in where the path lies outside the project; "" means all of it.
+// count in where the path is outside the project; "" means all of it.
 func (a *analyzer) secret(full, spelled string) bool {
 	return a.hiddenPlace(full) || a.onList(full, spelled)
 }

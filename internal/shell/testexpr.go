@@ -16,7 +16,7 @@ var (
 	binaryTests = strings.Fields("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef")
 )
 
-var errTest = errors.New("a test that is not understood")
+var errTest = errors.New("a test that haft does not understand")
 
 // checkTest judges [ and test. Operands may be unknown as long as they are one
 // word each and the operators are literal.
@@ -30,7 +30,7 @@ func checkTest(args []grammar.Word) error {
 	args = args[1:]
 	for _, w := range args {
 		if w.Many {
-			return errors.New("a test with a word that could become several")
+			return errors.New("a test with a word that could expand to several")
 		}
 	}
 	is := func(w grammar.Word, list []string) bool { return w.Known() && slices.Contains(list, w.Value) }
@@ -81,7 +81,7 @@ func (a *analyzer) testExpr(e syntax.TestExpr) {
 	case *syntax.BinaryTest:
 		a.binaryTest(x)
 	default:
-		a.refuse("a test that is not understood")
+		a.refuse("a test that haft does not understand")
 		a.searchNested(e)
 	}
 }

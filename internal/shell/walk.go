@@ -111,7 +111,7 @@ func (a *analyzer) command(cmd syntax.Command) flow {
 		a.subshell(func() { a.stmt(c.Stmt) })
 		a.denyTokens(strings.TrimPrefix(a.text(c), "coproc"))
 	default:
-		a.refuse(fmt.Sprintf("%s are not understood", kindOf(cmd)))
+		a.refuse(fmt.Sprintf("haft does not understand %s", kindOf(cmd)))
 		a.searchNested(cmd)
 	}
 	a.dirs = before
@@ -319,7 +319,7 @@ func localName(s string) bool {
 func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || !iter.InPos.IsValid() {
-		a.refuse("a loop whose turns are not known")
+		a.refuse("a loop whose number of iterations is not known")
 		a.searchNested(c.Loop)
 		return a.loopBody(c)
 	}
@@ -327,7 +327,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	name := iter.Name.Value
 	sure := a.assigned[name] == 0 && localName(name)
 	if !sure {
-		a.refuse("the loop sets a variable that matters or that is also set elsewhere")
+		a.refuse("the loop sets a variable that affects other commands or is also set elsewhere")
 	}
 	a.rebind(name)
 	start, out := a.dirs, a.dirs
@@ -336,7 +336,7 @@ func (a *analyzer) forClause(c *syntax.ForClause) flow {
 	}
 	for i, item := range items {
 		if a.steps--; a.steps < 0 && i > 0 {
-			a.refuse("the loops take too many turns")
+			a.refuse("the loops have too many iterations")
 			break
 		}
 		if item.refuse != "" {
@@ -373,7 +373,7 @@ func (a *analyzer) loopItems(iter *syntax.WordIter) []value {
 // loop it would not be what the outer one set.
 func (a *analyzer) rebind(name string) {
 	if a.vars[name].sure {
-		a.refuse("a variable of a loop is set again inside it")
+		a.refuse("a loop variable is set again inside the loop")
 	}
 }
 

@@ -53,13 +53,13 @@ func (a *analyzer) braces(w *syntax.Word) []*syntax.Word {
 		return []*syntax.Word{w}
 	}
 	if countBraces(&cp) > maxBraceExps {
-		a.refuse("a brace expression becomes too many words")
+		a.refuse("a brace expression expands to too many words")
 		return []*syntax.Word{w}
 	}
 	var out []*syntax.Word
 	for one, err := range expand.BracesSeq(nil, &cp) {
 		if err != nil || len(out) == maxBraces {
-			a.refuse("a brace expression becomes too many words")
+			a.refuse("a brace expression expands to too many words")
 			return []*syntax.Word{w}
 		}
 		out = append(out, one)
@@ -243,7 +243,7 @@ func (b *builder) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	rest := s[len(user):]
 	if user != "~" {
-		b.refuse("it names another directory by " + user)
+		b.refuse("it refers to another directory with " + user)
 		b.unknown(user, false)
 		return rest
 	}

@@ -36,7 +36,7 @@ type binder struct {
 const (
 	maxValues  = 64  // of one word
 	maxMatches = 500 // of a pattern, or files of a package
-	maxDepth   = 6   // of commands inside of commands
+	maxDepth   = 6   // of commands inside commands
 )
 
 // bind adds to files the hashes of those that a command names or runs, with the values of
@@ -59,7 +59,7 @@ func (h *hasher) newBinder() *binder {
 
 func (b *binder) command(text string) {
 	if b.depth >= maxDepth {
-		b.cannot("commands inside of commands")
+		b.cannot("commands inside commands")
 		return
 	}
 	b.depth++

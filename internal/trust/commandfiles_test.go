@@ -183,7 +183,7 @@ func TestWhatCannotBeBoundIsAskedForAtEachStart(t *testing.T) {
 	if text := trust.NewUnguarded("P", held).Error(); strings.Contains(text, "haft trust") || !strings.Contains(text, "--trust-project") {
 		t.Errorf("the way out does not work: %s", text)
 	}
-	if text := held[0].String(); !strings.Contains(text, "asked for at each start") {
+	if text := held[0].String(); !strings.Contains(text, "asked at each start") {
 		t.Errorf("it is not told: %s", text)
 	}
 }

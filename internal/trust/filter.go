@@ -130,7 +130,7 @@ func NewUnguarded(folder string, held []Held) *Unguarded {
 func (u *Unguarded) Error() string {
 	keep := "'haft trust --all' to keep trusting it as it is now"
 	if slices.ContainsFunc(u.Hooks, func(i Item) bool { return i.Unbound != "" }) {
-		keep = "which is needed each time because what it runs cannot be bound"
+		keep = "which is needed each time because haft cannot check the content of what the hook runs"
 	}
 	return fmt.Sprintf("the project %s has hooks that guard it and are not trusted (%s), so nothing was started: use --trust-project to trust the project for this run, %s, or --ignore-project-hooks to run without its hooks",
 		u.Folder, names(u.Hooks), keep)

@@ -24,7 +24,7 @@ type Folder struct {
 
 // ErrInside is what errors are for a project that the store itself lies in, such as
 // a home folder.
-var ErrInside = errors.New("the trust store lies inside of it")
+var ErrInside = errors.New("the trust store is inside it")
 
 // Folder returns the project in dir. The store must lie outside of it: what a
 // session may write to cannot say what the session may do.

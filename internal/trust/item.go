@@ -71,7 +71,7 @@ func (i Item) String() string {
 		}
 	}
 	if i.Unbound != "" {
-		about += "; trust cannot be bound to " + i.Unbound + ", so it is asked for at each start"
+		about += "; haft cannot check the content of " + i.Unbound + ", so you are asked at each start"
 	}
 	if len(i.Grants) > 0 {
 		about += "; " + strings.Join(i.Grants, "; ")

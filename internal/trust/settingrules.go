@@ -112,7 +112,7 @@ func (c *classifier) permissions(p settings.Place) ruling {
 	case "defaultMode":
 		return c.mode(p)
 	}
-	return never("permissions.%s is not a key that haft knows", p.Path[1])
+	return never("permissions.%s is not a known key", p.Path[1])
 }
 
 // strictness orders the modes; an unknown one has none.
@@ -144,7 +144,7 @@ func (c *classifier) hook(p settings.Place) ruling {
 	}
 	h, ok := c.hooks[strings.Join(p.Path, "/")]
 	if !ok {
-		return never("it is no hook that haft can run")
+		return never("it is not a hook that haft can run")
 	}
 	return ruling{item: hookSubject(h)}
 }

@@ -119,7 +119,7 @@ func (s *Store) read() (*record, error) {
 		return nil, fmt.Errorf("read the trust store: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("read the trust store: others may write to %s, so it is not believed: run chmod 600 on it after a look inside", s.path)
+		return nil, fmt.Errorf("read the trust store: others may write to %s, so haft does not use it: check its contents, then run chmod 600 on it", s.path)
 	}
 	text, err := rewrite.ReadAll(f)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Store) parse(text []byte) (*record, error) {
 		return nil, fmt.Errorf("read the trust store %s: %w", s.path, err)
 	}
 	if r.Version != version {
-		return nil, fmt.Errorf("read the trust store %s: it is of version %d, and this haft knows %d", s.path, r.Version, version)
+		return nil, fmt.Errorf("read the trust store %s: it has version %d, but this haft supports version %d", s.path, r.Version, version)
 	}
 	return r, nil
 }
@@ -145,7 +145,7 @@ func (s *Store) parse(text []byte) (*record, error) {
 // change rewrites the grants of one folder.
 func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []grant) error {
 	if s.path == "" {
-		return errors.New("keep trust: there is no config folder to keep it in; set HOME or XDG_CONFIG_HOME")
+		return errors.New("save trust: there is no config folder to save it in; set HOME or XDG_CONFIG_HOME")
 	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -172,7 +172,7 @@ func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []gran
 		return append(text, '\n'), err
 	}, &rewrite.Options{Perm: 0o600, DirPerm: 0o700})
 	if err != nil {
-		return fmt.Errorf("keep trust in %s: %w", s.path, err)
+		return fmt.Errorf("save trust in %s: %w", s.path, err)
 	}
 	return nil
 }

@@ -56,11 +56,11 @@ func (a *app) happened(s streamed) {
 	case agent.Added:
 		a.added(ev)
 	case agent.Retrying:
-		a.turn().says = a.t("asking again in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible.Cells(ev.Err.Error()))
+		a.turn().says = a.t("retrying in %s (%d of %d): %s", seconds(ev.Delay), ev.Attempt, ev.Max, visible.Cells(ev.Err.Error()))
 	case agent.FellBack:
 		a.note(a.t("falling back to %s from %s", ev.To, ev.From))
 	case agent.Compacting:
-		a.turn().says = a.t("making a summary of the conversation")
+		a.turn().says = a.t("summarizing the conversation")
 	case agent.Compacted:
 		a.compacted(ev)
 	case agent.Changed:
@@ -201,7 +201,7 @@ func (a *app) retracted() {
 		b.close()
 		delete(w.think, i)
 	}
-	a.note(a.t("the answer broke off; it is asked for again"))
+	a.note(a.t("the answer broke off; retrying"))
 }
 
 func (a *app) called(ev agent.Called) {
@@ -291,10 +291,10 @@ func promptText(blocks []model.Block) string {
 
 func (a *app) compacted(ev agent.Compacted) {
 	if ev.Err != nil {
-		a.note(a.t("the conversation could not be shortened: %s", ev.Err))
+		a.note(a.t("could not compact the conversation: %s", ev.Err))
 		return
 	}
-	a.show.add(&note{text: a.t("The conversation was shortened from %s to %s tokens.", thousands(ev.PreTokens), thousands(ev.Tokens)), quiet: true})
+	a.show.add(&note{text: a.t("The conversation was compacted from %s to %s tokens.", thousands(ev.PreTokens), thousands(ev.Tokens)), quiet: true})
 	a.measure()
 }
 
@@ -308,7 +308,7 @@ func (a *app) changed(ev agent.Changed) {
 	case agent.Todos, agent.Tasks:
 		a.todos = todosOf(ev.Value)
 	case agent.Cleared:
-		a.show.add(&note{text: a.t("A new conversation begins."), quiet: true})
+		a.show.add(&note{text: a.t("Started a new conversation."), quiet: true})
 		a.todos = nil
 		a.measure()
 	case agent.Directory:
@@ -347,7 +347,7 @@ func (a *app) result(r agent.Result) {
 	a.show.finish()
 	switch {
 	case r.Reason == agent.AbortedStreaming || r.Reason == agent.AbortedTools:
-		a.show.add(&note{text: a.t("Interrupted. Say what to do instead."), style: warning})
+		a.show.add(&note{text: a.t("Interrupted. What should haft do instead?"), style: warning})
 	case r.Reason.IsError() && r.Err == nil:
 		a.show.add(&note{text: strings.Join(r.Errors, "\n") + " (" + string(r.Reason) + ")", style: failure})
 	}

@@ -13,7 +13,7 @@ import (
 // pasteImage attaches the picture in the clipboard to what is written.
 func (a *app) pasteImage() {
 	if a.opts.Clipboard == nil || a.talk == nil {
-		a.hint = a.t("there is nothing to paste from")
+		a.hint = a.t("there is no clipboard to paste from")
 		return
 	}
 	talk := a.talk

@@ -53,7 +53,7 @@ func (b *call) tail(v view) []string {
 	case !b.started:
 		return []string{b.head(v, v.paint.Dim.Of("○"), "")}
 	case b.asks:
-		return append([]string{b.head(v, v.paint.Warn.Of("?"), v.t("its agent waits for you"))}, b.live(v)...)
+		return append([]string{b.head(v, v.paint.Warn.Of("?"), v.t("its agent is waiting for you"))}, b.live(v)...)
 	}
 	beat := []string{"◐", "◓", "◑", "◒"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	lines := []string{b.head(v, v.paint.Accent.Of(beat), strings.Trim(seconds(v.now.Sub(b.since))+", "+b.count, ", "))}

@@ -74,7 +74,7 @@ var pngStart = []byte("\x89PNG\r\n\x1a\n")
 func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 	p, ok := d.program()
 	if !ok {
-		return nil, lang.Errorf("could not paste an image: this session has no desktop. Name the file instead: @picture.png")
+		return nil, lang.Errorf("could not paste an image: this session has no desktop. Mention the file instead: @picture.png")
 	}
 	raw, err := d.run(ctx, p, "", p.image)
 	if err == nil && p.decode != nil {
@@ -85,7 +85,7 @@ func (d Desktop) Image(ctx context.Context) ([]byte, error) {
 	case errors.As(err, &missing):
 		return nil, lang.Errorf("could not paste an image: %s is needed for that; install %s", missing.Name, p.install)
 	case err != nil || !bytes.HasPrefix(raw, pngStart):
-		return nil, lang.Errorf("could not paste an image: there is none in the clipboard")
+		return nil, lang.Errorf("could not paste an image: there is no image in the clipboard")
 	}
 	return raw, nil
 }

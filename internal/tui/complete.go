@@ -133,7 +133,7 @@ func (a *app) filesLike(typed string) []pick {
 			names, err := talk.Input.Files(a.ctx)
 			a.later(func() {
 				if err != nil {
-					a.hint = a.t("files cannot be listed: %s", err)
+					a.hint = a.t("could not list files: %s", err)
 				}
 				files.names = names
 				if a.talk == talk {

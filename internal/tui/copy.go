@@ -63,7 +63,7 @@ func (a *app) copyText(what, text string) {
 				a.note(a.t("Could not copy: the text is too long for the terminal's clipboard, and %v.", err))
 				return
 			}
-			a.show.add(&note{text: a.t("%s is in the clipboard (%s).", what, a.lang.Count(len([]rune(text)), "character")), quiet: true})
+			a.show.add(&note{text: a.t("Copied %s to the clipboard (%s).", what, a.lang.Count(len([]rune(text)), "character")), quiet: true})
 		})
 	}()
 }

@@ -105,7 +105,7 @@ func TestTheClipboardOfEachDesktop(t *testing.T) {
 				t.Errorf("%q, %v", copied, err)
 			}
 			out = "text and no picture"
-			if _, err := d.Image(t.Context()); err == nil || !strings.Contains(err.Error(), "there is none in the clipboard") {
+			if _, err := d.Image(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no image in the clipboard") {
 				t.Error(err)
 			}
 			fails = &exec.Error{Name: c.program, Err: exec.ErrNotFound}

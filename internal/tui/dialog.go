@@ -92,7 +92,7 @@ func (a *app) dialogKey(k key.Key) bool {
 		return k.Name == key.Escape
 	case now.Sub(d.turned) < settling:
 		d.turnAway()
-		a.hint = a.t("too soon after tab to be an answer: press tab, look, then a letter or a number")
+		a.hint = a.t("ignored, too soon after tab: press tab, read the question, then press a letter or number")
 		return k.Name == key.Enter // it would send what is written
 	}
 	if !d.panel.key(k) {

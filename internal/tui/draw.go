@@ -130,14 +130,14 @@ func (d *dialog) foot(v view) []string {
 	}
 	if d.held != "" {
 		var lines []string
-		for _, part := range hardWrap(v.t("Not sent: a question waits. tab turns to it, enter again sends this as a message."), v.width-2) {
+		for _, part := range hardWrap(v.t("Not sent: a question is waiting. tab: go to it · enter again: send this as a message"), v.width-2) {
 			lines = append(lines, v.paint.Warn.Of("  "+part))
 		}
 		return lines
 	}
-	hint := []string{v.t("tab turns to this question"), v.t("typing goes below"), v.t("enter asks before it sends")}
+	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter: asks before sending")}
 	if d.focused {
-		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc goes back to the input box")}
+		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc: back to the input box")}
 		if _, ok := d.panel.(*permissionPanel); !ok {
 			hint[0] = v.t("up, down or a number, then enter")
 		}
@@ -283,7 +283,7 @@ func (a *app) placeholder(width int) string {
 	long, short := a.t("what should haft do? (/ commands, @ files, ! shell, ? keys)"), a.t("what should haft do?")
 	switch {
 	case a.dialog != nil && !a.dialog.focused:
-		return a.t("a question waits: tab turns to it")
+		return a.t("a question is waiting: tab goes to it")
 	case a.dialog != nil:
 		return ""
 	case a.working != nil:

@@ -39,7 +39,7 @@ func (p person) elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
 	title := p.t("The server %s asks", visible.Cells(e.Server))
 	if e.Mode == "url" {
 		return p.whole(&choices{
-			title: title, body: []string{e.Message, p.t("It wants you to visit"), e.URL}, items: []string{p.t("I do not want to"), p.t("I have done it")},
+			title: title, body: []string{e.Message, p.t("It asks you to visit"), e.URL}, items: []string{p.t("No, thanks"), p.t("I have done it")},
 			choose: func(i int) { answer(mcp.Answer{Action: []string{"decline", "accept"}[i]}) },
 		})
 	}

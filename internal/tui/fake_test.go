@@ -188,7 +188,7 @@ func (f *fakeTalk) Keep() *harness.Kept                   { return f.kept }
 func (f *fakeTalk) Mode() string                          { return f.mode }
 func (f *fakeTalk) Tools() *tool.Set                      { return f.tools }
 func (f *fakeTalk) Commands() []Command {
-	return []Command{{"help", "Show what can be typed", ""}, {"cost", "Show the cost", ""}}
+	return []Command{{"help", "Show the available commands", ""}, {"cost", "Show the cost", ""}}
 }
 func (f *fakeTalk) Files(context.Context) ([]string, error) {
 	return []string{"main.go", "tui/app.go"}, nil

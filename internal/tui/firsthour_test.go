@@ -89,7 +89,7 @@ func TestASetUpThatFails(t *testing.T) {
 		esc()
 		b.sees("▸ Address: http://nowhere/v1▏")
 		esc()
-		b.sees("1 Claude, with an API key")
+		b.sees("1 Claude, with an Anthropic API key")
 		esc()
 		b.sees("what should haft do?")
 		if len(setup.tried) != 1 || setup.tried[0][serverModel] != "qwen3" {

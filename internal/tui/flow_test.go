@@ -109,7 +109,7 @@ func TestAPersonGoesToTheShellAndComesBack(t *testing.T) {
 func TestHelpNamesEverything(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/help\r")
-		b.sees("/cost ", "Show the cost", "Show what runs")
+		b.sees("/cost ", "Show the cost", "Show and stop background")
 		b.type_("/interrupt and take\r")
 		b.sees("interrupt and take back queued messages")
 	})
@@ -155,7 +155,7 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 			t.Errorf("%d interrupts", b.talk.interrupts)
 		}
 		b.tell(agent.Result{Reason: agent.AbortedStreaming})
-		b.sees("Interrupted. Say what to do instead.")
+		b.sees("Interrupted. What should haft do instead?")
 		b.pause(time.Second)
 		b.type_("\x1b")
 		b.pause(escapeDelay)
@@ -335,7 +335,7 @@ func TestTheFirstStartAsksForAModel(t *testing.T) {
 			t.Error("the key is shown")
 		}
 		b.type_("\x15right\r")
-		b.sees("The model answers: ready")
+		b.sees("The model answered: ready")
 		if b.app.talk == nil || setup.kept[anthropicKey] != "right" {
 			t.Errorf("kept %v, open %v", setup.kept, b.app.talk != nil)
 		}

@@ -215,7 +215,7 @@ func (f *form) choices(fd field, v view) []string {
 		lines = append(lines, "    "+option(v, i == f.at, text))
 	}
 	if fd.many {
-		lines = append(lines, v.paint.Dim.Of("        "+v.t("space or a number ticks, enter continues")))
+		lines = append(lines, v.paint.Dim.Of("        "+v.t("space or a number: select · enter: continue")))
 	}
 	return lines
 }

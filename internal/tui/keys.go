@@ -91,9 +91,9 @@ func (a *app) key(k key.Key) {
 func bindings() []binding {
 	return []binding{
 		{[]string{"enter"}, "send", (*app).enter},
-		{[]string{"up", "ctrl+p"}, "move up, then through what you wrote before; while haft works, take back a queued message", (*app).up},
-		{[]string{"down", "ctrl+n"}, "move down, then to what you wrote later", func(a *app) { a.write.Down() }},
-		{[]string{"tab"}, "complete; on an empty line, accept the suggestion; or move to a question", (*app).tab},
+		{[]string{"up", "ctrl+p"}, "move up, then through your earlier prompts; while haft works, take back a queued message", (*app).up},
+		{[]string{"down", "ctrl+n"}, "move down, then to your later prompts", func(a *app) { a.write.Down() }},
+		{[]string{"tab"}, "complete; on an empty line, accept the suggestion; with a question open, move to it", (*app).tab},
 		{[]string{"shift+tab"}, "change the permission mode: ask first, allow edits, plan only", (*app).nextMode},
 		{[]string{"esc"}, "interrupt and take back queued messages; twice: go back to an earlier message", (*app).escape},
 		{[]string{"ctrl+c"}, "clear the input; if it is empty, interrupt; twice: quit", (*app).stop},
@@ -103,8 +103,8 @@ func bindings() []binding {
 		{[]string{"ctrl+b"}, "move the running command to the background; otherwise list what runs there", (*app).background},
 		{[]string{"ctrl+t"}, "show or hide the todos", (*app).toggleTodos},
 		{[]string{"ctrl+v"}, "attach the image in the clipboard", (*app).pasteImage},
-		{[]string{"ctrl+r"}, "search what you wrote before", (*app).searchHistory},
-		{[]string{"ctrl+l"}, "clear the screen; what was on it stays in the scrollback", (*app).redraw},
+		{[]string{"ctrl+r"}, "search your earlier prompts", (*app).searchHistory},
+		{[]string{"ctrl+l"}, "clear the screen; its contents stay in the scrollback", (*app).redraw},
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
 		{[]string{"?"}, "on an empty line: show these keys", (*app).showKeys},
 	}
@@ -140,7 +140,7 @@ func (a *app) searchHistory() {
 			items = append(items, pick{value: text, text: strings.Join(strings.Fields(text), " ")})
 		}
 	}
-	a.pop(&picker{title: a.t("What you wrote before:"), items: items, chooses: "takes it", choose: func(p pick) {
+	a.pop(&picker{title: a.t("Your earlier prompts:"), items: items, chooses: "takes it", choose: func(p pick) {
 		a.closeOwn()
 		a.write.Set(p.value)
 	}})
@@ -282,7 +282,7 @@ func (a *app) nextMode() {
 }
 
 // editsAccepted is why a call may run that waited when the mode was changed.
-const editsAccepted = "the user accepts edits inside the project from now on"
+const editsAccepted = "the user allowed all edits in the project"
 
 // setMode changes the permission mode, and answers the questions that it settles.
 func (a *app) setMode(mode string) error {
@@ -332,7 +332,7 @@ func (a *app) suspend() {
 // edit lets the person write in their own editor.
 func (a *app) edit() {
 	if a.opts.Edit == nil {
-		a.hint = a.t("there is no editor: set EDITOR")
+		a.hint = a.t("no editor is set: set EDITOR")
 		return
 	}
 	var text string
@@ -341,7 +341,7 @@ func (a *app) edit() {
 		return err
 	})
 	if err != nil {
-		a.hint = a.t("the editor did not work: %s", err)
+		a.hint = a.t("the editor failed: %s", err)
 		return
 	}
 	a.write.Take()

@@ -27,7 +27,7 @@ func viewerKeys() []binding {
 		{[]string{"end", "G"}, "to the end", nil},
 		{[]string{"/"}, "search; enter goes to the first match from here", nil},
 		{[]string{"n"}, "to the next match", nil},
-		{[]string{"N"}, "to the match before", nil},
+		{[]string{"N"}, "to the previous match", nil},
 		{[]string{"q", "esc", "enter", "ctrl+o", "ctrl+c"}, "close", nil},
 	}
 }
@@ -48,7 +48,7 @@ func keyTable() []keyGroup {
 	for _, k := range composer.VimKeys() {
 		vim = append(vim, binding{keys: k.Keys, does: k.Does})
 	}
-	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a text on the whole screen", viewerKeys()}, {"With vim's keys (/vim), after esc", vim}}
+	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a full-screen text", viewerKeys()}, {"With vim keys (/vim), after esc", vim}}
 }
 
 // named is how people write the keys of a row.
@@ -80,6 +80,6 @@ func (a *app) keysHelp() string {
 			fmt.Fprintf(&b, "  %-*s  %s\n", width, r.named(), a.t(r.does))
 		}
 	}
-	b.WriteString("\n" + a.t("/ lists commands · @ names files · ! runs a command yourself · # keeps a note for later sessions"))
+	b.WriteString("\n" + a.t("/ lists commands · @ mentions files · ! runs a command yourself · # saves a note for later sessions"))
 	return b.String()
 }

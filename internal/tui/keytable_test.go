@@ -107,7 +107,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		"ctrl+b": func(t *testing.T, b *bed, press func()) {
 			press()
-			b.sees("nothing runs in the background")
+			b.sees("nothing is running in the background")
 			b.talk.foreground = true
 			b.tell(agent.TurnStarted{})
 			press()
@@ -146,7 +146,7 @@ func TestEveryKey(t *testing.T) {
 		"ctrl+r": func(t *testing.T, b *bed, press func()) {
 			b.type_("run all tests\r")
 			press()
-			b.sees("What you wrote before:", "▸ run all tests")
+			b.sees("Your earlier prompts:", "▸ run all tests")
 		},
 		"ctrl+l": func(t *testing.T, b *bed, press func()) {
 			press()

@@ -24,13 +24,13 @@ func (a *app) memory(args string) {
 	for _, f := range a.talk.Input.NoteFiles() {
 		detail := a.t(noteAbout[f.Scope])
 		if !f.Exists {
-			detail = a.t("%s, not there yet", detail)
+			detail = a.t("%s, does not exist yet", detail)
 		}
 		items = append(items, pick{value: f.Path, text: a.short(f.Path), detail: detail})
 	}
 	for _, path := range a.talk.Input.Instructions() {
 		if !hasValue(items, path) {
-			items = append(items, pick{value: path, text: a.short(path), detail: a.t("told to the model")})
+			items = append(items, pick{value: path, text: a.short(path), detail: a.t("sent to the model")})
 		}
 	}
 	a.pop(&picker{title: a.t("Which instructions? #NOTE adds one without an editor"), items: items, chooses: "opens it in your editor", choose: func(p pick) {
@@ -40,7 +40,7 @@ func (a *app) memory(args string) {
 }
 
 // noteAbout says for whom the notes of a scope are.
-var noteAbout = map[string]lang.Text{"project": "for all who work on this project", "local": "for you, in this project", "user": "for you, everywhere"}
+var noteAbout = map[string]lang.Text{"project": "for everyone who works on this project", "local": "for you, in this project", "user": "for you, everywhere"}
 
 func hasValue(items []pick, value string) bool {
 	for _, i := range items {
@@ -54,14 +54,14 @@ func hasValue(items []pick, value string) bool {
 // editFile lets the user change a file in their editor.
 func (a *app) editFile(path string) {
 	if a.opts.EditFile == nil {
-		a.hint = a.t("there is no editor: set EDITOR")
+		a.hint = a.t("no editor is set: set EDITOR")
 		return
 	}
 	if err := a.lend(func() error { return a.opts.EditFile(path) }); err != nil {
-		a.hint = a.t("the editor did not work: %s", err)
+		a.hint = a.t("the editor failed: %s", err)
 		return
 	}
-	a.show.add(&note{text: a.t("Edited %s; a new conversation begins with it as it is now.", visible.Cells(a.short(path))), quiet: true})
+	a.show.add(&note{text: a.t("Edited %s; it takes effect in the next conversation.", visible.Cells(a.short(path))), quiet: true})
 }
 
 // keepNote asks where a note is kept: one line that begins with a #. It may have been meant
@@ -76,8 +76,8 @@ func (a *app) keepNote(text string) bool {
 	for _, f := range files {
 		items = append(items, fmt.Sprintf("%s: %s", a.short(f.Path), a.t(noteAbout[f.Scope])))
 	}
-	items = append(items, a.t("nowhere: send it as a prompt"))
-	a.pop(a.whole(&choices{title: a.t("Where is this note kept?"), body: []string{words}, items: items, at: selection{0, len(items)},
+	items = append(items, a.t("do not save it: send it as a prompt"))
+	a.pop(a.whole(&choices{title: a.t("Where should this note be saved?"), body: []string{words}, items: items, at: selection{0, len(items)},
 		close: func() {
 			if a.write.Empty() && !a.noted {
 				a.write.Set(text)

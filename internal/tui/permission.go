@@ -155,7 +155,7 @@ func (p *permissionPanel) title() string {
 	s := p.app.t("Use %s?", p.what.Card.String())
 	switch {
 	case p.call.Ran():
-		s = p.app.t("Apply the change that this command made?")
+		s = p.app.t("Apply the changes that this command made?")
 	case p.call.Call.Tool == "Bash":
 		s = p.app.t("Run this command?")
 	case p.what.Path != "":
@@ -238,9 +238,9 @@ func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 // answers are the choices, or the field that is typed in.
 func (p *permissionPanel) answers(v view) []string {
 	if p.word != nil {
-		label := v.t("Why, or what instead? (enter sends it)")
+		label := v.t("Why not, or what instead? (enter sends it)")
 		if p.kind == theWord {
-			label = v.t("This may lose something for good. Type %s to continue:", safeWord)
+			label = v.t("This may destroy data permanently. Type %s to continue:", safeWord)
 		}
 		var lines []string
 		for _, part := range hardWrap(label+" "+typed(p.word), v.width-2) {
@@ -364,7 +364,7 @@ func (p *permissionPanel) typeKey(k key.Key) bool {
 	}
 	text := strings.TrimSpace(p.word.Text())
 	if p.kind == theWord && text != safeWord {
-		p.word, p.problem = nil, p.app.t("That was not the word, so nothing was decided.")
+		p.word, p.problem = nil, p.app.t("The word did not match, so nothing was decided.")
 		return true
 	}
 	p.settle(text)
@@ -386,7 +386,7 @@ func (p *permissionPanel) settle(said string) {
 	switch p.selected.answer {
 	case allowEdits:
 		if err := p.app.setMode(acceptEdits); err != nil {
-			p.word, p.problem = nil, p.app.t("The mode could not be changed: %s", err)
+			p.word, p.problem = nil, p.app.t("Could not change the mode: %s", err)
 		}
 		return // the mode answers this question and those like it
 	case allowSession, allowAlways:
@@ -396,11 +396,11 @@ func (p *permissionPanel) settle(said string) {
 		}
 		for _, s := range p.question.Suggestions {
 			if err := p.app.talk.Rules.Grant(p.app.ctx, s.Rule, scope); err != nil {
-				p.word, p.problem = nil, p.app.t("The rule could not be kept: %s", err)
+				p.word, p.problem = nil, p.app.t("Could not save the rule: %s", err)
 				return
 			}
 		}
-		v.Reason, v.Rule = "the user allowed it from now on", p.rule()
+		v.Reason, v.Rule = "the user allowed it permanently", p.rule()
 	case denyCall, denyWhy:
 		v = tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(said)}
 	}

@@ -15,7 +15,7 @@ import (
 func TestVimAtThePrompt(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/vim\r")
-		b.sees("vim's keys edit now", "INSERT · asks first")
+		b.sees("vim keys are active", "INSERT · asks first")
 		if got := b.talk.builtins; len(got) != 1 || got[0] != "config editorMode vim user" {
 			t.Errorf("kept %q", got)
 		}
@@ -39,7 +39,7 @@ func TestVimAtThePrompt(t *testing.T) {
 		b.type_("i?")
 		b.sees("INSERT", "› i?")
 		b.type_("\x15/vim\r")
-		b.sees("The usual keys edit again.")
+		b.sees("The usual keys are active again.")
 	})
 }
 

@@ -65,7 +65,7 @@ func (q *questions) lines(v view, height int) []string {
 	}
 	lines = append(lines, wrappedOption(v, q.at == len(a.Options), fmt.Sprintf("%d %s", len(a.Options)+1, other))...)
 	if a.Multiple {
-		lines = append(lines, v.paint.Dim.Of("    "+v.t("space or a number ticks, enter continues")))
+		lines = append(lines, v.paint.Dim.Of("    "+v.t("space or a number: select · enter: continue")))
 	}
 	lines = append(lines, q.preview(v, height-len(lines))...)
 	return aroundSelected(lines, selected, height, v)
@@ -203,7 +203,7 @@ func (q *questions) done() {
 	in.Answers = q.answers
 	raw, err := json.Marshal(in)
 	if err != nil {
-		q.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the answers could not be passed on: " + err.Error()})
+		q.decide(tool.Verdict{Behavior: tool.Deny, Reason: "could not send the answers: " + err.Error()})
 		return
 	}
 	q.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the user answered", Input: raw})

@@ -38,7 +38,7 @@ func TestEveryKeyOfAQuestion(t *testing.T) {
 		then  func(*testing.T, *bed, <-chan tool.Verdict)
 	}{
 		"y": {short, []string{"y"}, answers(tool.Allow)}, "m": {short, []string{"m"}, answers(tool.Allow)}, "s": {short, []string{"s"}, answers(tool.Allow)},
-		"a": {short, []string{"a"}, answers(tool.Allow)}, "n": {short, []string{"n"}, answers(tool.Deny)}, "e": {short, []string{"e"}, shows("Why, or what instead?")},
+		"a": {short, []string{"a"}, answers(tool.Allow)}, "n": {short, []string{"n"}, answers(tool.Deny)}, "e": {short, []string{"e"}, shows("Why not, or what instead?")},
 		"1": {short, []string{"1"}, shows("▸ y Allow this once")}, "6": {short, []string{"6"}, shows("▸ e Deny and explain")},
 		"down": {short, []string{"\x1b[B"}, shows("▸ m Allow all edits")}, "up": {short, []string{"\x1b[B", "\x1b[A"}, shows("▸ y Allow this once")},
 		"page down": {long, []string{"\x1b[6~"}, shows("lines 10–")}, "space": {long, []string{" "}, shows("lines 10–")}, "page up": {long, []string{"\x1b[6~", "\x1b[5~"}, shows("lines 1–")},

@@ -30,7 +30,7 @@ func (a *app) replay(past []session.Entry) {
 			a.replayed(e.Message.Role, b, results)
 		}
 	}
-	a.show.add(&note{text: a.t("— that was before; session %s continues —", a.talk.State.Session()), quiet: true})
+	a.show.add(&note{text: a.t("— end of the earlier conversation; session %s continues —", a.talk.State.Session()), quiet: true})
 }
 
 // resultOf is how a call went, as the journal has it.

@@ -76,14 +76,14 @@ func (a *app) rewindTo(t turnBack) {
 			a.note(a.t("no file was changed: %s", err))
 			return false
 		}
-		a.show.add(&note{text: a.t("%s brought back. To undo: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
+		a.show.add(&note{text: a.t("Restored %s. To undo: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
 		return true
 	}
 	items := []string{a.t("Conversation and files"), a.t("Only the conversation"), a.t("Only the files"), a.t("Nothing")}
 	if foreign {
-		body = append(body, a.t("Another program has changed these files, so nothing is done. To rewind anyway: 'haft rewind --force'."))
+		body = append(body, a.t("Another program has changed these files, so nothing was done. To rewind anyway: 'haft rewind --force'."))
 	}
-	a.pop(a.whole(&choices{title: a.t("What should go back?"), body: body, items: items, choose: func(i int) {
+	a.pop(a.whole(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()
 		switch {
 		case i == 0 && files():

@@ -95,7 +95,7 @@ func (p *sessionPicker) list() error {
 	if err != nil {
 		return err
 	}
-	p.title, p.none = p.app.t("Resume which session of this folder?"), "There are no earlier sessions of this folder; tab lists those of all folders."
+	p.title, p.none = p.app.t("Which session in this folder should be resumed?"), "There are no earlier sessions in this folder; tab lists those in all folders."
 	if p.all {
 		p.title, p.none = p.app.t("Resume which session?"), "There are no earlier sessions."
 	}

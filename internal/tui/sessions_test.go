@@ -68,7 +68,7 @@ func TestTheStartLetsTheUserChoose(t *testing.T) {
 				b.app.begin()
 			})
 			b.pause(2 * frame)
-			b.sees("Resume which session of this folder?", "▸ old work")
+			b.sees("Which session in this folder should be resumed?", "▸ old work")
 			b.type_(keys)
 			b.pause(escapeDelay + frame)
 			if len(b.opened) != 1 || b.opened[0] != want {

@@ -56,7 +56,7 @@ func (a *app) permissions(args string) {
 // askRule asks for a new rule.
 func (a *app) askRule() {
 	a.pop(newForm(a.t("Which rule?"), []string{a.t("Such as %s", "Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server")}, []field{
-		{name: "behavior", label: a.t("Calls that it fits are"), options: []string{"allow", "ask", "deny"}, value: "1", required: true},
+		{name: "behavior", label: a.t("Calls that match it are"), options: []string{"allow", "ask", "deny"}, value: "1", required: true},
 		{name: "rule", label: a.t("Rule"), required: true},
 		{name: "scope", label: a.t("Kept in"), options: a.scopeOptions("session"), value: "2", required: true},
 	}, func(v map[string]string) {
@@ -125,7 +125,7 @@ func (a *app) askSetting(s SettingLine) {
 	}
 	body := []string{a.t("It takes %s.", answers.Takes(a.lang, s.Knob))}
 	if s.Value != "" {
-		body = append(body, a.t("Now it is %s (%s).", s.Value, s.Origin))
+		body = append(body, a.t("It is now %s (%s).", s.Value, s.Origin))
 	}
 	value := field{name: "value", label: a.t("Value"), options: options, help: a.t("empty: not set"), value: s.Value}
 	if options != nil {

@@ -23,7 +23,7 @@ func TestRulesAreShownAddedAndRemoved(t *testing.T) {
 		b.type_("\x1b[3~") // delete
 		b.ran("permissions remove allow Bash(make:*) local")
 		b.type_("/permissions\r\r")
-		b.sees("Calls that it fits are", "1 allow")
+		b.sees("Calls that match it are", "1 allow")
 		b.type_("3\r")
 		b.type_("Bash(rm:*)\r")
 		b.sees("Kept in", "▸ 2 local: .claude/settings.local.json", "4 user")
@@ -47,7 +47,7 @@ func TestSettingsAreChangedByAMenu(t *testing.T) {
 		b.type_("/config\rprev\r3\r\r")
 		b.ran("config unset preview user")
 		b.type_("/config\r\r")
-		b.sees("Now it is opus", "▸ Value: opus")
+		b.sees("It is now opus", "▸ Value: opus")
 		b.type_("sonnet\r\r")
 		b.ran("config model sonnet user")
 		b.type_("/config model haiku\r")
@@ -58,7 +58,7 @@ func TestSettingsAreChangedByAMenu(t *testing.T) {
 func TestNotesAreKept(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("# always run make lint\r")
-		b.sees("Where is this note kept?", "always run make lint", "▸ 1 AGENTS.md: for all who work on this project", "3 nowhere: send it as a prompt")
+		b.sees("Where should this note be saved?", "always run make lint", "▸ 1 AGENTS.md: for everyone who works on this project", "3 do not save it: send it as a prompt")
 		b.type_("2\r")
 		b.ran("memory add user always run make lint")
 		b.type_("#12 is broken\r")
@@ -79,7 +79,7 @@ func TestInstructionsAreEdited(t *testing.T) {
 		edited := ""
 		b.app.later(func() { b.app.opts.EditFile = func(path string) error { edited = path; return nil } })
 		b.type_("/memory\r")
-		b.sees("▸ AGENTS.md  for all who work on this project", "/home/me/.haft/HAFT.md  for you, everywhere, not there yet", "docs/more.md  told to the model")
+		b.sees("▸ AGENTS.md  for everyone who works on this project", "/home/me/.haft/HAFT.md  for you, everywhere, does not exist yet", "docs/more.md  sent to the model")
 		b.type_("more\r")
 		b.sees("Edited docs/more.md")
 		if edited != "/nowhere/project/docs/more.md" {

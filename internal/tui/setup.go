@@ -33,17 +33,17 @@ func (a *app) setUp(why error) {
 				a.note(why.Error() + "\n" + a.t(nowhereHelp))
 			}
 		},
-		title: a.t("Which model should answer?"), body: []string{a.t("What you enter is tried with one small request, and kept in ~/.haft/credentials.json for you alone.")},
-		items: []string{a.t("Claude, with an API key of Anthropic"), a.t("A model on this machine or a server of my own (Ollama, llama.cpp, vLLM, LM Studio…)"), a.t("Later")},
+		title: a.t("Which model should answer?"), body: []string{a.t("haft tests it with one small request and saves it in ~/.haft/credentials.json, which only you can read.")},
+		items: []string{a.t("Claude, with an Anthropic API key"), a.t("A model on this machine or on my own server (Ollama, llama.cpp, vLLM, LM Studio…)"), a.t("Later")},
 		choose: func(i int) {
 			switch i {
 			case 0:
 				a.setUpWith(why, []field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
 			case 1:
 				a.setUpWith(why, []field{
-					{name: serverURL, label: a.t("Address"), help: a.t("of the chat completions API"), value: "http://localhost:11434/v1", required: true},
-					{name: serverModel, label: a.t("Model"), help: a.t("as the server calls it, such as qwen3"), required: true},
-					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server wants none"), secret: true},
+					{name: serverURL, label: a.t("Address"), help: a.t("address of the chat completions API"), value: "http://localhost:11434/v1", required: true},
+					{name: serverModel, label: a.t("Model"), help: a.t("the name that the server uses, such as qwen3"), required: true},
+					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server needs none"), secret: true},
 				})
 			default:
 				a.closeOwn()
@@ -80,7 +80,7 @@ func (a *app) settled(f *form, answer string, err error) {
 		return
 	}
 	a.closeOwn()
-	a.show.add(&note{text: a.t("The model answers: %s", answer), quiet: true})
+	a.show.add(&note{text: a.t("The model answered: %s", answer), quiet: true})
 	if a.talk != nil {
 		a.open(a.again())
 		return

@@ -151,16 +151,16 @@ func (a *app) submitNowhere(text string) {
 		a.note(a.t("This needs a conversation.") + " " + a.t(nowhereHelp))
 		return
 	}
-	a.note(a.t("Nothing can answer yet; what you wrote is kept until something can.") + " " + a.t(nowhereHelp))
+	a.note(a.t("No model is set up yet; your prompt is kept until one is.") + " " + a.t(nowhereHelp))
 	a.pending = append(a.pending, text)
 }
 
-const nowhereHelp lang.Text = "/login sets up a model, /new begins a conversation, /exit leaves."
+const nowhereHelp lang.Text = "/login sets up a model, /new starts a conversation, /exit quits."
 
 // login asks which model answers, and opens the conversation again with it.
 func (a *app) login() {
 	if a.opts.Setup == nil {
-		a.note(a.t("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and start haft again."))
+		a.note(a.t("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and restart haft."))
 		return
 	}
 	a.setUp(nil)
@@ -228,7 +228,7 @@ func (a *app) local(name, args string) {
 	go func() {
 		answer, ok := talk.Input.RunBuiltinText(words, name, args)
 		if !ok {
-			answer = words.T("/%s is not for this screen: run 'haft %[1]s' in a shell", name)
+			answer = words.T("/%s does not work on this screen: run 'haft %[1]s' in a shell", name)
 		}
 		a.later(func() {
 			a.show.add(&note{text: answer, quiet: true})
@@ -246,13 +246,13 @@ func ownCommands() []Command {
 	}{
 		{"copy", "Copy the last answer to the clipboard"},
 		{"exit", "Leave"},
-		{"tasks", "Show what runs in the background, and stop it"},
-		{"keys", "Show what keys do"},
-		{"login", "Set up the model that answers"},
+		{"tasks", "Show and stop background work"},
+		{"keys", "Show the key bindings"},
+		{"login", "Set up a model"},
 		{"terminal-setup", "Show how to set up shift+enter and the clipboard in this terminal"},
 		{"theme", "Choose the colours"},
-		{"vim", "Switch vim's keys on or off"},
-		{"new", "Begin a new conversation; this one stays in the list of sessions"},
+		{"vim", "Turn vim keys on or off"},
+		{"new", "Start a new conversation; this one stays in the list of sessions"},
 	} {
 		list = append(list, Command{Name: c.name, Description: string(c.does)})
 	}
@@ -311,7 +311,7 @@ func (a *app) chooseModel(name string) {
 		items[i] = m
 		items[i].detail = a.t(lang.Text(m.detail)) + " (" + a.talk.Turns.Resolve(m.value) + ")"
 	}
-	a.pop(&picker{title: a.t("Which model? /model NAME takes any other"), items: items, choose: func(p pick) {
+	a.pop(&picker{title: a.t("Which model? For another one: /model NAME"), items: items, choose: func(p pick) {
 		a.closeOwn()
 		a.useModel(p.value)
 	}})
@@ -320,7 +320,7 @@ func (a *app) chooseModel(name string) {
 func (a *app) useModel(name string) {
 	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
 	a.status.model = a.talk.Turns.Resolve(name)
-	a.show.add(&note{text: a.t("The model is %s from the next request on.", a.talk.Turns.Resolve(name)), quiet: true})
+	a.show.add(&note{text: a.t("The model is %s, starting with the next request.", a.talk.Turns.Resolve(name)), quiet: true})
 }
 
 // models are those that the picker offers; /model NAME takes any.
@@ -328,5 +328,5 @@ var models = []pick{
 	{value: "opus", text: "opus", detail: string(lang.Text("the most able"))},
 	{value: "sonnet", text: "sonnet", detail: string(lang.Text("fast and able"))},
 	{value: "haiku", text: "haiku", detail: string(lang.Text("the fastest"))},
-	{value: "default", text: "default", detail: string(lang.Text("what haft uses if you choose none"))},
+	{value: "default", text: "default", detail: string(lang.Text("haft's default"))},
 }

@@ -75,7 +75,7 @@ func (r rules) Held() []trust.Item {
 
 func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 	if r.c.World.Project.Folder == nil {
-		return lang.Errorf("there is no config folder to keep it in")
+		return lang.Errorf("there is no config folder to save it in")
 	}
 	return r.c.World.Project.Folder.Grant(ctx, items...)
 }

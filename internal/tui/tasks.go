@@ -61,7 +61,7 @@ func (a *app) listTasks() {
 		items = append(items, pick{value: t.ID, text: taskName(t), detail: a.taskDetail(t)})
 	}
 	if len(items) == 0 {
-		a.hint = a.t("nothing runs in the background")
+		a.hint = a.t("nothing is running in the background")
 		return
 	}
 	slices.SortFunc(items, func(x, y pick) int { return tasks[x.value].Started.Compare(tasks[y.value].Started) })
@@ -93,7 +93,7 @@ func (a *app) taskDetail(t agent.Task) string {
 func (a *app) showTask(t agent.Task) {
 	text, err := tailOf(t.OutputFile, 256<<10)
 	if err != nil {
-		a.note(a.t("its output cannot be read: %s", err))
+		a.note(a.t("could not read its output: %s", err))
 		return
 	}
 	if t.Type == "local_agent" {

@@ -150,7 +150,7 @@ func (t *Terminal) EditFile(path string) error {
 		editor = os.Getenv("EDITOR")
 	}
 	if editor == "" {
-		return lang.Errorf("set VISUAL or EDITOR to the editor you like")
+		return lang.Errorf("set VISUAL or EDITOR to your editor")
 	}
 	back, err := t.lend()
 	if err != nil {

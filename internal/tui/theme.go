@@ -12,7 +12,7 @@ var themes = []struct {
 	name style.Background
 	does lang.Text
 }{
-	{style.Auto, "as the terminal says it is"},
+	{style.Auto, "match the terminal"},
 	{style.Dark, "for a dark background"},
 	{style.Light, "for a light background"},
 	{style.DarkBlind, "for a dark background, without red and green"},
@@ -86,9 +86,9 @@ func (a *app) prefer() {
 func (a *app) vim(string) {
 	a.write.Vim(a.write.VimMode() == "")
 	mode := "normal"
-	text := a.t("The usual keys edit again.")
+	text := a.t("The usual keys are active again.")
 	if a.write.VimMode() != "" {
-		mode, text = "vim", a.t("vim's keys edit now: esc for normal mode, i to insert. /vim switches back.")
+		mode, text = "vim", a.t("vim keys are active: esc for normal mode, i to insert. /vim switches back.")
 	}
 	a.show.add(&note{text: text, quiet: true})
 	a.local("config", "editorMode "+mode+" user")

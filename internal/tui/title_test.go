@@ -24,8 +24,8 @@ func TestTheWindowIsNamed(t *testing.T) {
 
 func TestTerminalsAreExplained(t *testing.T) {
 	for name, c := range map[string]struct{ program, term, tmux, want string }{
-		"kitty":    {"", "xterm-kitty", "", "shift+enter begins a line here as it is"},
-		"ghostty":  {"ghostty", "xterm-ghostty", "", "as it is"},
+		"kitty":    {"", "xterm-kitty", "", "shift+enter already starts a new line here"},
+		"ghostty":  {"ghostty", "xterm-ghostty", "", "already starts a new line"},
 		"code":     {"vscode", "xterm-256color", "", "workbench.action.terminal.sendSequence"},
 		"apple":    {"Apple_Terminal", "xterm-256color", "", "Use Option as Meta key"},
 		"iterm":    {"iTerm.app", "xterm-256color", "", "Report modifiers using CSI u"},

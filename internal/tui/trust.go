@@ -25,10 +25,10 @@ func (a *app) askTrust(items []trust.Item) {
 		all = append(all, "")
 	}
 	q := &asked{}
-	title, without := a.t("This folder brings %s that would run, connect or allow something:", a.lang.Count(len(items), "thing")), a.t("Not now: nothing of it counts")
+	title, without := a.t("This folder brings %s that would run, connect or allow something:", a.lang.Count(len(items), "thing")), a.t("Not now: none of it is used")
 	if a.unguarded = slices.ContainsFunc(items, func(i trust.Item) bool { return i.Guards }); a.unguarded {
-		title = a.t("This folder brings %s, among them hooks that guard it. What you write waits for your answer:", a.lang.Count(len(items), "thing"))
-		without = a.t("Continue without its hooks: nothing of it counts")
+		title = a.t("This folder brings %s, including hooks that guard it. Your prompts wait for your answer:", a.lang.Count(len(items), "thing"))
+		without = a.t("Continue without its hooks: none of it is used")
 	}
 	c := &choices{
 		title: title,
@@ -59,10 +59,10 @@ func declinedKey(i trust.Item) string { return strings.Join([]string{i.String(),
 // counts now.
 func (a *app) trust(items []trust.Item) {
 	if err := a.talk.Rules.Trust(a.ctx, items); err != nil {
-		a.note(a.t("trust could not be kept: %s", err))
+		a.note(a.t("could not save trust: %s", err))
 		return
 	}
-	a.show.add(&note{text: a.t("Trusted. 'haft trust --revoke --all' takes it back."), quiet: true})
+	a.show.add(&note{text: a.t("Trusted. To revoke it: 'haft trust --revoke --all'."), quiet: true})
 	a.open(a.again())
 }
 

@@ -46,7 +46,7 @@ func (a *app) openTranscript() {
 		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
 	}
 	if b.Len() == 0 {
-		a.hint = a.t("nothing was said yet")
+		a.hint = a.t("there are no messages yet")
 		return
 	}
 	a.openText(a.t("transcript"), ansi.Strip(b.String())) // colours of programs are no news

@@ -66,7 +66,7 @@ func TestAnAgentThatAsksIsNamed(t *testing.T) {
 			b.ask(ctx, c, q)
 		}
 		b.pause(2 * frame)
-		b.sees("? Agent · its agent waits for you", "Run this command? (for the agent Explore, find it)", " 1 of 2 ─")
+		b.sees("? Agent · its agent is waiting for you", "Run this command? (for the agent Explore, find it)", " 1 of 2 ─")
 	})
 }
 
@@ -93,7 +93,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 			b.app.later(func() { b.app.askTrust(b.talk.held) })
 			b.pause(2 * frame)
 			s := b.screen()
-			for _, text := range []string{"This folder brings 80", "more lines (ctrl+o", "1 Not now", "2 Trust all", "tab turns to this"} {
+			for _, text := range []string{"This folder brings 80", "more lines (ctrl+o", "1 Not now", "2 Trust all", "tab: go to this"} {
 				if !strings.Contains(s, text) {
 					t.Errorf("%v: %q is not on the screen:\n%s", size, text, s)
 				}
@@ -101,7 +101,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 			b.type_("\x0f") // before anybody turned to it, too
 			b.sees("q closes", `\u{1b}]0;and this\u{7}`)
 			b.type_("q")
-			b.sees("tab turns to this")
+			b.sees("tab: go to this")
 		})
 	}
 }

@@ -44,7 +44,7 @@ func TestTabAndEnterAtOnceExplainThemselves(t *testing.T) {
 		answer := b.ask(ctx, c, q)
 		b.pause(arming + frame)
 		b.type_("\t\r")
-		b.sees("too soon after tab to be an answer", "› half a prompt")
+		b.sees("too soon after tab", "› half a prompt")
 		if len(b.talk.sent) > 0 || len(answer) > 0 {
 			t.Errorf("sent %q, answered %v", b.talk.sent, len(answer) > 0)
 		}
@@ -60,7 +60,7 @@ func TestTabAndEnterAtOnceExplainThemselves(t *testing.T) {
 // wider than it may be.
 func TestWrappingLosesNoLetter(t *testing.T) {
 	for _, text := range []string{
-		"This folder brings 3 things, among them hooks that guard it. What you write waits for your answer:",
+		"This folder brings 3 things, including hooks that guard it. Your prompts wait for your answer:",
 		"mcp server files: npx -y @modelcontextprotocol/server-filesystem /very/long/path/without-a-blank",
 		"y Allow this once: Bash(git commit:*) in .claude/settings.local.json (left and right choose where)",
 		"这个文件夹带来 3 项会运行、连接或放行的内容: 包括 hooks，你写的内容会等待你的回答",

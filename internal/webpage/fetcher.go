@@ -90,7 +90,7 @@ func parsePermit(text string) (permit, error) {
 	if h, port, err := net.SplitHostPort(host); err == nil {
 		host, p.port = h, port
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return p, fmt.Errorf("%q: %q is no port", text, port)
+			return p, fmt.Errorf("%q: %q is not a port", text, port)
 		}
 	}
 	host = strings.Trim(host, "[]")
@@ -103,7 +103,7 @@ func parsePermit(text string) (permit, error) {
 		return p, nil
 	}
 	if host == "" || strings.ContainsAny(host, "/@: ") || strings.Contains(strings.TrimPrefix(host, "*."), "*") {
-		return p, fmt.Errorf("%q is no host, address or network: write localhost:3000, *.corp.example or 10.0.0.0/8", text)
+		return p, fmt.Errorf("%q is not a host, address or network: write localhost:3000, *.corp.example or 10.0.0.0/8", text)
 	}
 	p.host = strings.TrimSuffix(host, ".")
 	return p, nil
@@ -194,11 +194,11 @@ func parse(address string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("it is not an address: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("an address begins with http:// or https://")
+		return nil, errors.New("an address must start with http:// or https://")
 	case u.Hostname() == "":
-		return nil, errors.New("it names no host")
+		return nil, errors.New("it has no host")
 	case u.User != nil:
-		return nil, errors.New("it carries a user name or password, which are not sent; leave them out")
+		return nil, errors.New("it contains a user name or password, which are not sent; leave them out")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	u.Host = strings.ToLower(u.Host)
@@ -268,7 +268,7 @@ func redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
 	}
 	next, err := from.Parse(to)
 	if err != nil {
-		return nil, fmt.Errorf("it redirects to what is not an address: %w", err)
+		return nil, fmt.Errorf("it redirects to something that is not an address: %w", err)
 	}
 	next.User = nil
 	if next, err = parse(next.String()); err != nil {

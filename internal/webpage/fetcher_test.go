@@ -38,7 +38,7 @@ func TestAddresses(t *testing.T) {
 		" http://x/ ":             "http://x/",
 		"ftp://x/":                "http:// or https://",
 		"example.com":             "http:// or https://",
-		"http://":                 "names no host",
+		"http://":                 "has no host",
 		"http://a:b@c/":           "user name or password",
 		"http://[::1":             "not an address",
 	} {
@@ -126,7 +126,7 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	_, err := f.Get(t.Context(), s.URL+"/exe")
-	wantError(t, err, "not text that can be shown")
+	wantError(t, err, "cannot be shown as text")
 }
 
 func TestAPageIsKept(t *testing.T) {

@@ -42,7 +42,7 @@ const (
 // read reads the body of a response.
 func (f *Fetcher) read(ctx context.Context, u *url.URL, resp *http.Response) (*Page, error) {
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return nil, fmt.Errorf("the answer is compressed as %q, which was not asked for", enc)
+		return nil, fmt.Errorf("the answer is compressed as %q, which was not requested", enc)
 	}
 	raw, cut, err := f.body(ctx, resp.Body)
 	if err != nil {
@@ -53,14 +53,14 @@ func (f *Fetcher) read(ctx context.Context, u *url.URL, resp *http.Response) (*P
 	p.MediaType, p.Kind = kindOf(declared, raw)
 	switch {
 	case p.Kind != Text && cut != "":
-		return nil, fmt.Errorf("it is %s that was not received whole: %s", p.MediaType, cut)
+		return nil, fmt.Errorf("it is %s that was only partly received: %s", p.MediaType, cut)
 	case p.Kind != Text:
 		p.Data = raw
 		return p, nil
 	}
 	text, ok := decode(raw, declared)
 	if !ok {
-		return nil, fmt.Errorf("it is %s of %d bytes, which is not text that can be shown; download it with Bash if you need it", p.MediaType, len(raw))
+		return nil, fmt.Errorf("it is %s of %d bytes, which cannot be shown as text; download it with Bash if you need it", p.MediaType, len(raw))
 	}
 	p.show(u, text, int(f.opts.MaxBytes))
 	return p, nil
@@ -71,11 +71,11 @@ func (f *Fetcher) body(ctx context.Context, r io.Reader) (raw []byte, cut string
 	raw, err = io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
 	switch {
 	case int64(len(raw)) > f.opts.MaxBytes:
-		return raw[:f.opts.MaxBytes], fmt.Sprintf("it is larger than the %d bytes that are read", f.opts.MaxBytes), nil
+		return raw[:f.opts.MaxBytes], fmt.Sprintf("it is larger than the limit of %d bytes", f.opts.MaxBytes), nil
 	case err == nil:
 		return raw, "", nil
 	case len(raw) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return raw, fmt.Sprintf("the server had sent no more within %s", f.opts.Timeout), nil
+		return raw, fmt.Sprintf("the server did not send the rest within %s", f.opts.Timeout), nil
 	case len(raw) > 0 && errors.Is(err, io.ErrUnexpectedEOF):
 		return raw, "the connection was closed before the end", nil
 	}

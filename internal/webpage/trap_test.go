@@ -247,7 +247,7 @@ func TestASlowDripIsBoundedInTime(t *testing.T) {
 	})
 	began := time.Now()
 	p, err := s.fetcher(t, &Options{Timeout: 300 * time.Millisecond}).Get(t.Context(), address)
-	if err != nil || !strings.HasPrefix(p.Text, "drip drip") || p.Cut != "the server had sent no more within 300ms" {
+	if err != nil || !strings.HasPrefix(p.Text, "drip drip") || p.Cut != "the server did not send the rest within 300ms" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if d := time.Since(began); d > 5*time.Second {
@@ -274,7 +274,7 @@ func TestAGigabyteIsBoundedInSize(t *testing.T) {
 		}
 	})
 	p, err := s.fetcher(t, &Options{MaxBytes: most}).Get(t.Context(), address)
-	if err != nil || p.Bytes != most || !strings.Contains(p.Cut, "larger than the 1048576 bytes") {
+	if err != nil || p.Bytes != most || !strings.Contains(p.Cut, "larger than the limit of 1048576 bytes") {
 		t.Errorf("%d bytes, cut %q, %v", p.Bytes, p.Cut, err)
 	}
 	if sent.Load() > 64<<20 {
@@ -309,7 +309,7 @@ func TestABombOfGzipIsBoundedInMemory(t *testing.T) {
 		io.WriteString(w, "x")
 	})
 	_, err = s.fetcher(t, nil).Get(t.Context(), odd)
-	wantError(t, err, `compressed as "br", which was not asked for`)
+	wantError(t, err, `compressed as "br", which was not requested`)
 }
 
 func TestHeadersAreBounded(t *testing.T) {

@@ -140,11 +140,11 @@ func check(s *mcp.Server) string {
 	case "ws":
 		return "the type ws is not supported: use http"
 	default:
-		return fmt.Sprintf("the type %q is not known: use stdio, http or sse", s.Type)
+		return fmt.Sprintf("unknown type %q: use stdio, http or sse", s.Type)
 	}
 	switch {
 	case s.Command != "" && s.URL != "":
-		return "the entry has both a command and a url: which is it?"
+		return "the entry has both a command and a url: remove one of them"
 	case s.Type == mcp.SDK:
 		return ""
 	case s.Command == "" && s.URL == "":

@@ -47,9 +47,9 @@ func TestAnEntryThatCannotBeUsedSaysWhy(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"command":"x","env":{"K":"${NOPE}"}}`: "the variable NOPE is not set: set it, or give a default as in ${NOPE:-value}",
 		`{}`:                                    "the entry has neither a command nor a url",
-		`{"command":"x","url":"http://h"}`:      "the entry has both a command and a url: which is it?",
+		`{"command":"x","url":"http://h"}`:      "the entry has both a command and a url: remove one of them",
 		`{"type":"ws","url":"wss://h"}`:         "the type ws is not supported: use http",
-		`{"type":"pigeon","command":"x"}`:       `the type "pigeon" is not known: use stdio, http or sse`,
+		`{"type":"pigeon","command":"x"}`:       `unknown type "pigeon": use stdio, http or sse`,
 		`{"type":"http","url":"h/mcp"}`:         `"h/mcp" is not the address of a web server`,
 		`{"command":5}`:                         "the entry cannot be read",
 		`{"url":"http://h/mcp"}`:                "",

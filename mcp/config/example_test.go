@@ -29,5 +29,5 @@ func ExampleServers() {
 	// Output:
 	// files: mcp-files [/srv]
 	// wiki: https://wiki.example/mcp
-	// odd: the type "pigeon" is not known: use stdio, http or sse
+	// odd: unknown type "pigeon": use stdio, http or sse
 }

@@ -29,7 +29,7 @@ type member struct {
 func (o *ordered) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return fmt.Errorf("an object is expected, not %s", data[:min(len(data), 20)])
+		return fmt.Errorf("expected an object, not %s", data[:min(len(data), 20)])
 	}
 	for d.More() {
 		name, err := d.Token()

@@ -106,7 +106,7 @@ func (p *tomlReader) header(below string, tables *[]*table) (map[string]any, err
 	if p.peek() == '[' { // a list of tables holds no server
 		end := strings.Index(p.text[p.at:], "]]")
 		if end < 0 {
-			return nil, errors.New("a header has no end")
+			return nil, errors.New("unterminated header")
 		}
 		p.at += end + 2
 		return nil, nil
@@ -116,7 +116,7 @@ func (p *tomlReader) header(below string, tables *[]*table) (map[string]any, err
 		return nil, err
 	}
 	if p.peek() != ']' {
-		return nil, errors.New("a header has no end")
+		return nil, errors.New("unterminated header")
 	}
 	p.at++
 	if len(path) < 2 || path[0] != below {
@@ -149,7 +149,7 @@ func (p *tomlReader) assign(into map[string]any) error {
 		return err
 	}
 	if p.peek() != '=' {
-		return errors.New("a value is expected: name = value")
+		return errors.New("expected a value: name = value")
 	}
 	p.at++
 	p.skipSpace(false)
@@ -182,7 +182,7 @@ func (p *tomlReader) key() ([]string, error) {
 				end++
 			}
 			if part, p.at = p.text[p.at:end], end; part == "" {
-				return nil, errors.New("a name is expected")
+				return nil, errors.New("expected a name")
 			}
 		}
 		path = append(path, part)
@@ -233,7 +233,7 @@ func (p *tomlReader) array(depth int) (any, error) {
 		p.skipSpace(true)
 		switch p.peek() {
 		case 0:
-			return nil, errors.New("a list has no end")
+			return nil, errors.New("unterminated list")
 		case ']':
 			p.at++
 			return list, nil
@@ -255,7 +255,7 @@ func (p *tomlReader) inline(depth int) (any, error) {
 		p.skipSpace(true)
 		switch p.peek() {
 		case 0:
-			return nil, errors.New("a table has no end")
+			return nil, errors.New("unterminated table")
 		case '}':
 			p.at++
 			return members, nil
@@ -271,7 +271,7 @@ func (p *tomlReader) inline(depth int) (any, error) {
 			return nil, err
 		}
 		if p.peek() != '=' {
-			return nil, errors.New("a value is expected: name = value")
+			return nil, errors.New("expected a value: name = value")
 		}
 		p.at++
 		p.skipSpace(false)
@@ -291,7 +291,7 @@ func (p *tomlReader) quoted() (string, error) {
 		rest := p.text[p.at+3:]
 		end := strings.Index(rest, triple)
 		if end < 0 {
-			return "", errors.New("a text has no end")
+			return "", errors.New("unterminated string")
 		}
 		p.at += 6 + end
 		return strings.TrimPrefix(rest[:end], "\n"), nil
@@ -299,7 +299,7 @@ func (p *tomlReader) quoted() (string, error) {
 	for end := p.at + 1; end < len(p.text); end++ {
 		switch c := p.text[end]; {
 		case c == '\n':
-			return "", errors.New("a text has no end")
+			return "", errors.New("unterminated string")
 		case c == '\\' && quote == `"`:
 			end++
 		case c == quote[0]:
@@ -310,10 +310,10 @@ func (p *tomlReader) quoted() (string, error) {
 			}
 			s, err := strconv.Unquote(raw)
 			if err != nil {
-				return "", fmt.Errorf("the text %s cannot be read", raw)
+				return "", fmt.Errorf("could not read the string %s", raw)
 			}
 			return s, nil
 		}
 	}
-	return "", errors.New("a text has no end")
+	return "", errors.New("unterminated string")
 }

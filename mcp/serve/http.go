@@ -112,12 +112,12 @@ type guard struct {
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !g.hostOK(r):
-		http.Error(w, "This server does not answer to the name "+r.Host+".", http.StatusForbidden)
+		http.Error(w, "This server does not accept the host name "+r.Host+".", http.StatusForbidden)
 	case !g.originOK(r.Header.Get("Origin")):
-		http.Error(w, "Pages of this origin may not call this server. Start it with --origin to allow them.", http.StatusForbidden)
+		http.Error(w, "Pages from this origin may not call this server. Start it with --origin to allow them.", http.StatusForbidden)
 	case !g.tokenOK(r.Header.Get("Authorization")):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="haft"`)
-		http.Error(w, "The request has no token or the wrong one. Send the token that this server was started with.", http.StatusUnauthorized)
+		http.Error(w, "The token is missing or wrong. Send the token that this server was started with.", http.StatusUnauthorized)
 	default:
 		g.next.ServeHTTP(w, r)
 	}

@@ -145,7 +145,7 @@ func onlyTools(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch kind, _, _ := strings.Cut(method, "/"); kind {
 		case "prompts", "resources", "completion", "logging":
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server offers tools only, and not " + method}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server offers only tools, not " + method}
 		}
 		return next(ctx, method, req)
 	}

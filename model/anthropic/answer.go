@@ -148,7 +148,7 @@ func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 		return true
 	case "message_stop":
 		if !a.started {
-			return yieldError(yield, sse.Garbled("it ends before it began", nil))
+			return yieldError(yield, sse.Garbled("it ends before it begins", nil))
 		}
 		return a.finish(yield)
 	case "error":
@@ -173,11 +173,11 @@ func (a *answer) start(m *wireMessage, yield func(model.Event, error) bool) bool
 
 func (a *answer) startBlock(index int, raw json.RawMessage, yield func(model.Event, error) bool) bool {
 	if !a.started || a.open[index] != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d begins out of turn", index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d begins out of order", index), nil))
 	}
 	b, err := newBlock(raw)
 	if err != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d is not one", index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d is not a block", index), err))
 	}
 	a.open[index] = b
 	if !yield(model.BlockStart{Index: index, Block: b.head()}, nil) {
@@ -229,11 +229,11 @@ func (b *block) first() (model.Delta, bool) {
 func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error) bool) bool {
 	b := a.open[ev.Index]
 	if b == nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("a piece of block %d, which is not open", ev.Index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("a delta for block %d, which is not open", ev.Index), nil))
 	}
 	text, err := b.add(&ev.Delta, raw)
 	if err != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("a piece of block %d is not one", ev.Index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("a piece of block %d is not a block", ev.Index), err))
 	}
 	return yield(model.Delta{Index: ev.Index, Type: ev.Delta.Type, Text: text}, nil)
 }
@@ -241,12 +241,12 @@ func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error)
 func (a *answer) stopBlock(index int, yield func(model.Event, error) bool) bool {
 	b := a.open[index]
 	if b == nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d ends, which is not open", index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d ends but is not open", index), nil))
 	}
 	delete(a.open, index)
 	done, err := b.done()
 	if err != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d cannot be put together", index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d cannot be assembled", index), err))
 	}
 	return yield(model.BlockStop{Index: index, Block: done}, nil)
 }

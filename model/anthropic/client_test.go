@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		{"a page of a proxy", script.Fault{Status: 502, Body: "<html><head><title>502 Bad\nGateway</title></head></html>", ContentType: "text/html"}, model.ServerFailure, 0, true, "a web page, “502 Bad Gateway”"},
 		{"plain text", script.Fault{Status: 503, Body: "upstream connect error", ContentType: "text/plain"}, model.ServerFailure, 0, true, "upstream connect error"},
 		{"nothing", script.Fault{Status: 503, Body: " "}, model.ServerFailure, 0, true, "service unavailable"},
-		{"a login page", script.Fault{Body: "<!doctype html><html>Log in</html>", ContentType: "text/html"}, model.Garbled, 0, false, "text/html and not with a stream"},
+		{"a login page", script.Fault{Body: "<!doctype html><html>Log in</html>", ContentType: "text/html"}, model.Garbled, 0, false, "text/html instead of an event stream"},
 		{"an error with status 200", script.Fault{Body: `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`, ContentType: "application/json"}, model.Overloaded, 0, true, "overloaded"},
 		{"another API's document", script.Fault{Body: `{"choices":[]}`, ContentType: "application/json"}, model.Garbled, 0, true, "not a message"},
 		{"somewhere else", script.Fault{Status: 307, Headers: map[string]string{"Location": "http://evil"}}, model.InvalidRequest, 0, false, "http://evil"},

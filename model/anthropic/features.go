@@ -111,7 +111,7 @@ func leftOut(f feature, err error) string {
 	if e, ok := errors.AsType[*model.Error](err); ok {
 		why = e.Message
 	}
-	return fmt.Sprintf("The server does not take %s (%s): it is left out from now on.", f, why)
+	return fmt.Sprintf("The server does not support %s (%s); it is left out from now on.", f, why)
 }
 
 // unthought reports whether a request was refused because the calls whose results

@@ -52,9 +52,9 @@ func TestAdjustmentsAreTold(t *testing.T) {
 		want string
 	}{
 		{"an effort that the model lacks", model.Request{Model: "claude-opus-4-6", Effort: "xhigh"}, "high is used for xhigh"},
-		{"an effort where there is none", model.Request{Model: "claude-haiku-4-5", Effort: "low"}, "takes no effort level"},
+		{"an effort where there is none", model.Request{Model: "claude-haiku-4-5", Effort: "low"}, "does not support effort levels"},
 		{"thinking that cannot be turned off", model.Request{Model: "claude-opus-5-5", Thinking: &model.ThinkingOptions{Mode: "disabled"}}, "always thinks"},
-		{"thinking turned off at a high effort", model.Request{Model: "claude-opus-5", Effort: "max", Thinking: &model.ThinkingOptions{Mode: "disabled"}}, "thinks at the effort max"},
+		{"thinking turned off at a high effort", model.Request{Model: "claude-opus-5", Effort: "max", Thinking: &model.ThinkingOptions{Mode: "disabled"}}, "always thinks at effort max"},
 		{"a small task budget", model.Request{Model: "claude-opus-5-5", TaskBudget: 100}, "20000 tokens, the least"},
 		{"a long answer", model.Request{Model: "claude-haiku-4-5", MaxTokens: 100_000}, "at most 64000 tokens"},
 		{"what fits", model.Request{Model: "claude-opus-5-5", Effort: "xhigh", TaskBudget: 50_000}, ""},

@@ -52,7 +52,7 @@ func settingsOf(req *model.Request, without features) *settings {
 	info := catalog.Lookup(req.Model)
 	s := &settings{model: info.ID, maxTokens: cmp.Or(req.MaxTokens, info.MaxOutput), betas: slices.Clone(req.Betas)}
 	if info.Known && s.maxTokens > info.MaxOutput {
-		s.adjust("%s gives answers of at most %d tokens, not %d.", info.Name, info.MaxOutput, s.maxTokens)
+		s.adjust("%s supports at most %d output tokens, not %d.", info.Name, info.MaxOutput, s.maxTokens)
 		s.maxTokens = info.MaxOutput
 	}
 	if info.LongContext {
@@ -67,7 +67,7 @@ func settingsOf(req *model.Request, without features) *settings {
 	if req.TaskBudget > 0 && !without[budgets] {
 		total := max(req.TaskBudget, leastTaskBudget)
 		if total > req.TaskBudget {
-			s.adjust("The task budget is %d tokens, the least that there can be, not %d.", total, req.TaskBudget)
+			s.adjust("The task budget is %d tokens, the minimum, instead of %d.", total, req.TaskBudget)
 		}
 		s.budget = &taskBudget{"tokens", total}
 		s.need(betaTaskBudgets)
@@ -86,13 +86,13 @@ const leastTaskBudget = 20_000
 func (s *settings) tryFor(level string, info catalog.Info) {
 	if info.Effort == "" {
 		if info.Known {
-			s.adjust("%s takes no effort level: %s is left out.", info.Name, level)
+			s.adjust("%s does not support effort levels: %s is left out.", info.Name, level)
 		}
 		return
 	}
 	taken := info.TakesEffort(level)
 	if taken != level {
-		s.adjust("%s takes the effort levels %s: %s is used for %s.", info.Name, strings.Join(info.Efforts, ", "), taken, level)
+		s.adjust("%s supports the effort levels %s: %s is used instead of %s.", info.Name, strings.Join(info.Efforts, ", "), taken, level)
 	}
 	s.effort = taken
 	s.need(betaEffort)
@@ -120,7 +120,7 @@ func (s *settings) thinkAdaptively(want model.ThinkingOptions, info catalog.Info
 		}
 		return
 	case off && info.Off == catalog.OffBelowXhigh && high:
-		s.adjust("%s thinks at the effort %s: thinking cannot be turned off there.", info.Name, s.effort)
+		s.adjust("%s always thinks at effort %s: thinking cannot be turned off at that level.", info.Name, s.effort)
 	case off:
 		s.thinking = &thinking{Type: "disabled"}
 		return
@@ -146,7 +146,7 @@ func (s *settings) thinkWithin(want model.ThinkingOptions) {
 	budget := cmp.Or(want.Budget, usualBudget)
 	given := min(max(budget, least), s.maxTokens-1)
 	if want.Budget > 0 && given != want.Budget {
-		s.adjust("The thinking budget is %d tokens, not %d: it must be at least %d and less than the answer's %d.", given, want.Budget, least, s.maxTokens)
+		s.adjust("The thinking budget is %d tokens instead of %d: it must be at least %d and less than the output limit of %d.", given, want.Budget, least, s.maxTokens)
 	}
 	s.thinking = &thinking{Type: "enabled", Budget: given}
 	s.need(betaInterleaved)

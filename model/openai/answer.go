@@ -115,7 +115,7 @@ func (a *answer) take(raw []byte, document bool) bool {
 		return a.fail(sse.Parse(raw))
 	}
 	if document && len(c.Choices) == 0 {
-		return a.fail(sse.Garbled("the server sent a document that is no completion", nil))
+		return a.fail(sse.Garbled("the server sent a document that is not a completion", nil))
 	}
 	if c.Usage != nil {
 		a.usage = c.Usage.tokens()

@@ -61,7 +61,7 @@ func TestTranslation(t *testing.T) {
 			{Type: model.ToolResult, UseID: "c1", Content: []tool.Block{png}}, {Type: model.ToolResult, UseID: "c2", Content: ok},
 		}}, `{"role":"tool","tool_call_id":"c1","content":"[image, shown below]"},{"role":"tool","tool_call_id":"c2","content":"ok"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QUI="}}]}`},
 		{"a tool that was found", model.Message{Role: model.User, Content: []model.Block{{Type: model.ToolResult, UseID: "c1", Content: []tool.Block{{Type: tool.ReferenceBlock, Text: "X"}}}}},
-			`{"role":"tool","tool_call_id":"c1","content":"The tool X can be called now."}`},
+			`{"role":"tool","tool_call_id":"c1","content":"The tool X can now be called."}`},
 		{"an empty result", model.Message{Role: model.User, Content: []model.Block{{Type: model.ToolResult, UseID: "c1"}}},
 			`{"role":"tool","tool_call_id":"c1","content":""}`},
 		{"a word of the system", model.Message{Role: "system", Content: []model.Block{model.TextOf("x")}}, `{"role":"system","content":"x"}`},

@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 		{"an error that is a string", script.Fault{Status: 500, Body: `{"error":"model runner has crashed"}`, ContentType: "application/json"}, model.ServerFailure, "model runner has crashed"},
 		{"details of a framework", script.Fault{Status: 422, Body: `{"detail":[{"loc":["body"],"msg":"field required"}]}`, ContentType: "application/json"}, model.InvalidRequest, "field required"},
 		{"a bad block", script.Fault{Status: 400, Message: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message"}, model.InvalidRequest, "role 'tool'"},
-		{"a web page", script.Fault{Body: "<html><title>Sign in</title></html>", ContentType: "text/html"}, model.Garbled, "text/html and not with a stream"},
+		{"a web page", script.Fault{Body: "<html><title>Sign in</title></html>", ContentType: "text/html"}, model.Garbled, "text/html instead of an event stream"},
 		{"a wrong path", script.Fault{Status: 404, Body: "404 page not found", ContentType: "text/plain"}, model.UnknownModel, "check OPENAI_BASE_URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

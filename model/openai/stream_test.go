@@ -61,12 +61,12 @@ func TestStreamsAreWellFormed(t *testing.T) {
 				begun++
 			case model.Delta:
 				if ev.Index >= begun || ended[ev.Index] {
-					t.Errorf("%s: a piece of block %d, which is not open", name, ev.Index)
+					t.Errorf("%s: a delta for block %d, which is not open", name, ev.Index)
 				}
 				said[ev.Index] += ev.Text
 			case model.BlockStop:
 				if ended[ev.Index] || ev.Index >= begun {
-					t.Errorf("%s: block %d ends, which is not open", name, ev.Index)
+					t.Errorf("%s: block %d ends but is not open", name, ev.Index)
 				}
 				ended[ev.Index] = true
 				if text := ev.Block.Text + string(ev.Block.Input); text != said[ev.Index] && !(text == "{}" && said[ev.Index] == "") {

@@ -163,7 +163,7 @@ func fromResult(b model.Block) (text string, pictures []part) {
 		case tool.TextBlock:
 			said = append(said, c.Text)
 		case tool.ReferenceBlock:
-			said = append(said, fmt.Sprintf("The tool %s can be called now.", c.Text))
+			said = append(said, fmt.Sprintf("The tool %s can now be called.", c.Text))
 		default:
 			said = append(said, fmt.Sprintf("[%s, shown below]", c.Type))
 			pictures = append(pictures, fromContent(c)...)

@@ -44,7 +44,7 @@ func chosenPlace(o *Options) (*place, error) {
 		found = &p
 	}
 	if found != nil && found.open == nil {
-		return nil, fmt.Errorf("could not use %s: haft does not support the provider that it chooses, and asks no other in its place. Unset it to use another one", found.variable)
+		return nil, fmt.Errorf("could not use %s: haft does not support the provider that it selects. Unset it to use another provider", found.variable)
 	}
 	return found, nil
 }
@@ -87,7 +87,7 @@ func cloudModel(o *Options, name string) string {
 func bedrock(o *Options, _ http.RoundTripper) (route cloud.Route, server, key string, err error) {
 	b := &cloud.BedrockOptions{Region: cmp.Or(o.Getenv("AWS_REGION"), o.Getenv("AWS_DEFAULT_REGION")), Base: o.Getenv("ANTHROPIC_BEDROCK_BASE_URL"), Token: o.Getenv("AWS_BEARER_TOKEN_BEDROCK")}
 	if b.Region == "" {
-		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_BEDROCK is set and AWS_REGION is not. Set it, for example to us-east-1", ErrNotConfigured)
+		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_BEDROCK is set but AWS_REGION is not. Set it, for example to us-east-1", ErrNotConfigured)
 	}
 	if strings.ContainsAny(b.Region, "/.:@ ") {
 		return route, "", "", fmt.Errorf("%w: AWS_REGION is %q, which is not a region", ErrNotConfigured, b.Region)
@@ -111,7 +111,7 @@ func bedrock(o *Options, _ http.RoundTripper) (route cloud.Route, server, key st
 func vertex(o *Options, base http.RoundTripper) (route cloud.Route, server, key string, err error) {
 	v := &cloud.VertexOptions{Project: cmp.Or(o.Getenv("ANTHROPIC_VERTEX_PROJECT_ID"), o.Getenv("GOOGLE_CLOUD_PROJECT"), o.Getenv("GCLOUD_PROJECT")), Region: cmp.Or(o.Getenv("CLOUD_ML_REGION"), "us-east5"), Base: o.Getenv("ANTHROPIC_VERTEX_BASE_URL")}
 	if v.Project == "" {
-		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_VERTEX is set and ANTHROPIC_VERTEX_PROJECT_ID is not. Set it to the id of your project", ErrNotConfigured)
+		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_VERTEX is set but ANTHROPIC_VERTEX_PROJECT_ID is not. Set it to the id of your project", ErrNotConfigured)
 	}
 	if strings.ContainsAny(v.Region, "/.:@ ") {
 		return route, "", "", fmt.Errorf("%w: CLOUD_ML_REGION is %q, which is not a region", ErrNotConfigured, v.Region)
@@ -130,7 +130,7 @@ func foundry(o *Options, _ http.RoundTripper) (route cloud.Route, server, key st
 		f.Base = "https://" + resource + ".services.ai.azure.com/anthropic"
 	}
 	if f.Base == "" {
-		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_FOUNDRY is set, and neither ANTHROPIC_FOUNDRY_RESOURCE nor ANTHROPIC_FOUNDRY_BASE_URL says where. Set one of them", ErrNotConfigured)
+		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_FOUNDRY is set, but neither ANTHROPIC_FOUNDRY_RESOURCE nor ANTHROPIC_FOUNDRY_BASE_URL is. Set one of them", ErrNotConfigured)
 	}
 	switch {
 	case on(o.Getenv("CLAUDE_CODE_SKIP_FOUNDRY_AUTH")):
@@ -140,7 +140,7 @@ func foundry(o *Options, _ http.RoundTripper) (route cloud.Route, server, key st
 	case f.Token != "":
 		key = "ANTHROPIC_FOUNDRY_AUTH_TOKEN"
 	default:
-		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_FOUNDRY is set, and there are no credentials. Set ANTHROPIC_FOUNDRY_API_KEY, or ANTHROPIC_FOUNDRY_AUTH_TOKEN to what az account get-access-token prints", ErrNotConfigured)
+		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_FOUNDRY is set, but there are no credentials. Set ANTHROPIC_FOUNDRY_API_KEY, or ANTHROPIC_FOUNDRY_AUTH_TOKEN to what az account get-access-token prints", ErrNotConfigured)
 	}
 	return cloud.Foundry(f), f.Base, key, nil
 }

@@ -127,7 +127,7 @@ func choose(o *Options) (*choice, error) {
 	case anthropicSet:
 		return messages(o, name) // a gateway has more than Claude
 	}
-	return nil, notConfigured("the model %q is on no server that is known here", name)
+	return nil, notConfigured("no known server offers the model %q", name)
 }
 
 func anySet(o *Options, names ...string) bool {

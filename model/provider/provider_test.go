@@ -62,9 +62,9 @@ func TestNothingIsConfigured(t *testing.T) {
 	}{
 		{"nothing at all", "", nil, "there is no key for claude-opus-5-5"},
 		{"Claude without a key", "sonnet", env{"OPENAI_API_KEY": "k"}, "there is no key for claude-sonnet-5-5"},
-		{"a model of nobody", "mystery-9", nil, `"mystery-9" is on no server`},
+		{"a model of nobody", "mystery-9", nil, `no known server offers the model "mystery-9"`},
 		{"OpenAI without a key", "openai/gpt-5", nil, "OPENAI_API_KEY is not set"},
-		{"a server without a model", "", env{"OPENAI_BASE_URL": "http://h/v1"}, "name one with --model"},
+		{"a server without a model", "", env{"OPENAI_BASE_URL": "http://h/v1"}, "choose one with --model"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := Open(&Options{Model: c.model, Getenv: c.env.get})

@@ -70,7 +70,7 @@ func ollamaURL(host string) string {
 // chat chooses a server that speaks chat completions.
 func chat(o *Options, s server, name string) (*choice, error) {
 	if name == "" {
-		return nil, notConfigured("%s has no model of its own; name one with --model or OPENAI_MODEL", s.name)
+		return nil, notConfigured("%s has no default model; choose one with --model or OPENAI_MODEL", s.name)
 	}
 	opts := &openai.Options{BaseURL: s.address(o.Getenv), Key: o.Getenv(s.keyEnv), UserAgent: o.UserAgent}
 	opts.Idle, opts.FirstByte = o.watchdog()
@@ -78,7 +78,7 @@ func chat(o *Options, s server, name string) (*choice, error) {
 	if opts.Key != "" {
 		info.KeySource = s.keyEnv
 	} else if s.mustKey && opts.BaseURL == s.base {
-		return nil, notConfigured("%s asks for a key, and %s is not set", s.name, s.keyEnv)
+		return nil, notConfigured("%s needs a key, but %s is not set", s.name, s.keyEnv)
 	}
 	return &choice{openai.New(opts), info}, nil
 }

@@ -24,9 +24,9 @@ func TestOneToolEndsCommandsAndAgents(t *testing.T) {
 	r := newRig(t, nil, &bash.Options{Agents: agents})
 	for _, c := range []struct{ tool, input, want string }{
 		{"KillShell", `{"shell_id":"a1"}`, "The agent a1 (Count stars) is being stopped."},
-		{"KillShell", `{"task_id":"a2"}`, "The agent a2 (Count stars) was not at work any more."},
-		{"KillShell", `{"task_id":"a3"}`, `No background command has the id "a3".`},
-		{"BashOutput", `{"bash_id":"a1"}`, "a1 is an agent (Count stars), not a command. You are told when it has finished. Its transcript so far can be read in /transcript."},
+		{"KillShell", `{"task_id":"a2"}`, "The agent a2 (Count stars) was no longer running."},
+		{"KillShell", `{"task_id":"a3"}`, `There is no background command with the id "a3".`},
+		{"BashOutput", `{"bash_id":"a1"}`, "a1 is an agent (Count stars), not a command. You are told when it has finished. Its transcript so far is in /transcript."},
 	} {
 		result, err := r.call(t.Context(), c.tool, "", c.input)
 		got := result.Text()

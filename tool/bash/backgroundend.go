@@ -15,7 +15,7 @@ func Ending(task *shellrun.Task) (word, sentence string) {
 		what = brief(task.Command())
 	}
 	if r.State == shellrun.TimedOut {
-		return status(task), fmt.Sprintf("Background command %q was ended at its timeout", what)
+		return status(task), fmt.Sprintf("Background command %q was stopped at its timeout", what)
 	}
 	return status(task), fmt.Sprintf("Background command %q %s (exit code %d)", what, status(task), r.Status.Code)
 }

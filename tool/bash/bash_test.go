@@ -62,7 +62,7 @@ func TestAnInterruptKeepsWhatWasWritten(t *testing.T) {
 	_, err := r.call(ctx, "Bash", "", fmt.Sprintf(`{"command":"echo so far; touch %s; sleep 600"}`, written))
 	cancel()
 	forModel := new(tool.Error)
-	if want := "The command was interrupted. It was ended with everything it started.\nso far"; !errors.As(err, &forModel) || forModel.Message != want {
+	if want := "The command was interrupted and stopped, with everything it started.\nso far"; !errors.As(err, &forModel) || forModel.Message != want {
 		t.Errorf("error %v, want %q for the model", err, want)
 	}
 	if errors.Is(err, context.Canceled) {

@@ -79,7 +79,7 @@ func (t *Tools) unknown(id string) *tool.Problem {
 	if work, transcript, ok := t.agent(id); ok {
 		message := fmt.Sprintf("%s is an agent (%s), not a command. You are told when it has finished.", id, brief(work))
 		if transcript != "" {
-			message += " Its transcript so far can be read in " + transcript + "."
+			message += " Its transcript so far is in " + transcript + "."
 		}
 		return &tool.Problem{Message: message}
 	}
@@ -89,7 +89,7 @@ func (t *Tools) unknown(id string) *tool.Problem {
 			known = append(known, fmt.Sprintf("%s (%s: %s)", task.ID(), status(task), brief(task.Command())))
 		}
 	}
-	message := fmt.Sprintf("No background command has the id %q. ", id)
+	message := fmt.Sprintf("There is no background command with the id %q. ", id)
 	if len(known) == 0 {
 		return &tool.Problem{Message: message + "There are none in this session: start one with Bash and run_in_background."}
 	}
@@ -215,7 +215,7 @@ func (o OutputOutput) Render() tool.Result {
 	parts := []string{head}
 	if o.Lost > 0 {
 		parts = append(parts, fmt.Sprintf("[%d bytes before this are lost: the quota for command output was reached. "+
-			"%s holds the beginning.]", o.Lost, o.Path))
+			"%s has the beginning.]", o.Lost, o.Path))
 	}
 	switch {
 	case o.Stdout != "":
@@ -226,7 +226,7 @@ func (o OutputOutput) Render() tool.Result {
 		parts = append(parts, "(no new output)")
 	}
 	if o.Unread > 0 && o.Stdout != "" {
-		parts = append(parts, fmt.Sprintf("[%d bytes more are there: call again, or look into %s with Read or Grep.]", o.Unread, o.Path))
+		parts = append(parts, fmt.Sprintf("[%d more bytes: call again, or look into %s with Read or Grep.]", o.Unread, o.Path))
 	}
 	if len(o.Others) > 0 {
 		parts = append(parts, "Also running: "+strings.Join(o.Others, ", ")+".")

@@ -80,11 +80,11 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status
 		return
 	}
 	t.remember(refusedCommand{agent, in.Command, wanted})
-	where := "ran in a sandbox where it can write in the project only and reach only the hosts that settings allow"
+	where := "ran in a sandbox where it can only write in the project and reach the hosts that the settings allow"
 	if o.Confinement == tool.ReadOnly {
-		where = "was allowed because it only reads, and ran in a sandbox where nothing can be written and nobody reached"
+		where = "was allowed as read-only, and ran in a sandbox without write access or network"
 	}
-	note := fmt.Sprintf("The command %s. It wanted to %s.", where, wanted)
+	note := fmt.Sprintf("The command %s. It tried to %s.", where, wanted)
 	if t.opts.Unsandboxed && !in.DangerouslyDisableSandbox {
 		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
 	}
@@ -102,11 +102,11 @@ func (o *Output) wanted(refused []string) string {
 	}
 	switch {
 	case readOnlyFault().MatchString(text):
-		return "write where it cannot"
+		return "write where it may not"
 	case networkFault().MatchString(text):
 		return "reach the network"
 	case o.Sandbox == sandbox.TierLandlock.String() && deniedFault().MatchString(text): // which has no other answer
-		return "do what is denied there"
+		return "do something that is denied there"
 	}
 	return ""
 }

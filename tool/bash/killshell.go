@@ -41,7 +41,7 @@ func (t *Tools) killShell() tool.Tool {
 			return t.unknown(in.ShellID)
 		},
 		Permission: func(context.Context, *tool.Call, KillInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Allow, Reason: "it is this session's own"}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it belongs to this session"}
 		},
 		Run:         t.kill,
 		Render:      func(out KillOutput) tool.Result { return tool.Text(out.Message) },
@@ -60,13 +60,13 @@ func (t *Tools) kill(_ context.Context, _ *tool.Call, in KillInput) (KillOutput,
 	}
 	out := KillOutput{TaskID: task.ID(), TaskType: taskType, Command: task.Command()}
 	if task.Ended() {
-		out.Message = fmt.Sprintf("%s had ended already: %s, exit code %d.", task.ID(), status(task), task.Result().Status.Code)
+		out.Message = fmt.Sprintf("%s had already ended: %s, exit code %d.", task.ID(), status(task), task.Result().Status.Code)
 		return out, nil
 	}
 	r := task.Stop()
-	out.Message = fmt.Sprintf("%s (%s) was ended with everything it started.", task.ID(), brief(task.Command()))
+	out.Message = fmt.Sprintf("%s (%s) was stopped with everything it started.", task.ID(), brief(task.Command()))
 	if len(r.Status.Left) > 0 {
-		out.Message += fmt.Sprintf(" These processes could not be ended: %v.", r.Status.Left)
+		out.Message += fmt.Sprintf(" These processes could not be stopped: %v.", r.Status.Left)
 	}
 	return out, nil
 }
@@ -74,9 +74,9 @@ func (t *Tools) kill(_ context.Context, _ *tool.Call, in KillInput) (KillOutput,
 // killAgent ends the work of an agent. What it has said so far comes with the
 // notification of its end.
 func (t *Tools) killAgent(id, work string) KillOutput {
-	out := KillOutput{TaskID: id, TaskType: agentType, Message: fmt.Sprintf("The agent %s (%s) was not at work any more.", id, brief(work))}
+	out := KillOutput{TaskID: id, TaskType: agentType, Message: fmt.Sprintf("The agent %s (%s) was no longer running.", id, brief(work))}
 	if t.opts.Agents.Stop(id) {
-		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. To have it continue, use SendMessage.", id, brief(work))
+		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. To continue it, use SendMessage.", id, brief(work))
 	}
 	return out
 }

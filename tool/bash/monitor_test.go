@@ -127,7 +127,7 @@ func TestMonitorRefuses(t *testing.T) {
 	id := r.background(t, "sleep 600")
 	for input, want := range map[string]string{
 		fmt.Sprintf(`{"bash_id":%q,"pattern":"("}`, id): "pattern is not a regular expression",
-		`{"bash_id":"b0"}`:                 "No background command has the id",
+		`{"bash_id":"b0"}`:                 "There is no background command with the id",
 		`{}`:                               "bash_id or file_path is needed",
 		`{"file_path":"/x","pattern":"y"}`: "pattern is about the lines of a command",
 	} {

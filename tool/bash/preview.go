@@ -123,12 +123,12 @@ func (t *Tools) missed(task *shellrun.Task) string {
 	out, _ := t.output(task)
 	wanted := out.wanted(nil)
 	if wanted == "" && missing().MatchString(lastBytes(out.Stdout)) {
-		wanted = "use a service or a process of this machine"
+		wanted = "use a service or process of this machine"
 	}
 	if wanted == "" {
 		return ""
 	}
-	return "it wanted to " + wanted + ", which a preview does not let it"
+	return "it wanted to " + wanted + ", which a preview does not allow"
 }
 
 // missing finds complaints about services, processes and devices that are not there.
@@ -170,7 +170,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 		return Output{}, err
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("The command ran, and what it changed was not applied: %w.", err)
+		return Output{}, tool.Errorf("The command ran, but its changes were not applied: %w.", err)
 	}
 	task := p.ran.Task()
 	out, _ := t.output(task)
@@ -178,7 +178,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	out.Confinement, out.Sandbox = tool.Previewed, task.Result().Status.Tier.String()
 	out.ended(in.Command, task.Result(), t.limit(in))
 	for _, n := range shown.Notes {
-		if strings.HasPrefix(n, "Outside of the project") {
+		if strings.HasPrefix(n, "Outside the project") {
 			out.note("%s", n)
 		}
 	}
@@ -196,20 +196,20 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 }
 
 // tmpNote is for a command that names files there.
-const tmpNote = "The command ran in a preview, where /tmp is a folder of its own: what it wrote there is seen by other previewed commands of this session and by nothing else."
+const tmpNote = "The command ran in a preview, where /tmp is a separate folder: only other previewed commands of this session see what it wrote there."
 
 // asideNote is for a command that may have failed, in part, because it missed something.
-const asideNote = "The command was not allowed by a rule, and so ran in a preview: without the network and apart from the services and processes of this machine. " +
-	"If it, or a part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
+const asideNote = "No rule allows the command, so it ran in a preview: without network and without access to this machine's services and processes. " +
+	"If it, or part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
 
 // droppedNote says which files of a change were not changed, and why.
 func droppedNote(list []tool.Dropped, all int) string {
 	const most = 50
 	var b strings.Builder
 	if len(list) == all {
-		b.WriteString("The command ran in a preview, and nothing of what it changed was applied: these files are as they were.")
+		b.WriteString("The command ran in a preview, and none of its changes were applied: these files are as they were.")
 	} else {
-		b.WriteString("The command ran in a preview, and a part of what it changed was not applied: these files are as they were, the others are changed.")
+		b.WriteString("The command ran in a preview, and some of its changes were not applied: these files are as they were, the others are changed.")
 	}
 	repositories := map[string]bool{}
 	for i, d := range list {

@@ -9,11 +9,11 @@ import (
 )
 
 // promptAdvice is for a command that was ended because it asked something.
-const promptAdvice = "The command waited for an answer, and there is nobody to give it: it was ended. Pass the answer as an option (such as -y or --yes), " +
-	"give the input by a pipe or a file, or ask the user to run it in a terminal."
+const promptAdvice = "The command waited for an answer that no one can give here, so it was stopped. Pass the answer as an option (such as -y or --yes), " +
+	"give the input through a pipe or file, or ask the user to run it in a terminal."
 
 // promptHint is for a command that may have asked something.
-const promptHint = "The last line may be a question, which nobody can answer here. If it is one, pass the answer as an option, by a pipe or a file."
+const promptHint = "The last line may be a question, which no one can answer here. If it is, pass the answer as an option or through a pipe or file."
 
 // prompts match a last line without an end that well-known programs write when
 // they wait for someone to type, as a whole: working commands write lines that

@@ -17,12 +17,12 @@ func (o Output) Render() tool.Result {
 	failed := true
 	switch {
 	case o.SupervisorProblem != "":
-		parts = append(parts, "It is not known how the command ended: "+o.SupervisorProblem+
+		parts = append(parts, "It is unknown how the command ended: "+o.SupervisorProblem+
 			". Check what it did before you run it again.")
 	case o.Interrupted:
-		parts = append(parts, "The command was interrupted. It was ended with everything it started.")
+		parts = append(parts, "The command was interrupted and stopped, with everything it started.")
 	case o.TimedOutAfterMS > 0 && o.BackgroundTaskID == "":
-		parts = append(parts, fmt.Sprintf("Exit code %d\nCommand timed out after %v. It was ended with everything it started.",
+		parts = append(parts, fmt.Sprintf("Exit code %d\nCommand timed out after %v. It was stopped with everything it started.",
 			o.ExitCode, time.Duration(o.TimedOutAfterMS)*time.Millisecond))
 	case o.ExitCode != 0 && o.CodeMeaning == "":
 		parts = append(parts, fmt.Sprintf("Exit code %d", o.ExitCode))
@@ -62,7 +62,7 @@ const notesOpen, notesClose = "<bash-notes>", "</bash-notes>"
 func (o Output) notes() []string {
 	notes := o.Notes
 	if strings.Contains(o.Stdout, notesOpen) {
-		notes = append(slices.Clip(notes), "What reads like notes further above is part of the output.")
+		notes = append(slices.Clip(notes), "Anything above that looks like notes is part of the output.")
 	}
 	if len(notes) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 // Input is what the model sends to Bash.
 type Input struct {
 	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;alias=cmd|script;example=go test ./..."`
-	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The most it may take, in milliseconds." haft:"min=1;example=120000"`
+	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The time limit, in milliseconds." haft:"min=1;example=120000"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the user."`
 	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
 
@@ -139,7 +139,7 @@ func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, erro
 	}
 	var out Output
 	t.confined(&out, c, box)
-	out.note("The command runs in the background, id %s. You will be told when it ends.", task.ID())
+	out.note("The command is running in the background, id %s. You will be told when it ends.", task.ID())
 	out.inBackground(task)
 	return out, nil
 }
@@ -148,7 +148,7 @@ func notStarted(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return tool.Errorf("The command was not started: %w.", err)
+	return tool.Errorf("Could not start the command: %w.", err)
 }
 
 // detaches reports whether a command that reaches its time limit continues in the
@@ -209,7 +209,7 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		}
 	}
 	if r.DirHealed != "" {
-		o.note("The working directory %q cannot be entered any more; the command ran in %q.", r.DirHealed, r.Dir)
+		o.note("The working directory %q can no longer be entered; the command ran in %q.", r.DirHealed, r.Dir)
 	}
 	if r.DirLost {
 		o.note("The directory in which the command ended cannot be entered; the working directory is still %q.", r.Dir)
@@ -218,10 +218,10 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		o.note("The working directory is now %q.", r.Dir)
 	}
 	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
-		o.note("Ended with the command: %s that it left running (%s). Use run_in_background for what should keep running.",
+		o.note("Stopped with the command: %s that it left running (%s). Use run_in_background for what should keep running.",
 			plural.Of(n, "process"), names(r.Status.Ended))
 	}
 	if len(r.Status.Left) > 0 {
-		o.note("These processes of the command could not be ended: %v.", r.Status.Left)
+		o.note("These processes of the command could not be stopped: %v.", r.Status.Left)
 	}
 }

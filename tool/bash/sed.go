@@ -89,7 +89,7 @@ func (t *Tools) applySed(ctx context.Context, c *tool.Call, in Input) (out Outpu
 		if errors.Is(err, tool.ErrUnapproved) {
 			return Output{}, true, err
 		}
-		return Output{}, true, tool.Errorf("The edit of %s by sed was not made: %w.", file, err)
+		return Output{}, true, tool.Errorf("The sed edit of %s was not made: %w.", file, err)
 	}
 	return Output{NoOutputExpected: true}, true, nil
 }

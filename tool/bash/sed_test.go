@@ -250,7 +250,7 @@ func TestASedEditThatCannotBeMadeSaysWhy(t *testing.T) {
 		return errors.New("the disk is full")
 	}
 	_, err := New(host, &Options{Dir: dir, Edit: edit}).bash().Run(t.Context(), &tool.Call{Input: []byte(`{"command":"sed -i s/a/b/ f"}`)})
-	want := "The edit of " + file + " by sed was not made: the disk is full."
+	want := "The sed edit of " + file + " was not made: the disk is full."
 	if forModel := new(tool.Error); !errors.As(err, &forModel) || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

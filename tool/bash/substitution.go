@@ -158,7 +158,7 @@ func isAlnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-var errInexact = errors.New("the result of sed cannot be foretold here")
+var errInexact = errors.New("the result of sed cannot be predicted here")
 
 // apply makes the substitution on every line of a text.
 func (s substitution) apply(text string) (string, error) {

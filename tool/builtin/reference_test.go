@@ -82,10 +82,10 @@ func differences(name, path string, ours, theirs fieldSchema) (rows []string) {
 			continue
 		}
 		if a, b := typeOf(mine), typeOf(other); a != b {
-			add(a + ", Claude Code: " + b)
+			add(a + "; Claude Code: " + b)
 		}
 		if a, b := slices.Contains(ours.Required, field), slices.Contains(theirs.Required, field); a != b {
-			add(map[bool]string{true: "required, Claude Code: optional", false: "optional, Claude Code: required"}[a])
+			add(map[bool]string{true: "required; Claude Code: optional", false: "optional; Claude Code: required"}[a])
 		}
 		rows = append(rows, differences(name, path+field+".", element(mine), element(other))...)
 	}
@@ -109,7 +109,7 @@ func merged(a, b map[string]fieldSchema) map[string]fieldSchema {
 	return all
 }
 
-// typeOf is a type with its enumerated values. A whole number is a number.
+// typeOf is the values that a field takes, or its type if there are too many to list. A whole number is a number.
 func typeOf(s fieldSchema) string {
 	name := fmt.Sprint(s.Type)
 	if name == "integer" {
@@ -123,10 +123,18 @@ func typeOf(s fieldSchema) string {
 			values = append(values, one.Const)
 		}
 	}
-	if len(values) == 0 {
-		return name
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = fmt.Sprintf("`%v`", v)
 	}
-	return fmt.Sprint(name, " of ", strings.Trim(fmt.Sprint(values), "[]"))
+	switch last := len(quoted) - 1; last {
+	case -1:
+		return "any " + name
+	case 0:
+		return "only " + quoted[0]
+	default:
+		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	}
 }
 
 // documented are the rows of the table in docs/tools.md, each with a reason.

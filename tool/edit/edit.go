@@ -33,7 +33,7 @@ type Input struct {
 	NewString  string `json:"new_string" jsonschema:"The text to put in its place." haft:"alias=new_str|newString|new_text"`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string." haft:"default=false"`
 	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How often old_string occurs; all occurrences are replaced." haft:"min=1"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
 	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
@@ -69,7 +69,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 			return preview(ctx, ws, c, in.FilePath, single(in), how{in.OnConflict, in.Encoding})
 		},
 		Classify: func(in Input) string {
-			return fmt.Sprintf("edit %s: replace %q by %q", in.FilePath, in.OldString, in.NewString)
+			return fmt.Sprintf("edit %s: replace %q with %q", in.FilePath, in.OldString, in.NewString)
 		},
 		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) { return run(ctx, ws, c, in) },
 		Render: func(out Output) tool.Result {

@@ -21,7 +21,7 @@ var multiDescription string
 type MultiInput struct {
 	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
 	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
-	Encoding   string    `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
+	Encoding   string    `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
 	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 
@@ -66,7 +66,7 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 			var b strings.Builder
 			fmt.Fprintf(&b, "edit %s:", in.FilePath)
 			for _, e := range in.Edits {
-				fmt.Fprintf(&b, " replace %q by %q;", e.OldString, e.NewString)
+				fmt.Fprintf(&b, " replace %q with %q;", e.OldString, e.NewString)
 			}
 			return b.String()
 		},

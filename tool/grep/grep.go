@@ -40,8 +40,8 @@ type Input struct {
 	IgnoreCase   bool   `json:"-i,omitempty" jsonschema:"Ignore case."`
 	OnlyMatching bool   `json:"-o,omitempty" jsonschema:"Show only the matching parts of lines, with content."`
 	Multiline    bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines and . match line breaks."`
-	HeadLimit    *int   `json:"head_limit,omitempty" jsonschema:"Show at most so many lines or files; 0 means all." haft:"min=0;default=250"`
-	Offset       int    `json:"offset,omitempty" jsonschema:"Skip so many lines or files first." haft:"min=0"`
+	HeadLimit    *int   `json:"head_limit,omitempty" jsonschema:"Show at most this many lines or files; 0 means all." haft:"min=0;default=250"`
+	Offset       int    `json:"offset,omitempty" jsonschema:"Skip this many lines or files first." haft:"min=0"`
 }
 
 // Options are what the tool needs of the world.

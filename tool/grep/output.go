@@ -161,7 +161,7 @@ func render(o Output) tool.Result {
 	var b strings.Builder
 	switch {
 	case o.NumFiles == 0 && o.AppliedOffset > 0:
-		b.WriteString("No results from this offset on.")
+		b.WriteString("No results at or after this offset.")
 	case o.NumFiles == 0 && o.Mode == "files_with_matches":
 		b.WriteString("No files found.")
 	case o.NumFiles == 0:

@@ -99,7 +99,7 @@ func (t *Tools) LSP() tool.Tool {
 			if t.opts.Confined() {
 				return tool.Verdict{}
 			}
-			return tool.Verdict{Message: "the language server is not confined, and may run what the project says"}
+			return tool.Verdict{Message: "the language server is not confined and may run programs that the project names"}
 		},
 		Paths:     func(_ *tool.Call, in Input) tool.Paths { return tool.Paths{Reads: []string{in.FilePath}} },
 		Classify:  func(in Input) string { return "ask a language server for " + in.Operation + " in " + in.FilePath },
@@ -169,7 +169,7 @@ func forModel(err error) error {
 	case errors.As(err, &taught):
 		return taught
 	case errors.As(err, &unknown):
-		return tool.Errorf("There is no answer: %w. Search with other tools; the user can set up a server in lspServers of the settings.", err)
+		return tool.Errorf("There is no answer: %w. Search with other tools; the user can set up a server with lspServers in the settings.", err)
 	case errors.As(err, &missing):
 		return tool.Errorf("There is no answer: %w. The user can install it with %s. Until then, search with other tools.", err, missing.Definition.Install)
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):

@@ -36,8 +36,8 @@ func TestAnswers(t *testing.T) {
 		{"goToDefinition", "two", "1 definition in 1 file:\na.fake:1:5: one two"},
 		{"hover", "two", "a word"},
 		{"findReferences", "two", "No reference was found for line 1, character 5. The line has these names: one at 1, two at 5."},
-		{"documentSymbol", "", "The file declares nothing that the language server knows."},
-		{"workspaceSymbol", "two", `No symbol of the project has a name like "two".`},
+		{"documentSymbol", "", "The language server finds no declarations in the file."},
+		{"workspaceSymbol", "two", `No symbol in the project has a name like "two".`},
 		{"diagnostics", "", "1 finding in a.fake:\nerror 2:5: wrong: one\twrong"},
 	} {
 		if got := r.ask(t, tt.operation, "a.fake", tt.mark); got != tt.want {
@@ -64,7 +64,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{lsp.Input{Operation: "hover", FilePath: "c.cobol", Line: 1, Character: 1}, "no language server is known for .cobol files"},
 		{lsp.Input{Operation: "diagnostics", FilePath: "gone.fake"}, "gone.fake does not exist"},
 		{lsp.Input{Operation: "diagnostics", FilePath: "d.fake"}, "is not a regular file"},
-		{lsp.Input{Operation: "hover", FilePath: "a.fake", Line: 9, Character: 1}, "has 1 lines, and line is 9"},
+		{lsp.Input{Operation: "hover", FilePath: "a.fake", Line: 9, Character: 1}, "has only 1 line, but line is 9"},
 	} {
 		_, err := r.call(t.Context(), tt.in)
 		if taught := (*tool.Error)(nil); !errors.As(err, &taught) || !strings.Contains(err.Error(), tt.want) {

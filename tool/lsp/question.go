@@ -74,7 +74,7 @@ func (q *question) position() (lsp.Position, error) {
 	lines := strings.Split(text, "\n")
 	q.lines[q.path] = lines
 	if q.in.Line > len(lines) {
-		return lsp.Position{}, tool.Errorf("%s has %d lines, and line is %d. Give the place of a name in the file.", q.path, len(lines), q.in.Line)
+		return lsp.Position{}, tool.Errorf("%s has only %s, but line is %d. Give the place of a name in the file.", q.path, plural.Of(len(lines), "line"), q.in.Line)
 	}
 	runes := []rune(lines[q.in.Line-1])
 	before := runes[:min(q.in.Character-1, len(runes))]
@@ -208,7 +208,7 @@ func (q *question) declared(found []lsp.Symbol) Output {
 	}
 	list(found, 0)
 	if out.Count == 0 {
-		out.Result = "The file declares nothing that the language server knows."
+		out.Result = "The language server finds no declarations in the file."
 		return out
 	}
 	out.Result = fmt.Sprintf("%s in %s, with their lines:\n%s", plural.Of(out.Count, "symbol"), q.name(q.path), strings.TrimRight(b.String(), "\n"))
@@ -255,7 +255,7 @@ func (q *question) findSymbols(ctx context.Context) (Output, error) {
 	}
 	out.Files = len(files)
 	if out.Count == 0 {
-		out.Result = fmt.Sprintf("No symbol of the project has a name like %q.", query)
+		out.Result = fmt.Sprintf("No symbol in the project has a name like %q.", query)
 		return out, nil
 	}
 	if more := out.Count - shown; more > 0 {

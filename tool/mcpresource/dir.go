@@ -29,7 +29,7 @@ func ReadDir(servers Servers) tool.Tool {
 		Name:        "ReadMcpResourceDir",
 		Aliases:     []string{"ReadMcpResourceDirTool"},
 		SearchHint:  "list directory folder of mcp server resources by uri",
-		Description: "Lists what an MCP server has directly below an address, such as file:///project/src/: its resources and the folders with more of them.",
+		Description: "Lists the resources and folders that an MCP server has directly under an address, such as file:///project/src/.",
 		Enabled:     enabled,
 		Marks:       func(ReadInput) tool.Marks { return readOnly },
 		Permission: func(context.Context, *tool.Call, ReadInput) tool.Verdict {
@@ -42,7 +42,7 @@ func ReadDir(servers Servers) tool.Tool {
 			}
 			out := DirOutput{Entries: below(list, in.URI)}
 			if len(out.Entries) == 0 {
-				return out, tool.Errorf("The MCP server %s lists nothing below %s. ListMcpResources shows what it has.", in.Server, in.URI)
+				return out, tool.Errorf("The MCP server %s lists nothing under %s. ListMcpResources shows what it has.", in.Server, in.URI)
 			}
 			return out, nil
 		},

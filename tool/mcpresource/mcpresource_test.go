@@ -80,7 +80,7 @@ func TestWhatTheModelReads(t *testing.T) {
 		{1, `{"server":"lib","uri":"file:///b.png"}`, "file file:///b.png application/x-thing 2"},
 		{2, `{"server":"tree","uri":"doc://x"}`, "doc://x/a text/plain\ndoc://x/deep/"},
 		{2, `{"server":"tree","uri":"doc://x/deep/"}`, "doc://x/deep/b\ndoc://x/deep/c"},
-		{2, `{"server":"lib","uri":"doc://y"}`, "error: The MCP server lib lists nothing below doc://y. ListMcpResources shows what it has."},
+		{2, `{"server":"lib","uri":"doc://y"}`, "error: The MCP server lib lists nothing under doc://y. ListMcpResources shows what it has."},
 		{3, `{}`, "lib: connected; tools: lend\nbad: failed, it is gone"},
 		{3, `{"server":"nope"}`, `error: There is no MCP server "nope". ListMcpResources without a server shows which have resources.`},
 	} {

@@ -10,7 +10,7 @@ import (
 
 // RefreshInput is what the model sends to RefreshMcpTools.
 type RefreshInput struct {
-	Server string `json:"server,omitempty" jsonschema:"The server to connect again; absent means all that are not connected." haft:"example=github"`
+	Server string `json:"server,omitempty" jsonschema:"The server to reconnect; absent means all that are not connected." haft:"example=github"`
 }
 
 // RefreshOutput is what programs get of it.
@@ -35,7 +35,7 @@ func Refresh(servers Servers) tool.Tool {
 		Enabled:     enabled,
 		Marks:       func(RefreshInput) tool.Marks { return tool.Marks{Effect: tool.Idempotent} },
 		Permission: func(context.Context, *tool.Call, RefreshInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Allow, Reason: "it starts no server that is not set up and approved"}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it only starts servers that are set up and approved"}
 		},
 		Run: func(ctx context.Context, _ *tool.Call, in RefreshInput) (RefreshOutput, error) {
 			out := RefreshOutput{Servers: []RefreshedServer{}}

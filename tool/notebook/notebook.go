@@ -33,8 +33,8 @@ var description string
 type Input struct {
 	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"path;alias=file_path|path;min=1;example=/project/analysis.ipynb"`
 	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty for delete."`
-	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell. For insert the new cell comes after it, or before all others if it is absent." haft:"example=3f2a9c01"`
-	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; replace keeps the type without it." haft:"enum=code|markdown"`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell. For insert, the new cell comes after it, or first if it is absent." haft:"example=3f2a9c01"`
+	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; without it, replace keeps the type." haft:"enum=code|markdown"`
 	EditMode     string `json:"edit_mode,omitempty" jsonschema:"What to do." haft:"enum=replace|insert|delete;default=replace"`
 	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side." haft:"enum=overwrite"`
 }
@@ -111,7 +111,7 @@ func mode(in Input) string {
 func check(in Input) error {
 	switch {
 	case !strings.EqualFold(filepath.Ext(in.NotebookPath), ".ipynb"):
-		return tool.Errorf("NotebookEdit changes Jupyter notebooks (.ipynb) only. Use Edit for other files.")
+		return tool.Errorf("NotebookEdit only changes Jupyter notebooks (.ipynb). Use Edit for other files.")
 	case in.CellID == "" && mode(in) != "insert":
 		return tool.Errorf("cell_id is missing. Use the id that Read shows.")
 	case mode(in) == "insert" && in.CellType == "":
@@ -127,7 +127,7 @@ func revision(c *tool.Call, facts guard.Facts, in Input, made *cellEdit) workspa
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
 			nb, err := parse(t.Bytes())
 			if err != nil {
-				return nil, nil, tool.Errorf("%s was not changed. It is not a Jupyter notebook of format 4: %v. Repair it with Edit first.", facts.Path, err)
+				return nil, nil, tool.Errorf("%s was not changed. It is not a Jupyter notebook of format 4: %v. Fix it with Edit first.", facts.Path, err)
 			}
 			e, err := nb.edit(in, nb.newID(c, in))
 			if err != nil {

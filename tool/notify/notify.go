@@ -21,7 +21,7 @@ import (
 
 // Input is what the model sends.
 type Input struct {
-	Message string `json:"message" jsonschema:"What to tell, in one line of at most 200 characters." haft:"min=1;alias=text|body;example=The tests pass. The branch is ready for review."`
+	Message string `json:"message" jsonschema:"What to say, in one line of at most 200 characters." haft:"min=1;alias=text|body;example=The tests pass. The branch is ready for review."`
 	Status  string `json:"status,omitempty" jsonschema:"Accepted; proactive is the only one." haft:"example=proactive"`
 }
 
@@ -40,7 +40,7 @@ func New(send func(ctx context.Context, text string) []string) tool.Tool {
 	return tool.New(tool.Def[Input, Output]{
 		Name:       "PushNotification",
 		SearchHint: "notify user alert bell desktop notification attention done",
-		Description: "Sends the user a notification, by their terminal, their desktop or the program that they use. For something that they would come back for: long work is done, or you cannot continue without them. " +
+		Description: "Sends the user a notification through their terminal, desktop or program. Use it when they would want to come back: long work is done, or you cannot continue without them. " +
 			"Not for progress, and not for what they see anyway because they just wrote to you.",
 		Marks: func(Input) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true} },
 		Permission: func(context.Context, *tool.Call, Input) tool.Verdict {
@@ -58,9 +58,9 @@ func New(send func(ctx context.Context, text string) []string) tool.Tool {
 		},
 		Render: func(o Output) tool.Result {
 			if len(o.Ways) == 0 {
-				return tool.Failure("The notification reached nobody: there is no terminal, program or desktop to show it.")
+				return tool.Failure("The notification was not shown: there is no terminal, program or desktop to show it.")
 			}
-			return tool.Text(fmt.Sprintf("Sent to the user's %s. Whether they see it is not known.", strings.Join(o.Ways, " and ")))
+			return tool.Text(fmt.Sprintf("Sent to the user's %s. They may not have seen it.", strings.Join(o.Ways, " and ")))
 		},
 		Summarize: func(in Input) string { return in.Message },
 		Deferred:  true,

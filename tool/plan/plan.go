@@ -91,11 +91,11 @@ func (p *planner) check(c *tool.Call, inPlan bool) *tool.Problem {
 	case c.Agent != "":
 		return &tool.Problem{Message: "Plan mode is between the user and the main conversation. Return what you found or planned as your result instead."}
 	case !interactive(c.Session):
-		return &tool.Problem{Message: "There is nobody in this session who could agree to a plan. Write the plan as your answer, and change nothing that you were not told to change."}
+		return &tool.Problem{Message: "No one in this session can approve a plan. Write the plan as your answer, and change nothing that you were not told to change."}
 	case inPlan && p.mode(c) != planMode:
 		return &tool.Problem{Message: "The session is not in plan mode, so there is nothing to leave. Continue with the work."}
 	case !inPlan && p.mode(c) == planMode:
-		return &tool.Problem{Message: "The session is in plan mode already. Continue with the plan, and show it with ExitPlanMode."}
+		return &tool.Problem{Message: "The session is already in plan mode. Continue with the plan, and show it with ExitPlanMode."}
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (p *planner) enter() tool.Tool {
 		Marks:    marks[EnterInput],
 		Validate: func(_ context.Context, c *tool.Call, _ EnterInput) *tool.Problem { return p.check(c, false) },
 		Permission: func(context.Context, *tool.Call, EnterInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the user decides when to plan", Message: "Plan first? Nothing is changed until you agree to the plan."}
+			return tool.Verdict{Behavior: tool.Ask, NeedsPerson: true, Reason: "the user decides when to plan", Message: "Plan first? Nothing is changed until you approve the plan."}
 		},
 		Run: func(_ context.Context, c *tool.Call, _ EnterInput) (EnterOutput, error) {
 			p.mu.Lock()

@@ -101,10 +101,10 @@ func TestWhatMakesNoSenseIsSaid(t *testing.T) {
 		want string
 	}{
 		{"a sub-agent cannot leave plan mode", exit, of("a1"), "between the user and the main conversation"},
-		{"without a person nobody agrees", exit, alone, "There is nobody in this session who could agree"},
-		{"nor in a session without facts", enter, &tool.Call{Input: []byte(`{}`)}, "There is nobody in this session who could agree"},
+		{"without a person nobody agrees", exit, alone, "No one in this session can approve"},
+		{"nor in a session without facts", enter, &tool.Call{Input: []byte(`{}`)}, "No one in this session can approve"},
 		{"what is not entered is not left", exit, call(aPlan, "default"), "not in plan mode"},
-		{"plan mode is entered once", enter, call(`{}`, "plan"), "in plan mode already"},
+		{"plan mode is entered once", enter, call(`{}`, "plan"), "already in plan mode"},
 		{"plan mode can be left", exit, call(aPlan, "plan"), ""},
 		{"plan mode can be entered", enter, call(`{}`, ""), ""},
 	} {

@@ -45,7 +45,7 @@ type Question struct {
 // An Option is one possible answer.
 type Option struct {
 	Label       string `json:"label" jsonschema:"The answer, in a few words." haft:"min=1;max=200;example=SQLite"`
-	Description string `json:"description" jsonschema:"What it means to choose it." haft:"max=2000;example=One file and no server."`
+	Description string `json:"description" jsonschema:"What choosing this option means." haft:"max=2000;example=One file and no server."`
 	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like, as Markdown." haft:"max=20000"`
 }
 
@@ -108,7 +108,7 @@ func (out Output) summary() string {
 // check finds questions that nobody could answer, and answers that nobody gave.
 func (in Input) check(c *tool.Call) *tool.Problem {
 	if c.Session == nil || !c.Session.Interactive {
-		return &tool.Problem{Message: "There is nobody to ask in this session. Do not assume an answer: choose what is easy to undo and say that you chose it, or say what you need to know and end your turn."}
+		return &tool.Problem{Message: "There is no one to ask in this session. Do not assume an answer: choose what is easy to undo and say that you chose it, or say what you need to know and end your turn."}
 	}
 	if !c.Answered && (in.Answers != nil || in.Annotations != nil) {
 		return &tool.Problem{Message: "answers and annotations come from the user. Call AskUserQuestion again without them."}

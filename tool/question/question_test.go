@@ -83,7 +83,7 @@ func TestAnAnswerIsNeverMadeUp(t *testing.T) {
 		{"nor is one with an empty list", unasked, person, tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{` + asks + `,"answers":{}}`)}, "The user has not answered"},
 		{"a missing answer is missing", unasked, person, tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(`{` + asks + `,"answers":{"Which extras?":"SQLite"}}`)}, "Which database? (no answer; do not assume one)"},
 		{"a refusal is passed on", unasked, person, tool.Verdict{Behavior: tool.Deny, Message: "not now"}, "not now"},
-		{"without a person it says so", unasked, new(tool.Session), tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(answered)}, "There is nobody to ask in this session"},
+		{"without a person it says so", unasked, new(tool.Session), tool.Verdict{Behavior: tool.Allow, Input: json.RawMessage(answered)}, "There is no one to ask in this session"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := ask(t, c.in, c.session, says(c.asker)).Result.Text(); !strings.Contains(got, c.want) {

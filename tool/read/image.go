@@ -37,7 +37,7 @@ func (r *reader) showImage(ctx context.Context, c *tool.Call, f opened, mediaTyp
 		return Output{}, ctx.Err()
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("%s cannot be shown as an image: %v. It begins with %s.", f.facts.Path, err, hexOf(f.head))
+		return Output{}, tool.Errorf("%s cannot be shown as an image: %v. It starts with %s.", f.facts.Path, err, hexOf(f.head))
 	}
 	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime})
 	out := Output{Type: "image", File: File{Data: base64.StdEncoding.EncodeToString(shown.Data), MediaType: shown.MediaType, OriginalSize: int64(len(raw)), Dimensions: &shown.Dimensions}}
@@ -51,7 +51,7 @@ func (r *reader) showImage(ctx context.Context, c *tool.Call, f opened, mediaTyp
 // readUpTo reads a file whole, if it is not too large.
 func readUpTo(f opened, most int64) ([]byte, error) {
 	if f.info.Size > most {
-		return nil, tool.Errorf("%s has %d bytes; more than %d are not shown. Make a smaller version with Bash first.", f.facts.Path, f.info.Size, most)
+		return nil, tool.Errorf("%s has %d bytes; the limit is %d. Make a smaller version with Bash first.", f.facts.Path, f.info.Size, most)
 	}
 	raw, err := io.ReadAll(io.NewSectionReader(f.file, 0, most))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/tool"
@@ -132,7 +133,7 @@ func notebookNotes(path string, in Input, from, next, total, images int) []strin
 		say("Cells %d-%d of %d are shown. To continue, call Read with file_path %q and offset %d.", from+1, next, total, path, next+1)
 	}
 	if images > 0 {
-		say("%d images are damaged or too many, and are not shown.", images)
+		say("%s not shown: damaged, or over the limit.", plural.Of(images, "image"))
 	}
 	return out
 }
@@ -144,9 +145,9 @@ func notebookFault(err error) string {
 	case err == nil:
 		return "it has no cells array"
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Sprintf("%s is a %s, which does not belong there", kind.Field, kind.Value)
+		return fmt.Sprintf("%s is a %s, which is not allowed there", kind.Field, kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("it holds a %s where it does not belong", kind.Value)
+		return fmt.Sprintf("it contains a %s where none is allowed", kind.Value)
 	}
 	return err.Error()
 }
@@ -214,7 +215,7 @@ func (c *Cell) bound(i int, path string) []string {
 	var notes []string
 	if len(c.Source) > maxSource {
 		c.Source = strings.ToValidUTF8(c.Source[:maxSource], "") + "… [cut]"
-		notes = append(notes, fmt.Sprintf("The source of cell %s is cut. To see it whole use Bash: jq -r '.cells[%d].source' %s", c.ID, i, path))
+		notes = append(notes, fmt.Sprintf("The source of cell %s is cut off. To see all of it use Bash: jq -r '.cells[%d].source' %s", c.ID, i, path))
 	}
 	room, cut := maxOutput, false
 	for j := range c.Outputs {
@@ -226,7 +227,7 @@ func (c *Cell) bound(i int, path string) []string {
 		room = max(0, room-len(o.Text))
 	}
 	if cut {
-		notes = append(notes, fmt.Sprintf("The outputs of cell %s are cut. To see them whole use Bash: jq '.cells[%d].outputs' %s", c.ID, i, path))
+		notes = append(notes, fmt.Sprintf("The outputs of cell %s are cut off. To see all of them use Bash: jq '.cells[%d].outputs' %s", c.ID, i, path))
 	}
 	return notes
 }

@@ -60,7 +60,7 @@ func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, err
 	}
 	switch {
 	case strings.TrimSpace(strings.Join(parts[:shown], "")) == "":
-		say("These pages hold no text, or are beyond the end. Scanned pages can be seen by calling Read without pages.")
+		say("These pages have no text or are beyond the end. Scanned pages can be seen by calling Read without pages.")
 	case out.File.Truncated:
 		say("Pages %d-%d are shown (the result is limited to about %d tokens). To continue, call Read with pages \"%d-%d\".", first, end, in.tokens(), end+1, last)
 	case shown < len(parts):
@@ -69,7 +69,7 @@ func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, err
 		say("Pages %d-%d are shown; page %d is the last.", first, end, end)
 	}
 	if strings.HasSuffix(content, cutPage) {
-		say("The text of page %d is cut. To see it whole use Bash: pdftotext -layout -f %d -l %d %s -", end, end, end, f.facts.Path)
+		say("The text of page %d is cut off. To see all of it use Bash: pdftotext -layout -f %d -l %d %s -", end, end, end, f.facts.Path)
 	}
 	return out, nil
 }
@@ -110,7 +110,7 @@ func pages(s string) (first, last int, err error) {
 	case last < first:
 		return 0, 0, tool.Errorf("pages %q ends before it begins. Use %d-%d.", s, last, first)
 	case last-first >= maxPages:
-		return 0, 0, tool.Errorf("pages %q are too many for one call. Use at most %d, such as %d-%d.", s, maxPages, first, first+maxPages-1)
+		return 0, 0, tool.Errorf("pages %q is too many for one call. Use at most %d, such as %d-%d.", s, maxPages, first, first+maxPages-1)
 	}
 	return first, last, nil
 }

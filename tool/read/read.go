@@ -36,7 +36,7 @@ type Input struct {
 	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1; of a notebook, the cell." haft:"min=0"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines or cells to show." haft:"min=1;default=2000"`
 	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"How the text is encoded, such as gbk, if it was detected wrong." haft:"alias=charset;example=gbk"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the text, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
 	AllowLarge bool   `json:"allow_large,omitempty" jsonschema:"Show up to four times as much text in one result."`
 }
 
@@ -165,7 +165,7 @@ func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Ou
 	case imageTypes[kind] != "":
 		return r.showImage(ctx, c, f, imageTypes[kind])
 	case imageExtensions[ext]:
-		return Output{}, tool.Errorf("%s is named like an image, but its content is not one: it begins with %s.", f.facts.Path, hexOf(f.head))
+		return Output{}, tool.Errorf("%s is named like an image, but its content is not one: it starts with %s.", f.facts.Path, hexOf(f.head))
 	case ext == ".ipynb":
 		return r.showNotebook(ctx, c, in, f)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/text/transform"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/readstate"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
@@ -101,7 +102,7 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	r.ws.Saw(c.Agent, e)
 	out := w.output(f.facts.Path, in, enc, eol)
 	if unsaved {
-		out.File.Notes = append(out.File.Notes, "This is the file as the user has it in their editor, where it is not saved yet. The file on the disk is different; commands see the file on the disk, and edits change that one.")
+		out.File.Notes = append(out.File.Notes, "This is the file as it is in the user's editor, with unsaved changes. The file on disk is different; commands and edits work on the file on disk.")
 	}
 	return out, nil
 }
@@ -144,7 +145,7 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	last := w.from + len(w.lines) - 1
 	switch {
 	case w.stopped:
-		say("Lines %d-%d are shown. The file is too large to be read to its end, so how many lines it has is not known, and it cannot be edited. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, path, last+1, w.limit)
+		say("Lines %d-%d are shown. The file is too large to read to the end, so its number of lines is unknown and it cannot be edited. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, path, last+1, w.limit)
 	case w.total == 0:
 		say("The file exists but is empty.")
 	case len(w.lines) == 0:
@@ -161,21 +162,21 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 		say("Lines %d-%d of %d are shown%s. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, w.total, why, path, last+1, min(w.limit, w.total-last))
 	}
 	if w.cut > 0 {
-		say("%d lines over %d characters are cut. To see the rest of line N use Bash: sed -n 'Np' FILE | cut -c%d-", w.cut, maxLine, maxLine+1)
+		say("%s over %d characters cut off. To see the rest of line N use Bash: sed -n 'Np' FILE | cut -c%d-", plural.Of(w.cut, "line"), maxLine, maxLine+1)
 	}
 	switch {
 	case enc.UTF8():
 	case enc.Unsure():
-		say("The file is not UTF-8; it may be %s, but it holds too little text to be sure. If this reads wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
+		say("The file is not UTF-8; it may be %s, but it has too little text to be sure. If this looks wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
 	case enc.Source() != "":
-		say("The file is encoded in %s (%s). Edits keep that; only characters it can hold may be inserted.", enc, enc.Source())
+		say("The file is encoded in %s (%s). Edits keep that; only characters it has may be inserted.", enc, enc.Source())
 	case enc.Guessed():
-		say("The file is encoded in %s (guessed from its bytes). Edits keep that; only characters it can hold may be inserted.", enc)
+		say("The file is encoded in %s (guessed from its bytes). Edits keep that; only characters it has may be inserted.", enc)
 	default:
-		say("The file is encoded in %s. Edits keep that; only characters it can hold may be inserted.", enc)
+		say("The file is encoded in %s. Edits keep that; only characters it has may be inserted.", enc)
 	}
 	if w.invalid {
-		say("The file holds bytes that are not valid UTF-8, shown as U+FFFD. Edits leave them as they are, and cannot match text that holds them.")
+		say("The file has bytes that are not valid UTF-8, shown as U+FFFD. Edits leave them as they are and cannot match text that contains them.")
 	}
 	if eol == textfile.CRLF || eol == textfile.CR || eol == textfile.Mixed {
 		say("Line endings: %s. Write \\n in edits; the file's own endings are kept.", eol)

@@ -47,7 +47,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	l := languageOf(in.Language)
 	if in.Reset && s.process != nil {
 		s.end()
-		out.note("The %s process was ended, and with it all its state.", l.title)
+		out.note("The %s process was ended, with all its state.", l.title)
 	}
 	if strings.TrimSpace(in.Code) == "" {
 		if len(out.Notes) == 0 {
@@ -62,7 +62,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	within := boundary(box)
 	if s.process != nil && s.within != within {
 		s.end()
-		out.note("What code may touch has changed, so the %s process was ended, and with it all its state.", l.title)
+		out.note("What code may access has changed, so the %s process was ended, with all its state.", l.title)
 	}
 	if s.process == nil {
 		dir := t.opts.Dir(c.Agent)
@@ -96,7 +96,7 @@ func boundary(box *sandbox.Spec) string {
 	}
 	raw, err := json.Marshal(box)
 	if err != nil {
-		panic("a sandbox that cannot be written down: " + err.Error()) // it is made of strings
+		panic("a sandbox that cannot be encoded: " + err.Error()) // it is made of strings
 	}
 	return string(raw)
 }
@@ -107,12 +107,12 @@ func (t *Tools) about(at place) string {
 	switch at.confinement {
 	case "":
 	case tool.ReadOnly:
-		text = " It can write nothing and reach nobody."
+		text = " It has no write access and no network."
 	default:
-		text = " It can write in the project only and reach only the hosts that the settings allow."
+		text = " It can only write in the project and reach the hosts that the settings allow."
 	}
 	if t.elsewhere(at) {
-		text += " What was defined in a process with other rights is not there."
+		text += " What was defined in a process with other rights is gone."
 	}
 	return text
 }
@@ -138,7 +138,7 @@ func (l language) notStarted(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return tool.Errorf("%s was not started: %w.", l.title, err)
+	return tool.Errorf("Could not start %s: %w.", l.title, err)
 }
 
 // evaluate sees one evaluation to its end. The caller has the turn.
@@ -252,7 +252,7 @@ func (o Output) Render() tool.Result {
 	}
 	notes := o.Notes
 	if strings.Contains(o.Output, notesOpen) {
-		notes = append(notes[:len(notes):len(notes)], "What reads like notes further above is part of the output.")
+		notes = append(notes[:len(notes):len(notes)], "Anything above that looks like notes is part of the output.")
 	}
 	if len(notes) > 0 {
 		parts = append(parts, notesOpen, strings.Join(notes, "\n"), notesClose)

@@ -29,7 +29,7 @@ var fields = []struct {
 func parse(text string) (c cron, err error) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) != len(fields) {
-		return c, fmt.Errorf("%q has %d fields, not 5: minute, hour, day of the month, month, day of the week", text, len(words))
+		return c, fmt.Errorf("%q has %d fields instead of 5: minute, hour, day of the month, month, day of the week", text, len(words))
 	}
 	var bits [5]uint64
 	for i, word := range words {
@@ -42,7 +42,7 @@ func parse(text string) (c cron, err error) {
 		c.weekday |= 1
 	}
 	if c.next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return c, errors.New("that time never comes")
+		return c, errors.New("that time never occurs")
 	}
 	return c, nil
 }
@@ -55,7 +55,7 @@ func parseField(word string, i int) (bits uint64, err error) {
 		step := 1
 		if stepped {
 			if step, err = strconv.Atoi(stepText); err != nil || step < 1 {
-				return 0, errors.New("a step is a number from 1 on")
+				return 0, errors.New("a step must be 1 or more")
 			}
 		}
 		from, to := f.min, f.max

@@ -206,12 +206,12 @@ func TestWhatIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, input, want string }{
 		{"ScheduleWakeup", `{}`, "delaySeconds and prompt are needed"},
 		{"ScheduleWakeup", `{"delaySeconds":60}`, "delaySeconds and prompt are needed"},
-		{"CronCreate", `{"cron":"* * * *","prompt":"x"}`, "has 4 fields, not 5"},
+		{"CronCreate", `{"cron":"* * * *","prompt":"x"}`, "has 4 fields instead of 5"},
 		{"CronCreate", `{"cron":"61 * * * *","prompt":"x"}`, `minute "61"`},
 		{"CronCreate", `{"cron":"5-1 * * * *","prompt":"x"}`, "5 is after 1"},
-		{"CronCreate", `{"cron":"*/0 * * * *","prompt":"x"}`, "a step is a number from 1 on"},
-		{"CronCreate", `{"cron":"0 0 30 2 *","prompt":"x"}`, "that time never comes"},
-		{"CronDelete", `{"id":"none"}`, `No job has the id "none". CronList shows`},
+		{"CronCreate", `{"cron":"*/0 * * * *","prompt":"x"}`, "a step must be 1 or more"},
+		{"CronCreate", `{"cron":"0 0 30 2 *","prompt":"x"}`, "that time never occurs"},
+		{"CronDelete", `{"id":"none"}`, `There is no job with the id "none". CronList shows`},
 	} {
 		if _, err := r.call(t, tt.name, tt.input); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %s: %v", tt.name, tt.input, err)
@@ -220,7 +220,7 @@ func TestWhatIsRefused(t *testing.T) {
 	for n := range 50 {
 		r.do(t, "CronCreate", fmt.Sprintf(`{"cron":"%d 0 1 1 *","prompt":"x"}`, n))
 	}
-	if _, err := r.call(t, "CronCreate", `{"cron":"0 1 1 1 *","prompt":"x"}`); err == nil || !strings.Contains(err.Error(), "There are 50 jobs already") {
+	if _, err := r.call(t, "CronCreate", `{"cron":"0 1 1 1 *","prompt":"x"}`); err == nil || !strings.Contains(err.Error(), "There are already 50 jobs") {
 		t.Errorf("got %v", err)
 	}
 	x := r.set.Lookup("CronCreate")

@@ -62,7 +62,7 @@ func (s *Schedule) refuse(c *tool.Call) *tool.Problem {
 	case c.Agent == "":
 		return nil
 	}
-	return &tool.Problem{Message: c.Tool + " is for the main conversation: an agent is not there any more when the time comes. Report what should be done, and when."}
+	return &tool.Problem{Message: c.Tool + " is for the main conversation: an agent has ended by the time it is due. Report what should be done, and when."}
 }
 
 func (s *Schedule) wakeup() tool.Tool {
@@ -136,7 +136,7 @@ func (s *Schedule) renderWakeup(out WakeupOutput) tool.Result {
 type CreateInput struct {
 	Cron      string `json:"cron" jsonschema:"When: minute, hour, day of the month, month, day of the week, in local time." haft:"min=1;alias=schedule|expression;example=*/15 9-17 * * 1-5"`
 	Prompt    string `json:"prompt" jsonschema:"What to do then; it is sent to you as it is." haft:"min=1;max=20000;example=Check for new review comments."`
-	Recurring *bool  `json:"recurring,omitempty" jsonschema:"Whether it comes again; otherwise it comes once, at the next such time." haft:"default=true"`
+	Recurring *bool  `json:"recurring,omitempty" jsonschema:"Whether it repeats; otherwise it comes once, at the next such time." haft:"default=true"`
 	Durable   bool   `json:"durable,omitempty" jsonschema:"Accepted; every job is kept with the session."`
 }
 
@@ -157,7 +157,7 @@ func (s *Schedule) cronCreate() tool.Tool {
 		Marks:       func(CreateInput) tool.Marks { return tool.Marks{ReadOnly: true} },
 		Validate: func(_ context.Context, c *tool.Call, in CreateInput) *tool.Problem {
 			if _, err := parse(in.Cron); err != nil {
-				return &tool.Problem{Message: fmt.Sprintf("cron cannot be used: %v. Give an expression such as 30 9 * * 1-5.", err)}
+				return &tool.Problem{Message: fmt.Sprintf("cron is invalid: %v. Give an expression such as 30 9 * * 1-5.", err)}
 			}
 			return s.refuse(c)
 		},
@@ -178,7 +178,7 @@ func (s *Schedule) cronCreate() tool.Tool {
 func (s *Schedule) runCreate(_ context.Context, _ *tool.Call, in CreateInput) (out CreateOutput, err error) {
 	c, err := parse(in.Cron)
 	if err != nil {
-		return out, tool.Errorf("cron cannot be used: %w", err)
+		return out, tool.Errorf("cron is invalid: %w", err)
 	}
 	now := s.opts.Clock.Now()
 	j := Job{
@@ -192,7 +192,7 @@ func (s *Schedule) runCreate(_ context.Context, _ *tool.Call, in CreateInput) (o
 		return append(slices.Clone(jobs), j)
 	})
 	if full {
-		return out, tool.Errorf("There are %d jobs already, which is the maximum. Remove one with CronDelete first.", maxJobs)
+		return out, tool.Errorf("There are already %d jobs, the maximum. Remove one with CronDelete first.", maxJobs)
 	}
 	return CreateOutput{ID: j.ID, Human: j.Human, Recurring: j.Recurring, Durable: j.Durable, Next: j.Next.UnixMilli()}, nil
 }
@@ -206,7 +206,7 @@ func (s *Schedule) cronList() tool.Tool {
 	return tool.New(tool.Def[struct{}, ListOutput]{
 		Name:        "CronList",
 		SearchHint:  "list scheduled jobs cron wake-ups timers",
-		Description: "Lists the prompts that are scheduled for this conversation, recurring or not, with their ids and when they come next.",
+		Description: "Lists the prompts scheduled for this conversation, recurring or not, with their ids and next times.",
 		Marks:       func(struct{}) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure} },
 		Permission:  allowed[struct{}],
 		Run: func(context.Context, *tool.Call, struct{}) (ListOutput, error) {
@@ -247,7 +247,7 @@ func (s *Schedule) cronDelete() tool.Tool {
 				})
 			})
 			if !found {
-				return in, tool.Errorf("No job has the id %q. CronList shows those that there are.", in.ID)
+				return in, tool.Errorf("There is no job with the id %q. CronList shows the jobs.", in.ID)
 			}
 			return in, nil
 		},

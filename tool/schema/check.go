@@ -47,7 +47,7 @@ func (v *View) arbitrate(value any) []Problem {
 		return []Problem{{Expected: "numbers within range", Got: err.Error()}}
 	}
 	if err := v.arbiter.Validate(plain); err != nil {
-		return []Problem{{Expected: "input that fits the schema", Got: err.Error()}}
+		return []Problem{{Expected: "input that matches the schema", Got: err.Error()}}
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (c *checker) fail(path string, n *node, v any) {
 	p := Problem{Path: path, Expected: n.expected(), Got: show(v)}
 	if num, ok := v.(json.Number); ok {
 		if _, err := strconv.ParseFloat(num.String(), 64); err != nil {
-			p.Got += ", which no number type holds"
+			p.Got += ", which no number type can represent"
 		}
 	}
 	c.problems = append(c.problems, p)

@@ -22,7 +22,7 @@ type Union interface {
 // derive describes the struct type t.
 func derive(t reflect.Type) (*source, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is a %s, a tool's input is a struct", t, t.Kind())
+		return nil, fmt.Errorf("%s is a %s, but a tool's input must be a struct", t, t.Kind())
 	}
 	if err := mirrors(t, make(map[reflect.Type]bool)); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func mirrors(t reflect.Type, seen map[reflect.Type]bool) error {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		return mirrors(t.Elem(), seen)
 	case reflect.Float32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
-		return fmt.Errorf("%s holds fewer numbers than JSON: use float64 or int64", t)
+		return fmt.Errorf("%s represents fewer numbers than JSON: use float64 or int64", t)
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
 			if err := mirrorsField(t, f, seen); err != nil {
@@ -86,9 +86,9 @@ func mirrorsField(t reflect.Type, f reflect.StructField, seen map[reflect.Type]b
 	case name == "-":
 		return fmt.Errorf("field %s.%s: the name - is not usable", t, f.Name)
 	case f.Anonymous && name != "":
-		return fmt.Errorf("field %s.%s: an embedded struct with a name of its own is not described; name the field", t, f.Name)
+		return fmt.Errorf("field %s.%s: an embedded struct with its own name is not supported; name the field", t, f.Name)
 	case strings.Contains(options, "string"):
-		return fmt.Errorf("field %s.%s: the json option string is not described", t, f.Name)
+		return fmt.Errorf("field %s.%s: the json option string is not supported", t, f.Name)
 	}
 	return mirrors(f.Type, seen)
 }

@@ -50,7 +50,7 @@ func parseDirectives(tag string) (*directives, error) {
 func (d *directives) set(word string) (err error) {
 	name, value, hasValue := strings.Cut(word, "=")
 	if hasValue == (name == "hidden" || name == "ignored" || name == "path" || name == "clamp") || hasValue && value == "" {
-		return fmt.Errorf("directive %q: a value is expected after all but hidden, ignored, path and clamp", word)
+		return fmt.Errorf("directive %q: all directives except hidden, ignored, path and clamp need a value", word)
 	}
 	switch name {
 	case "min":
@@ -105,7 +105,7 @@ func (d *directives) aliasNames() []string {
 func number(s string) (*float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		err = fmt.Errorf("%s is no bound", s)
+		err = fmt.Errorf("%s is not a valid bound", s)
 	}
 	return &f, err
 }
@@ -175,7 +175,7 @@ func (d *directives) bound(s *jsonschema.Schema) error {
 	}
 	for _, n := range []*float64{d.min, d.max} {
 		if n != nil && kind != "integer" && kind != "number" && (*n < 0 || *n != math.Trunc(*n)) {
-			return fmt.Errorf("%g is no length", *n)
+			return fmt.Errorf("%g is not a valid length", *n)
 		}
 	}
 	switch kind {

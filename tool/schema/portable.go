@@ -99,14 +99,14 @@ func (r *repairer) object(root map[string]any) error {
 	switch kind := root["type"].(type) {
 	case string:
 		if known := synonym(kind); known != "object" && known != "" {
-			return fmt.Errorf("the schema has the type %s, a tool's input is an object", kind)
+			return fmt.Errorf("the schema has the type %s, but a tool's input must be an object", kind)
 		}
 		if kind != "object" {
 			r.set(root, "type", "object")
 		}
 	case []any:
 		if !slices.Contains(kind, any("object")) {
-			return fmt.Errorf("the schema has the types %v, a tool's input is an object", kind)
+			return fmt.Errorf("the schema has the types %v, but a tool's input must be an object", kind)
 		}
 		r.set(root, "type", "object")
 	default:

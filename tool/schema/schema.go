@@ -98,7 +98,7 @@ func parse(raw json.RawMessage) (*source, error) {
 	case root.Type == "" && len(root.Types) == 0:
 		root.Type = "object"
 	case root.Type != "object":
-		return nil, fmt.Errorf("parse input schema: the type is %q, a tool's input is an object", root.Type)
+		return nil, fmt.Errorf("parse input schema: the type is %q, but a tool's input must be an object", root.Type)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {

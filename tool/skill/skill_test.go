@@ -134,7 +134,7 @@ func TestASkillThatWantsAnAgentOfItsOwn(t *testing.T) {
 		return &tool.Call{UseID: "use", Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, tools, nil, nil)}
 	}
 	r, err := sk.Run(t.Context(), with(agent))
-	if err != nil || !strings.HasPrefix(r.Text(), "An agent of its own did the skill fork. Its report:\n\nIt is there.") || r.Messages != nil || r.Change != nil || r.Failed {
+	if err != nil || !strings.HasPrefix(r.Text(), "A separate agent did the skill fork. Its report:\n\nIt is there.") || r.Messages != nil || r.Change != nil || r.Failed {
 		t.Errorf("%+v, %v", r, err)
 	}
 	got := workers.job
@@ -162,7 +162,7 @@ func TestWhatAnAgentOfItsOwnMayDoIsAskedAbout(t *testing.T) {
 	s := newShop(t)
 	agent := tool.New(tool.Def[struct{}, string]{Name: "Agent", Description: "x", Run: func(context.Context, *tool.Call, struct{}) (string, error) { return "", nil }})
 	for kind, want := range map[string]string{
-		"Copy": "the skill fork gets a worktree of its own", "Forbidden": "is for the agent Forbidden, which a rule denies", "Nobody": `There is no agent "Nobody"`, "Explore": "",
+		"Copy": "the skill fork gets its own worktree", "Forbidden": "is for the agent Forbidden, which a rule denies", "Nobody": `There is no agent "Nobody"`, "Explore": "",
 	} {
 		s.write("fork", "---\ncontext: fork\nagent: "+kind+"\n---\nFind it.")
 		sk := s.tool(skill.Options{Crew: &crew{}})

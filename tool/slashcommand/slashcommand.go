@@ -166,7 +166,7 @@ func (s *commands) find(in Input) (c command.Command, args string, problem *tool
 	// A rule is about the line as it is written, so it must be written plainly.
 	name, args, ok := command.Line(in.Command)
 	if !ok || !strings.HasPrefix(in.Command, "/") {
-		return c, "", &tool.Problem{Message: "A command begins with a slash and its name, as in /review-pr 123.", Code: malformed}
+		return c, "", &tool.Problem{Message: "A command starts with a slash and its name, as in /review-pr 123.", Code: malformed}
 	}
 	c, err := s.Commands.ForModel(name)
 	if err != nil {

@@ -97,11 +97,11 @@ func TestVerdicts(t *testing.T) {
 func TestProblemsSayWhatToDo(t *testing.T) {
 	sc, _ := newTool(t, slashcommand.Options{})
 	for line, want := range map[string]string{
-		"review 12": "A command begins with a slash and its name, as in /review-pr 123.",
-		" /review":  "A command begins with a slash and its name, as in /review-pr 123.",
+		"review 12": "A command starts with a slash and its name, as in /review-pr 123.",
+		" /review":  "A command starts with a slash and its name, as in /review-pr 123.",
 		"/revew 12": `There is no command named "revew". Did you mean review?`,
 		"/secret":   "Only the user can call /secret. Say so if it is needed.",
-		"/clear":    "/clear is a command of haft itself: the user types it, and it has no text for a model",
+		"/clear":    "/clear is one of haft's own commands: only the user can type it",
 	} {
 		p := sc.Validate(t.Context(), &tool.Call{Input: []byte(`{"command":"` + line + `"}`)})
 		if p == nil || p.Message != want {

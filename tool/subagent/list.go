@@ -37,7 +37,7 @@ func newList(crew Crew) tool.Tool {
 	return tool.New(tool.Def[ListInput, ListOutput]{
 		Name:       "ListAgents",
 		SearchHint: "list agents running finished teammates status ids",
-		Description: "Lists the agents of this session with their ids, what they do and how they are: running, or how their work ended. " +
+		Description: "Lists the agents of this session with their ids, tasks and states: running, or how their work ended. " +
 			"You are told when an agent finishes; do not call this in a loop.",
 		Marks: func(ListInput) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Polling: true, Effect: tool.Pure}
@@ -62,7 +62,7 @@ func newList(crew Crew) tool.Tool {
 // Render says how the list reads to the model.
 func (o ListOutput) Render() tool.Result {
 	if len(o.Agents) == 0 {
-		return tool.Text("There are no such agents.")
+		return tool.Text("No agents match.")
 	}
 	var lines []string
 	for _, a := range o.Agents {

@@ -87,7 +87,7 @@ type Status string
 const (
 	Completed Status = "completed"
 	Empty     Status = "empty"     // it ended without a word
-	Stalled   Status = "stalled"   // its model fell silent
+	Stalled   Status = "stalled"   // its model stopped answering
 	Cancelled Status = "cancelled" // someone stopped it
 	Budget    Status = "budget"    // it came to a limit
 	Failed    Status = "error"
@@ -141,11 +141,11 @@ type Input struct {
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
 	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|xhigh|max"`
 	Background  *bool  `json:"run_in_background,omitempty" jsonschema:"false waits for the report, true returns at once."`
-	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one that is less careful than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
-	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on a branch of its own." haft:"enum=worktree"`
+	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one less careful than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
+	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on its own branch." haft:"enum=worktree"`
 	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
 	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins." haft:"max=64"`
-	Dir         string `json:"cwd,omitempty" jsonschema:"A folder of the project that it works in, as an absolute path. Default: the project." haft:"max=4096;when=agentDirs"`
+	Dir         string `json:"cwd,omitempty" jsonschema:"The folder in the project to work in, as an absolute path. Default: the project." haft:"max=4096;when=agentDirs"`
 }
 
 // WaitFlag is the flag of sessions in which calls wait for their agents unless they say
@@ -202,9 +202,9 @@ func newAgent(crew Crew) tool.Tool {
 		},
 		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {
 			if isolated(crew, in) { // a worktree and a branch are made in the repository
-				return tool.Verdict{Behavior: tool.Ask, Reason: "the agent gets a worktree of its own"}
+				return tool.Verdict{Behavior: tool.Ask, Reason: "the agent gets its own worktree"}
 			}
-			return tool.Verdict{Behavior: tool.Allow, Reason: "each call of the agent is judged by itself"}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "each of the agent's calls is judged separately"}
 		},
 		Classify: func(in Input) string { return in.Prompt },
 		Validate: func(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
@@ -258,7 +258,7 @@ func checkKind(crew Crew, kind string) *tool.Problem {
 		}
 		names = append(names, k.Name)
 	}
-	return &tool.Problem{Message: fmt.Sprintf("There is no agent %q. There are: %s.", kind, strings.Join(names, ", "))}
+	return &tool.Problem{Message: fmt.Sprintf("There is no agent %q. Available: %s.", kind, strings.Join(names, ", "))}
 }
 
 // beside reports whether agents of a kind always work beside their caller.
@@ -321,7 +321,7 @@ func render(out Output) tool.Result {
 	}
 	switch Status(out.Status) {
 	case launched:
-		s := fmt.Sprintf("The agent %s works in the background. You will be told when it has finished; do not wait for it.", out.AgentID)
+		s := fmt.Sprintf("The agent %s is working in the background. You will be told when it has finished; do not wait for it.", out.AgentID)
 		if out.OutputFile != "" {
 			s += fmt.Sprintf(" Its transcript so far is in %s.", out.OutputFile)
 		}
@@ -329,7 +329,7 @@ func render(out Output) tool.Result {
 	case Completed:
 		return tool.Text(text + tail(out))
 	case Empty:
-		return tool.Text("The agent finished without a word. It may have done its work: look, or ask it with SendMessage." + tail(out))
+		return tool.Text("The agent finished without a report. It may have done its work: check, or ask it with SendMessage." + tail(out))
 	}
 	s := "The agent did not finish (" + out.Status + ")"
 	if out.Why != "" {
@@ -337,7 +337,7 @@ func render(out Output) tool.Result {
 	}
 	s += "."
 	if text != "" {
-		s += " What it had said so far:\n\n" + text
+		s += " Its output so far:\n\n" + text
 	}
 	return tool.Failure(s + tail(out))
 }

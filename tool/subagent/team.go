@@ -41,21 +41,21 @@ func newSend(crew Crew) tool.Tool {
 		},
 		Render: func(out SendOutput) tool.Result {
 			if out.Woken {
-				return tool.Text(out.To + " had finished and works again. You will be told when it is done.")
+				return tool.Text(out.To + " had finished and is working again. You will be told when it is done.")
 			}
-			return tool.Text(out.To + " will hear it before its next step.")
+			return tool.Text(out.To + " will receive it before its next step.")
 		},
 		Summarize: func(in SendInput) string { return in.To + " " + in.Summary },
 	})
 }
 
 func harmless[In any](context.Context, *tool.Call, In) tool.Verdict {
-	return tool.Verdict{Behavior: tool.Allow, Reason: "agents are judged by their own calls"}
+	return tool.Verdict{Behavior: tool.Allow, Reason: "each of the agent's calls is judged separately"}
 }
 
 // TeamInput is what the model sends to TeamCreate.
 type TeamInput struct {
-	Name        string `json:"team_name" jsonschema:"What the team is called." haft:"min=1;max=64;example=porting"`
+	Name        string `json:"team_name" jsonschema:"The team's name." haft:"min=1;max=64;example=porting"`
 	Description string `json:"description,omitempty" jsonschema:"What it is for." haft:"max=1000"`
 }
 
@@ -69,8 +69,8 @@ func newTeam(crew Crew) tool.Tool {
 	return tool.New(tool.Def[TeamInput, TeamOutput]{
 		Name:       "TeamCreate",
 		SearchHint: "team teammates together swarm shared tasks",
-		Description: "Begin a team: agents that are started with its team_name and a name work in parallel, share one list of tasks " +
-			"(TaskCreate, TaskList, TaskUpdate), and talk by SendMessage. You lead it, and hear of each that finishes.",
+		Description: "Create a team: agents started with its team_name and a name work in parallel, share one task list " +
+			"(TaskCreate, TaskList, TaskUpdate), and talk by SendMessage. You lead it and are told when each finishes.",
 		Marks:      func(TeamInput) tool.Marks { return tool.Marks{ReadOnly: true} },
 		Permission: harmless[TeamInput],
 		Run: func(ctx context.Context, _ *tool.Call, in TeamInput) (TeamOutput, error) {
@@ -78,7 +78,7 @@ func newTeam(crew Crew) tool.Tool {
 			return TeamOutput{Team: in.Name, Tasks: tasks}, err
 		},
 		Render: func(out TeamOutput) tool.Result {
-			return tool.Text(fmt.Sprintf("The team %s is there. Start its members with Agent, each with team_name %q and a name.", out.Team, out.Team))
+			return tool.Text(fmt.Sprintf("The team %s is ready. Start its members with Agent, each with team_name %q and a name.", out.Team, out.Team))
 		},
 		Summarize: func(in TeamInput) string { return in.Name },
 		Deferred:  true,
@@ -100,7 +100,7 @@ func newEndTeam(crew Crew) tool.Tool {
 	return tool.New(tool.Def[EndTeamInput, EndTeamOutput]{
 		Name:        "TeamDelete",
 		SearchHint:  "end team stop teammates",
-		Description: "End a team. Members that still work are stopped; what they have done stays.",
+		Description: "End a team. Members that still work are stopped; what they did stays.",
 		Marks:       func(EndTeamInput) tool.Marks { return tool.Marks{} },
 		Permission:  harmless[EndTeamInput],
 		Run: func(ctx context.Context, _ *tool.Call, in EndTeamInput) (EndTeamOutput, error) {
@@ -111,7 +111,7 @@ func newEndTeam(crew Crew) tool.Tool {
 			if len(out.Stopped) == 0 {
 				return tool.Text("The team " + out.Team + " is no more.")
 			}
-			return tool.Text("The team " + out.Team + " is no more. Stopped: " + strings.Join(out.Stopped, ", ") + ".")
+			return tool.Text("The team " + out.Team + " was ended. Stopped: " + strings.Join(out.Stopped, ", ") + ".")
 		},
 		Summarize: func(in EndTeamInput) string { return in.Name },
 		Deferred:  true,

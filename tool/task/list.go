@@ -84,7 +84,7 @@ func (l *List) Waits(t *Task) []string {
 // add makes a new task.
 func (l *List) add(t Task) (*Task, error) {
 	if len(l.Tasks) >= maxTasks {
-		return nil, tool.Errorf("There are %d tasks already. Delete completed ones with TaskUpdate and the status deleted before you add more.", len(l.Tasks))
+		return nil, tool.Errorf("There are already %d tasks. Delete completed ones with TaskUpdate and the status deleted before you add more.", len(l.Tasks))
 	}
 	l.Last++
 	t.ID, t.Status, t.BlockedBy = strconv.Itoa(l.Last), Pending, []string{}
@@ -109,7 +109,7 @@ func (l *List) order(first, then string) error {
 		}
 	}
 	if l.reaches(first, then) {
-		return tool.Errorf("Task %s cannot wait for task %s, which waits for it already.", then, first)
+		return tool.Errorf("Task %s cannot wait for task %s, which already waits for it.", then, first)
 	}
 	t := l.Find(then)
 	if !slices.Contains(t.BlockedBy, first) {

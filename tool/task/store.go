@@ -73,7 +73,7 @@ func (s *Store) Update(ctx context.Context, change func(*List) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of the task list: %w", err)
+		return fmt.Errorf("create the folder of the task list: %w", err)
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
@@ -121,7 +121,7 @@ func (l *List) check() error {
 			}
 		}
 		if n, err := strconv.Atoi(t.ID); err != nil || n < 1 || n > l.Last {
-			return fmt.Errorf("task %q has no number of the list", t.ID)
+			return fmt.Errorf("task %q does not have a valid number", t.ID)
 		}
 	}
 	return nil
@@ -155,5 +155,5 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return tool.Errorf("The task list could not be changed: %w. Nothing was changed; try again.", err)
+	return tool.Errorf("Could not change the task list: %w. Nothing was changed; try again.", err)
 }

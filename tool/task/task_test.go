@@ -76,15 +76,15 @@ func TestADayOfWork(t *testing.T) {
 		{"", "TaskCreate", `{"subject":"Build","description":"Make it.","metadata":{"size":"L"}}`, "Task 2 was added: Build"},
 		{"", "TaskCreate", `{"subject":"Test","description":"Try it."}`, "Task 3 was added: Test"},
 		{"", "TaskUpdate", `{"taskId":"2","addBlockedBy":["1"],"addBlocks":["3"]}`, "Task 2 was changed: blocks, blockedBy."},
-		{"", "TaskUpdate", `{"taskId":"1","addBlockedBy":["3"]}`, "error: Task 1 cannot wait for task 3, which waits for it already."},
-		{"", "TaskUpdate", `{"taskId":"1","addBlocks":["1"]}`, "error: Task 1 cannot wait for task 1, which waits for it already."},
+		{"", "TaskUpdate", `{"taskId":"1","addBlockedBy":["3"]}`, "error: Task 1 cannot wait for task 3, which already waits for it."},
+		{"", "TaskUpdate", `{"taskId":"1","addBlocks":["1"]}`, "error: Task 1 cannot wait for task 1, which already waits for it."},
 		{"", "TaskUpdate", `{"taskId":"1","addBlocks":["9"]}`, "error: There is no task 9. TaskList shows the tasks."},
-		{"ann", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "Task 1 is in_progress now."},
+		{"ann", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "Task 1 is now in_progress."},
 		{"bob", "TaskUpdate", `{"taskId":"1","status":"in_progress"}`, "error: Task 1 is being worked on by ann. Choose another task, or let its owner give it back first."},
-		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 is in_progress now. It still waits for 1."},
-		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 was like that already."},
+		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 is now in_progress. It still waits for 1."},
+		{"bob", "TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Task 2 already had these values."},
 		{"", "TaskList", `{}`, "1. [in_progress] Design (ann)\n2. [in_progress] Build (bob) waits for 1\n3. [pending] Test waits for 2"},
-		{"ann", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "Task 1 is completed now. Waiting no more: 2."},
+		{"ann", "TaskUpdate", `{"taskId":"1","status":"completed"}`, "Task 1 is now completed. No longer waiting: 2."},
 		{"bob", "TaskGet", `{"taskId":"2"}`, "Task 2: Build\nStatus: in_progress\nOwner: bob\nWaiting for it: 3\nsize: \"L\"\n\nMake it."},
 		{"bob", "TaskUpdate", `{"taskId":"2","owner":"","metadata":{"size":null}}`, "Task 2 was changed: owner, metadata."},
 		{"ann", "TaskUpdate", `{"taskId":"2","owner":"ann"}`, "Task 2 was changed: owner."},
@@ -116,7 +116,7 @@ func TestADamagedListIsLeftAlone(t *testing.T) {
 		}
 		b := newBench(t, dir)
 		for _, got := range []string{b.call("", "TaskList", `{}`), b.call("", "TaskCreate", `{"subject":"a","description":"b"}`)} {
-			if !strings.HasPrefix(got, "error: The task list ") || !strings.Contains(got, "othing was changed") {
+			if !strings.HasPrefix(got, "error: ") || !strings.Contains(got, "task list") || !strings.Contains(got, "othing was changed") {
 				t.Errorf("%.20s: %s", damaged, got)
 			}
 		}
@@ -250,7 +250,7 @@ func TestOnlyOneOfManyAgentsGetsATask(t *testing.T) {
 	for i := range 20 {
 		racing.Go(func() {
 			agent := fmt.Sprint("agent", i)
-			if got := newBench(t, dir).call(agent, "TaskUpdate", `{"taskId":"1","status":"in_progress"}`); got == "Task 1 is in_progress now." {
+			if got := newBench(t, dir).call(agent, "TaskUpdate", `{"taskId":"1","status":"in_progress"}`); got == "Task 1 is now in_progress." {
 				won.Store(agent, true)
 			} else {
 				lost.Store(agent, got)

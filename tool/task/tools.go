@@ -29,7 +29,7 @@ func New(s *Store) []tool.Tool {
 	tools := []tool.Tool{newCreate(s), newGet(s), newList(s), newUpdate(s)}
 	for i := range tools {
 		tools[i].Enabled = func(s *tool.Session) bool { return !s.Flags[OffFlag] }
-		tools[i].Needs = "its list of work is kept with TodoWrite, or the setting todoTools leaves it out"
+		tools[i].Needs = "this session uses TodoWrite instead, or the setting todoTools leaves it out"
 	}
 	return tools
 }

@@ -168,7 +168,7 @@ func (in UpdateInput) report(l *List, before, t *Task) UpdateOutput {
 
 func (out UpdateOutput) text() string {
 	if len(out.Updated) == 0 {
-		return fmt.Sprintf("Task %s was like that already.", out.ID)
+		return fmt.Sprintf("Task %s already had these values.", out.ID)
 	}
 	var b strings.Builder
 	switch {
@@ -177,13 +177,13 @@ func (out UpdateOutput) text() string {
 	case out.StatusChange.To == Deleted:
 		fmt.Fprintf(&b, "Task %s was deleted.", out.ID)
 	default:
-		fmt.Fprintf(&b, "Task %s is %s now.", out.ID, out.StatusChange.To)
+		fmt.Fprintf(&b, "Task %s is now %s.", out.ID, out.StatusChange.To)
 	}
 	if len(out.Waits) > 0 {
 		fmt.Fprintf(&b, " It still waits for %s.", strings.Join(out.Waits, ", "))
 	}
 	if len(out.Freed) > 0 {
-		fmt.Fprintf(&b, " Waiting no more: %s.", strings.Join(out.Freed, ", "))
+		fmt.Fprintf(&b, " No longer waiting: %s.", strings.Join(out.Freed, ", "))
 	}
 	return b.String()
 }

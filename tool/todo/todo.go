@@ -42,7 +42,7 @@ func New(list *List) tool.Tool {
 		SearchHint:  "todo list plan steps checklist progress",
 		Description: description,
 		Enabled:     func(s *tool.Session) bool { return !s.Flags[OffFlag] },
-		Needs:       "its list of work is kept with TaskCreate and TaskUpdate, or the setting todoTools leaves it out",
+		Needs:       "this session uses TaskCreate and TaskUpdate instead, or the setting todoTools leaves it out",
 		Marks: func(Input) tool.Marks {
 			// The list is the agent's own note, so plan mode has it too. The order
 			// of two writes matters, so they do not run beside each other.
@@ -66,14 +66,14 @@ func New(list *List) tool.Tool {
 
 func render(out Output) tool.Result {
 	if len(out.New) == 0 {
-		return tool.Text("The todo list is empty now.")
+		return tool.Text("The todo list is now empty.")
 	}
-	text := "The todo list is kept: " + count(out.New) + "."
+	text := "The todo list is saved: " + count(out.New) + "."
 	switch done, active := tally(out.New); {
 	case done == len(out.New):
-		text += " All of it is done."
+		text += " Everything is done."
 	case active == 0:
-		text += " Set the step that you work on to in_progress."
+		text += " Set the step you are working on to in_progress."
 	default:
 		text += " Continue with what is in progress."
 	}

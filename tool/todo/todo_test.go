@@ -55,10 +55,10 @@ func TestAWriteReplacesTheListAndReturnsBoth(t *testing.T) {
 
 func TestTheModelIsToldWhatComesNext(t *testing.T) {
 	for in, want := range map[string]string{
-		begun:          "The todo list is kept: 0 of 2 done. Continue with what is in progress.",
-		done:           "The todo list is kept: 2 of 2 done. All of it is done.",
-		idle:           "The todo list is kept: 1 of 2 done. Set the step that you work on to in_progress.",
-		`{"todos":[]}`: "The todo list is empty now.",
+		begun:          "The todo list is saved: 0 of 2 done. Continue with what is in progress.",
+		done:           "The todo list is saved: 2 of 2 done. Everything is done.",
+		idle:           "The todo list is saved: 1 of 2 done. Set the step you are working on to in_progress.",
+		`{"todos":[]}`: "The todo list is now empty.",
 	} {
 		if got := write(t, todo.NewList(nil), "", in).Text(); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)

@@ -21,12 +21,12 @@ func NewDoor() tool.Tool {
 	return tool.New(tool.Def[DoorInput, string]{
 		Name:        tool.DoorName,
 		SearchHint:  "call run a tool by name",
-		Description: "Calls a tool that is not in your list, by its name: one that ToolSearch found, or that joined later.",
+		Description: "Calls a tool that is not in your list by its name: one that ToolSearch found or that was added later.",
 		Marks: func(DoorInput) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},
 		Permission: func(context.Context, *tool.Call, DoorInput) tool.Verdict {
-			return tool.Verdict{Behavior: tool.Allow, Reason: "it calls no tool"}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it does not call a tool"}
 		},
 		Run: func(_ context.Context, c *tool.Call, in DoorInput) (string, error) {
 			var names []string

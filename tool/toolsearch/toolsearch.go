@@ -24,7 +24,7 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	Query      string `json:"query" jsonschema:"Words to look for, or select: and names." haft:"min=1;max=500;example=select:Sleep"`
-	MaxResults int    `json:"max_results,omitempty" jsonschema:"How many tools to return at most." haft:"clamp;min=1;max=25;default=5"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum number of tools to return." haft:"clamp;min=1;max=25;default=5"`
 }
 
 // Output is what programs get.

@@ -69,7 +69,7 @@ func (s *Subject) checkResult(t *testing.T, in string, r tool.Result) {
 	}
 	if s.Tool.Output != nil {
 		if _, _, err := s.Tool.Output.View(nil).Check(out); err != nil {
-			t.Errorf("input %s: the output does not fit its schema: %v", in, err)
+			t.Errorf("input %s: the output does not match its schema: %v", in, err)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func broken(t *testing.T) map[string]struct {
 		"no content":          {with(func(d *tool.Def[in, out]) { d.Render = func(out) tool.Result { return tool.Result{} } }), "without content"},
 		"output off its schema": {with(func(d *tool.Def[in, out]) {
 			d.Run = func(context.Context, *tool.Call, in) (out, error) { return out{B: 2}, nil }
-		}), "does not fit its schema"},
+		}), "does not match its schema"},
 		"text that is not text": {with(func(d *tool.Def[in, out]) { d.Render = func(out) tool.Result { return tool.Text("\xff") } }), "not UTF-8"},
 		"a block of no known type": {with(func(d *tool.Def[in, out]) {
 			d.Render = func(out) tool.Result { return tool.Result{Content: []tool.Block{{Type: "hologram"}}} }

@@ -116,14 +116,14 @@ func (f *fetcher) validate(_ context.Context, _ *tool.Call, in Input) *tool.Prob
 	case errors.As(err, &refused):
 		return &tool.Problem{Message: private(in.URL, err)}
 	case err != nil:
-		return &tool.Problem{Message: fmt.Sprintf("%q cannot be fetched: %v.", in.URL, err)}
+		return &tool.Problem{Message: fmt.Sprintf("Could not fetch %q: %v.", in.URL, err)}
 	}
 	return nil
 }
 
 // private is what the model is told about an address that only a setting opens.
 func private(url string, err error) string {
-	return fmt.Sprintf("%s was not fetched: %v. Only the user can allow it, with the setting webFetch.allowPrivate.", url, err)
+	return fmt.Sprintf("Could not fetch %s: %v. Only the user can allow it, with the setting webFetch.allowPrivate.", url, err)
 }
 
 // render says where the text is from before the text, and how to continue after it.
@@ -196,7 +196,7 @@ func failure(ctx context.Context, url string, err error) error {
 	if errors.As(err, &refused) {
 		return tool.Errorf("%s", private(url, err))
 	}
-	return tool.Errorf("%s could not be fetched: %w.", url, err)
+	return tool.Errorf("Could not fetch %s: %w.", url, err)
 }
 
 // excerpt is the beginning of a page that explains an error.

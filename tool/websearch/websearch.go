@@ -32,8 +32,8 @@ const Flag = "web_search"
 // Input is what the model sends.
 type Input struct {
 	Query   string   `json:"query" jsonschema:"What to search for." haft:"min=2;max=1000;example=go generics tutorial"`
-	Allowed []string `json:"allowed_domains,omitempty" jsonschema:"Only pages of these domains." haft:"max=50"`
-	Blocked []string `json:"blocked_domains,omitempty" jsonschema:"No pages of these domains." haft:"max=50"`
+	Allowed []string `json:"allowed_domains,omitempty" jsonschema:"Only pages from these domains." haft:"max=50"`
+	Blocked []string `json:"blocked_domains,omitempty" jsonschema:"No pages from these domains." haft:"max=50"`
 }
 
 // Output is what programs get.
@@ -77,7 +77,7 @@ func New(search Backend) tool.Tool {
 		Title:       "Web Search",
 		SearchHint:  "search web internet google find pages current news",
 		Description: description,
-		Needs:       "web search is not set up: the model's provider does not search for this session, and the settings name no search server (webSearch.endpoint, which the user can set to the address of a SearXNG server)",
+		Needs:       "web search is not set up: the model's provider offers no search in this session, and the settings name no search server (the user can set webSearch.endpoint to the address of a SearXNG server)",
 		Enabled:     func(s *tool.Session) bool { return search != nil || s.Flags[Flag] },
 		Marks: func(Input) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}
@@ -102,7 +102,7 @@ func New(search Backend) tool.Tool {
 func (in Input) check() *tool.Problem {
 	for _, d := range slices.Concat(in.Allowed, in.Blocked) {
 		if d == "" || strings.ContainsAny(d, "/:@* \t\n") {
-			return &tool.Problem{Message: fmt.Sprintf("%q is not a domain. Write it as example.com, which includes everything below it.", d)}
+			return &tool.Problem{Message: fmt.Sprintf("%q is not a domain. Write it as example.com, which includes its subdomains.", d)}
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func run(ctx context.Context, c *tool.Call, in Input, search Backend) (Output, e
 		return Output{}, ctx.Err()
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("The search did not succeed: %w. Try again, or continue without it.", err)
+		return Output{}, tool.Errorf("The search failed: %w. Try again, or continue without it.", err)
 	}
 	out := Output{Query: in.Query, Results: []Hit{}, Searches: 1}
 	for _, h := range hits {

@@ -110,7 +110,7 @@ func TestAFailedSearchIsForTheModel(t *testing.T) {
 	_, _, err := search(t, func(context.Context, websearch.Query) ([]websearch.Hit, error) {
 		return nil, errors.New("the server is down")
 	}, `{"query":"go"}`)
-	if err == nil || err.Error() != "The search did not succeed: the server is down. Try again, or continue without it." {
+	if err == nil || err.Error() != "The search failed: the server is down. Try again, or continue without it." {
 		t.Errorf("%v", err)
 	}
 	r, _, _ := search(t, func(context.Context, websearch.Query) ([]websearch.Hit, error) { return nil, nil }, `{"query":"go"}`)

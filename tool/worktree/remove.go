@@ -30,7 +30,7 @@ func (s *stay) remove(ctx context.Context, discard bool, out *ExitOutput) error 
 	case errors.Is(err, worktree.ErrWork):
 		return s.refusal(ctx)
 	case err != nil:
-		return tool.Errorf("The worktree %s was not removed: %w. Leave it with the action keep.", out.Path, err)
+		return tool.Errorf("Could not remove the worktree %s: %w. Leave it with the action keep.", out.Path, err)
 	}
 	out.KeptBranch, out.Saved = gone.KeptBranch, gone.Saved
 	return nil
@@ -39,7 +39,7 @@ func (s *stay) remove(ctx context.Context, discard bool, out *ExitOutput) error 
 // refusal says what is in the worktree and nowhere else.
 func (s *stay) refusal(ctx context.Context) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The worktree %s was not removed, because it has work that is nowhere else:\n", s.tree.Path)
+	fmt.Fprintf(&b, "The worktree %s was not removed because it has work that is nowhere else:\n", s.tree.Path)
 	loss, err := s.tree.Loss(ctx)
 	if err != nil {
 		fmt.Fprintf(&b, "(it cannot be listed: %v)\n", err)

@@ -30,7 +30,7 @@ var description string
 type Input struct {
 	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/notes.md"`
 	Content    string `json:"content" jsonschema:"The whole content of the file." haft:"alias=contents|text|file_text"`
-	Encoding   string `json:"encoding,omitempty" jsonschema:"How the file is or shall be encoded; a new one otherwise is UTF-8, unless it or .editorconfig names another." haft:"alias=charset;example=gbk"`
+	Encoding   string `json:"encoding,omitempty" jsonschema:"The file's encoding. A new file is UTF-8, unless its content or .editorconfig names another." haft:"alias=charset;example=gbk"`
 	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
 }
 

@@ -102,7 +102,7 @@ func (b *Backend) Call(ctx context.Context, id string, r wire.Request, reply any
 			return err
 		}
 		if engine.Pause(ctx, 50*time.Millisecond) != nil {
-			return errors.Join(err, serve.Refused(http.StatusConflict, "not_running", "No worker answers for the session."))
+			return errors.Join(err, serve.Refused(http.StatusConflict, "not_running", "No worker is running this session."))
 		}
 	}
 }
@@ -272,5 +272,5 @@ func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {
 
 // Rewind implements [serve.Backend]: the files are on the machines of workers.
 func (b *Backend) Rewind(context.Context, string, string, *serve.Rewind) (serve.Rewound, error) {
-	return serve.Rewound{}, serve.Refused(http.StatusConflict, "not_here", "The files of the session are on the machines of the fleet, where they cannot be rewound yet. Fork the session to continue from an earlier message.")
+	return serve.Rewound{}, serve.Refused(http.StatusConflict, "not_here", "Could not rewind: the session's files are on the fleet's machines, where rewinding is not supported yet. Fork the session to continue from an earlier message.")
 }

@@ -38,7 +38,7 @@ func (b *Backend) Speak(ctx context.Context, in *serve.Launching, conn io.ReadWr
 	last := &tail{Writer: conn}
 	_, _ = io.Copy(last, worker)
 	if !bytes.Contains(last.end, []byte(`"haft_exit"`)) {
-		fmt.Fprintf(conn, "{\"type\":\"haft_stderr\",\"line\":%q}\n{\"type\":\"haft_exit\",\"code\":1}\n", "The worker that led the conversation was lost. Resume the session to continue.")
+		fmt.Fprintf(conn, "{\"type\":\"haft_stderr\",\"line\":%q}\n{\"type\":\"haft_exit\",\"code\":1}\n", "The worker that ran the conversation was lost. Resume the session to continue.")
 	}
 }
 

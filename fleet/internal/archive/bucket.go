@@ -43,7 +43,7 @@ func openBucket(to string, getenv func(string) string) (*bucket, error) {
 	}
 	switch {
 	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "":
-		return nil, fmt.Errorf("%q names no bucket: write s3://BUCKET or s3://BUCKET/PREFIX", to)
+		return nil, fmt.Errorf("%q does not name a bucket: write s3://BUCKET or s3://BUCKET/PREFIX", to)
 	case b.keys.id == "" || b.keys.secret == "":
 		return nil, fmt.Errorf("cannot use %s without keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", to)
 	}
@@ -54,10 +54,10 @@ func openBucket(to string, getenv func(string) string) (*bucket, error) {
 	}
 	var err error
 	if b.base, err = url.Parse(address); err != nil || b.base.Host == "" {
-		return nil, fmt.Errorf("the address %q of the object store cannot be used: set AWS_ENDPOINT_URL_S3 to one such as https://s3.example.com", address)
+		return nil, fmt.Errorf("cannot use %q as the address of the object store: set AWS_ENDPOINT_URL_S3 to an address such as https://s3.example.com", address)
 	}
 	if b.base.Scheme != "https" && !isLoopback(b.base.Hostname()) {
-		return nil, fmt.Errorf("cannot use %s without TLS: others could read the sessions on their way. Set AWS_ENDPOINT_URL_S3 to an https address", b.base.Host)
+		return nil, fmt.Errorf("cannot use %s without TLS: others could read the sessions in transit. Set AWS_ENDPOINT_URL_S3 to an https address", b.base.Host)
 	}
 	return b, nil
 }

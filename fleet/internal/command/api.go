@@ -30,8 +30,8 @@ func newAPI(out io.Writer) *cobra.Command {
 	join, f := &joinFlags{}, &apiFlags{}
 	cmd := &cobra.Command{
 		Use: "api", Short: "Serve the page and the HTTP API of 'haft serve' for a fleet", Args: cobra.NoArgs,
-		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach it. Any number of them\n" +
-			"may serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the process of the server. See docs/fleet.md.",
+		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach it. Several of these\n" +
+			"can serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the server's own process. See docs/fleet.md.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conn, err := join.connect(cmd.Context(), "operator.nk")
 			if err != nil {
@@ -43,17 +43,17 @@ func newAPI(out io.Writer) *cobra.Command {
 	}
 	join.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:4281", "address of the page and the API")
-	flags.StringVar(&f.dir, "dir", filepath.Join(defaultStore(), "api"), "folder of the token and of copies of journals")
-	flags.StringVar(&f.cert, "tls-cert", "", "certificate of the page and the API")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:4281", "address for the page and the API")
+	flags.StringVar(&f.dir, "dir", filepath.Join(defaultStore(), "api"), "folder for the token and copies of journals")
+	flags.StringVar(&f.cert, "tls-cert", "", "TLS certificate for the page and the API")
 	flags.StringVar(&f.certKey, "tls-key", "", "its key")
-	flags.BoolVar(&f.renew, "new-token", false, "choose another token: those who know the old one are shut out")
+	flags.BoolVar(&f.renew, "new-token", false, "make a new token; clients with the old one are shut out")
 	f.addHost(cmd)
 	return cmd
 }
 
 func (f *apiFlags) addHost(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "a name by which clients call the API, besides those of this machine; may be repeated")
+	cmd.Flags().StringArrayVar(&f.hosts, "host", nil, "another host name that clients use for the API; may be repeated")
 }
 
 // run serves the API of a tenant until ctx ends.
@@ -69,7 +69,7 @@ func (f *apiFlags) run(ctx context.Context, out io.Writer, conn *engine.Conn, te
 	}
 	defer home.Close()
 	if home.Running != "" {
-		return fmt.Errorf("cannot serve the API: process %d serves one with the folder %s already. Choose another with --dir", home.PID, f.dir)
+		return fmt.Errorf("cannot serve the API: process %d already serves one from the folder %s. Choose another folder with --dir", home.PID, f.dir)
 	}
 	host, _ := os.Hostname() // without one, the process is named
 	name := fmt.Sprintf("haft-fleet on %s (process %d)", host, os.Getpid())
@@ -102,10 +102,10 @@ func (f *apiFlags) open() (l net.Listener, secure bool, err error) {
 	ip := net.ParseIP(host)
 	secure = f.cert != "" || f.certKey != ""
 	if !secure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, false, fmt.Errorf("cannot serve the API at %s without TLS: others could read the token on its way. Give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
+		return nil, false, fmt.Errorf("cannot serve the API at %s without TLS: others could read the token in transit. Give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
 	}
 	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {
-		return nil, false, errors.New("say by which name clients call the API, with --host")
+		return nil, false, errors.New("give the host name that clients use for the API with --host")
 	}
 	if l, err = net.Listen("tcp", f.listen); err != nil || !secure {
 		return l, secure, err

@@ -46,8 +46,8 @@ var errFailed = errors.New("the run failed")
 func newRoot(out io.Writer, reexec shellrun.Reexec) *cobra.Command {
 	root := &cobra.Command{
 		Use: "haft-fleet", Short: "Run haft's sessions on many machines",
-		Long: "Run haft's sessions on many machines: 'serve' keeps their journals, each 'worker' leads some of them,\n" +
-			"'submit' hands them prompts and 'runs' shows how they are. See docs/fleet.md.",
+		Long: "Run haft's sessions on many machines: 'serve' stores their journals, each 'worker' runs some of them,\n" +
+			"'submit' sends them prompts and 'runs' shows their status. See docs/fleet.md.",
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -61,10 +61,10 @@ type joinFlags struct {
 }
 
 func (f *joinFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.url, "join", "nats://127.0.0.1:4222", "address of the server, or of several, separated by commas")
-	cmd.Flags().StringVar(&f.key, "key", "", "file of the key; the default is the one in the store of a server on this machine")
-	cmd.Flags().StringVar(&f.ca, "tls-ca", "", "certificate of the authority that signed the server's")
-	cmd.Flags().StringVar(&f.tenant, "tenant", "default", "whose runs these are")
+	cmd.Flags().StringVar(&f.url, "join", "nats://127.0.0.1:4222", "address of the server; separate several with commas")
+	cmd.Flags().StringVar(&f.key, "key", "", "key file; defaults to the one in the store of a server on this machine")
+	cmd.Flags().StringVar(&f.ca, "tls-ca", "", "CA certificate that signed the server's certificate")
+	cmd.Flags().StringVar(&f.tenant, "tenant", "default", "tenant that the runs belong to")
 }
 
 // connect connects with the key that was given, or the server's own named one.
@@ -104,7 +104,7 @@ func authority(file string) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate", file)
+		return nil, fmt.Errorf("%s does not contain a certificate", file)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}, nil
 }

@@ -316,7 +316,7 @@ func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 			if code, raw := answer(); code != http.StatusNoContent {
 				t.Fatalf("the page's answer: %d %s", code, raw)
 			}
-			waitFor(t, "the terminal to see who answered", func() bool { return strings.Contains(c.said(&c.out), "allow by haft-fleet") })
+			waitFor(t, "the terminal to see who answered", func() bool { return strings.Contains(c.said(&c.out), "allow by a program that uses haft serve") })
 		case "terminal":
 			typed := 0
 			waitFor(t, "the command to run", func() bool {

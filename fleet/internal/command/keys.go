@@ -11,12 +11,12 @@ import (
 
 // newKeys makes keys for single workers.
 func newKeys(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make keys for single workers, on the server's machine"}
+	cmd := &cobra.Command{Use: "keys", Short: "Create keys for individual workers; run this on the server's machine"}
 	var store, tenant string
 	add := &cobra.Command{
-		Use: "add WORKER", Short: "Make a key for a worker and print its file", Args: cobra.ExactArgs(1),
-		Long: "Make a key for a worker and print its file. The server knows it when it next starts.\n" +
-			"To take the key away, remove the file and start the server again.",
+		Use: "add WORKER", Short: "Create a key for a worker and print the path of its file", Args: cobra.ExactArgs(1),
+		Long: "Create a key for a worker and print the path of its file. The server accepts it after its next start.\n" +
+			"To revoke the key, remove the file and restart the server.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, err := engine.AddWorkerKey(store, tenant, args[0])
 			if err == nil {
@@ -25,8 +25,8 @@ func newKeys(out io.Writer) *cobra.Command {
 			return err
 		},
 	}
-	add.Flags().StringVar(&store, "store", defaultStore(), "folder of the server")
-	add.Flags().StringVar(&tenant, "tenant", engine.DefaultTenant, "whose worker it is")
+	add.Flags().StringVar(&store, "store", defaultStore(), "the server's folder")
+	add.Flags().StringVar(&tenant, "tenant", engine.DefaultTenant, "tenant that the worker belongs to")
 	cmd.AddCommand(add)
 	return cmd
 }

@@ -37,9 +37,9 @@ func newLogs(out io.Writer) *cobra.Command {
 			}
 		}
 	})
-	cmd.Flags().BoolVar(&follow, "follow", false, "continue until the run has nothing more to do")
+	cmd.Flags().BoolVar(&follow, "follow", false, "follow the journal until the run has nothing more to do")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry with its id, as {\"id\":…,\"entry\":…}")
-	cmd.Flags().StringVar(&after, "after", "", "only what comes after the entry with this id")
+	cmd.Flags().StringVar(&after, "after", "", "print only entries after the one with this id")
 	return cmd
 }
 

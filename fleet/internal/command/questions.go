@@ -20,7 +20,7 @@ import (
 
 // newQuestions lists and answers what runs ask.
 func newQuestions(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "questions", Short: "List and answer what runs that were submitted with --ask want to know"}
+	cmd := &cobra.Command{Use: "questions", Short: "List and answer questions of runs that were submitted with --ask"}
 	var asJSON bool
 	ls := runsCommand("ls", "List open questions", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).Questions(ctx)
@@ -65,7 +65,7 @@ func newAnswer(name, short string, out io.Writer) *cobra.Command {
 		return err
 	})
 	cmd.Use = name + " QUESTION"
-	cmd.Flags().StringVar(&a.By, "by", cmp.Or(os.Getenv("USER"), "operator"), "who answers, for the others")
-	cmd.Flags().StringVar(&a.Message, "message", "", "for the model, such as why not")
+	cmd.Flags().StringVar(&a.By, "by", cmp.Or(os.Getenv("USER"), "operator"), "name to record as the one who answered")
+	cmd.Flags().StringVar(&a.Message, "message", "", "message to the model, such as the reason for a denial")
 	return cmd
 }

@@ -22,11 +22,11 @@ import (
 
 // newRuns shows and changes runs.
 func newRuns(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List runs, show them, and change how they are"}
+	cmd := &cobra.Command{Use: "runs", Short: "List, show, cancel, retry and archive runs"}
 	var state, to string
 	var asJSON bool
 	var tags map[string]string
-	ls := runsCommand("ls", "List runs, the latest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
+	ls := runsCommand("ls", "List runs, newest first", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).List(ctx)
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func newRuns(out io.Writer) *cobra.Command {
 		}
 		return err
 	})
-	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX with the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	seal.Flags().StringVar(&to, "to", "", "folder for the file, or s3://BUCKET/PREFIX (keys are read from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
 	_ = seal.MarkFlagRequired("to") // the flag is there
 	cmd.AddCommand(ls, seal, newLogs(out), newFiles(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
@@ -60,7 +60,7 @@ func newRuns(out io.Writer) *cobra.Command {
 		runsCommand("cancel", "Stop a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Cancel(ctx, args[0])
 		}),
-		runsCommand("retry", "Let workers take a run again that was put aside", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+		runsCommand("retry", "Let workers retry a quarantined run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Retry(ctx, args[0])
 		}))
 	return cmd
@@ -122,7 +122,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 		return "", "", fmt.Errorf("archive run %s: it is %s", id, run.State)
 	}
 	if pending, err := r.Pending(ctx, id); err != nil || len(pending) > 0 {
-		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it has %d prompts to run", id, len(pending)))
+		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it still has prompts to run (%d)", id, len(pending)))
 	}
 	store, err := archive.Open(to, os.Getenv)
 	if err != nil {
@@ -137,7 +137,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	was := run.State
 	if _, err := r.Update(ctx, id, func(run *runs.Run) error {
 		if run.State != was {
-			return fmt.Errorf("archive run %s: it is %s by now", id, run.State)
+			return fmt.Errorf("archive run %s: it is now %s", id, run.State)
 		}
 		run.State, run.Archive, run.Digest = runs.Archived, location, digest
 		return nil

@@ -17,7 +17,7 @@ import (
 
 // newSchedules keeps schedules.
 func newSchedules(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "schedules", Short: "Submit runs again and again"}
+	cmd := &cobra.Command{Use: "schedules", Short: "Submit runs on a schedule"}
 	var asJSON bool
 	ls := runsCommand("ls", "List schedules", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).Schedules(ctx)

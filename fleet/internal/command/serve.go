@@ -30,34 +30,34 @@ type serveFlags struct {
 func newServe(out io.Writer) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Keep the journals and queues of a fleet", Args: cobra.NoArgs,
+		Use: "serve", Short: "Store the journals and queues of a fleet", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), out) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:4222", "address for workers and clients")
-	flags.StringVar(&f.store, "store", defaultStore(), "folder of everything that is kept")
-	flags.StringVar(&f.nats, "nats", "", "use this NATS cluster instead of a server of its own")
+	flags.StringVar(&f.store, "store", defaultStore(), "folder for all of the server's data")
+	flags.StringVar(&f.nats, "nats", "", "use this NATS cluster instead of the built-in server")
 	flags.StringSliceVar(&f.monitors, "monitor", nil, "with --nats: monitoring address of each server, such as http://10.0.0.1:8222")
-	flags.StringVar(&f.key, "key", "", "with --nats: file of the key")
-	flags.IntVar(&f.replicas, "replicas", 0, "copies of everything; the default is 1, and 3 with --nats")
-	flags.StringVar(&f.cert, "tls-cert", "", "certificate of the server")
+	flags.StringVar(&f.key, "key", "", "with --nats: key file")
+	flags.IntVar(&f.replicas, "replicas", 0, "number of copies of all data; the default is 1, or 3 with --nats")
+	flags.StringVar(&f.cert, "tls-cert", "", "the server's TLS certificate")
 	flags.StringVar(&f.certKey, "tls-key", "", "its key")
-	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: certificate of the authority that signed the cluster's")
-	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address of /healthz and /metrics; \"\" means none")
-	flags.StringVar(&f.api.listen, "http", "", "address of the page and the HTTP API of 'haft serve', such as 127.0.0.1:4281; \"\" means none. See also 'haft-fleet api'")
+	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: CA certificate that signed the cluster's certificates")
+	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address for /healthz and /metrics; \"\" turns them off")
+	flags.StringVar(&f.api.listen, "http", "", "address for the page and the HTTP API of 'haft serve', such as 127.0.0.1:4281; \"\" turns them off. See also 'haft-fleet api'")
 	f.api.addHost(cmd)
-	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "whose runs are kept; may be repeated. Each tenant has keys of its own, in \"tenants\" of the store")
-	flags.IntVar(&f.limits.Queued, "max-queued", 0, "how many runs of a tenant may have something to do; 0 means any number")
-	flags.IntVar(&f.limits.Running, "max-running", 0, "how many of them are led at once, for each label and priority; 0 means any number")
+	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "name of a tenant to serve; may be repeated. Each tenant has its own keys, under \"tenants\" in the store")
+	flags.IntVar(&f.limits.Queued, "max-queued", 0, "maximum number of unfinished runs per tenant; 0 means no limit")
+	flags.IntVar(&f.limits.Running, "max-running", 0, "maximum number of runs in progress per tenant, for each label and priority; 0 means no limit")
 	return cmd
 }
 
 func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if f.nats != "" && (f.cert != "" || f.certKey != "") {
-		return errors.New("--tls-cert and --tls-key are for a server of its own. With --nats, name the cluster's authority with --tls-ca")
+		return errors.New("--tls-cert and --tls-key are for the built-in server. With --nats, give the cluster's CA certificate with --tls-ca")
 	}
 	if f.nats != "" && len(f.tenants) != 1 {
-		return errors.New("with --nats, tenants are accounts of the cluster: start a serve for each, with one --tenant and its --key")
+		return errors.New("with --nats, tenants are accounts of the cluster: start one 'haft-fleet serve' for each, with its --tenant and --key")
 	}
 	if f.api.listen != "" && len(f.tenants) != 1 {
 		return errors.New("--http serves one tenant: start 'haft-fleet api' for each, with its --key")
@@ -96,7 +96,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	for _, c := range conns {
 		keeping.Go(func() { sweep(ctx, c.runs, log) })
 		keeping.Go(func() {
-			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit what is due", "tenant", c.name, "error", err) })
+			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit scheduled runs", "tenant", c.name, "error", err) })
 		})
 	}
 	keeping.Go(func() { giveBack(ctx) })
@@ -197,9 +197,9 @@ func sweep(ctx context.Context, r *runs.Runs, log *slog.Logger) {
 	for ok := true; ok; ok = engine.Pause(ctx, 5*time.Second) == nil {
 		switch made, err := r.Sweep(ctx); {
 		case err != nil && ctx.Err() == nil:
-			log.Warn("could not look for runs without tasks", "error", err)
+			log.Warn("could not check for runs without tasks", "error", err)
 		case made > 0:
-			log.Info("made tasks for runs that had none", "runs", made)
+			log.Info("created tasks for runs that had none", "runs", made)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func newSubmit(out io.Writer) *cobra.Command {
 	var wait, asJSON bool
 	place := &placeFlags{}
 	cmd := &cobra.Command{
-		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Hand a prompt to the fleet", Args: cobra.MinimumNArgs(1),
+		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Send a prompt to the fleet", Args: cobra.MinimumNArgs(1),
 		Example: "  haft-fleet submit --wait 'fix the failing test' -- --permission-mode acceptEdits",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			conn, err := join.connect(cmd.Context(), "operator.nk")

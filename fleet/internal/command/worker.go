@@ -23,8 +23,8 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var lease, drain time.Duration
 	var dir, workspaces, host, toolsOn string
 	cmd := &cobra.Command{
-		Use: "worker", Short: "Lead runs of a fleet on this machine", Args: cobra.NoArgs,
-		Long: "Lead runs of a fleet on this machine. On SIGTERM a worker takes no more runs, lets turns finish and hands the rest back.",
+		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
+		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish and hands the rest back.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var tools *toolhost.Host
 			if cmd.Flags().Changed("tools-on") {
@@ -49,10 +49,10 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	}
 	join.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&slots, "slots", 4, "how many runs it leads at once")
+	flags.IntVar(&slots, "slots", 4, "how many runs to execute at once")
 	flags.StringArrayVar(&labels, "label", nil, "also take runs that ask for this label; may be repeated")
-	flags.DurationVar(&lease, "lease", time.Minute, "how long a run is left to a worker that gives no sign of life; the same for all workers")
-	flags.IntVar(&attempts, "attempts", 5, "how many workers may take a run in vain before it is quarantined")
+	flags.DurationVar(&lease, "lease", time.Minute, "how long a silent worker keeps its run before another may take it; must be the same for all workers")
+	flags.IntVar(&attempts, "attempts", 5, "how many workers may fail to finish a run before it is quarantined")
 	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
 	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share one. The default is the hostname")
 	flags.StringVar(&toolsOn, "tools-on", "", "run the tools of all runs on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")

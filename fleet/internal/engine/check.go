@@ -17,7 +17,7 @@ func CheckCluster(ctx context.Context, monitors []string) error {
 	}
 	for _, address := range monitors {
 		if err := checkServer(ctx, address); err != nil {
-			return fmt.Errorf("refuse the server %s: %w", address, err)
+			return fmt.Errorf("cannot use the server %s: %w", address, err)
 		}
 	}
 	return nil
@@ -55,9 +55,9 @@ func checkServer(ctx context.Context, address string) error {
 	case !isLoopback(vars.Host) && !vars.TLSRequired:
 		return fmt.Errorf("others can reach it without TLS: set tls { … } in its configuration")
 	case vars.MaxPayload < maxPayload:
-		return fmt.Errorf("it takes messages of %d bytes only: set max_payload: %d in its configuration", vars.MaxPayload, maxPayload)
+		return fmt.Errorf("it accepts messages of at most %d bytes: set max_payload: %d in its configuration", vars.MaxPayload, maxPayload)
 	case !vars.JetStream.Config.SyncAlways:
-		return fmt.Errorf("it acknowledges what a power cut can lose: set jetstream { sync_interval: always } in its configuration")
+		return fmt.Errorf("it acknowledges data that a power cut could lose: set jetstream { sync_interval: always } in its configuration")
 	}
 	return nil
 }

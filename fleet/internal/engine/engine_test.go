@@ -78,7 +78,7 @@ func TestAServerForOthersNeedsTLS(t *testing.T) {
 // Tenants have the same names for their things, and see only their own.
 func TestTenantsCannotSeeEachOther(t *testing.T) {
 	store := t.TempDir()
-	for range 2 { // the second time, everything is there already
+	for range 2 { // the second time, everything already exists
 		srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store, Tenants: []string{"red", "blue"}})
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestAnotherLayoutIsRefused(t *testing.T) {
 	}
 	_, take := conn.Consumer(t.Context(), "class-any-normal", "task.any.normal.*", time.Minute)
 	for what, err := range map[string]error{"join": conn.CheckLayout(t.Context()), "serve": conn.Setup(t.Context(), 1, engine.Limits{}), "take tasks": take} {
-		if err == nil || !strings.Contains(err.Error(), "layout 99") || !strings.Contains(err.Error(), "use the version of haft-fleet that the server has") {
+		if err == nil || !strings.Contains(err.Error(), "layout 99") || !strings.Contains(err.Error(), "use the server's version of haft-fleet") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

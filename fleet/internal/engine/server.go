@@ -168,7 +168,7 @@ func loadAccounts(o *ServerOptions) (keys map[string]Keys, users []*server.NkeyU
 			continue
 		}
 		if tenant == "" || strings.Trim(tenant, tenantLetters) != "" {
-			return nil, nil, nil, fmt.Errorf("the tenant %q cannot be: names are small letters, digits and -", tenant)
+			return nil, nil, nil, fmt.Errorf("%q is not a valid tenant name: use lower-case letters, digits and -", tenant)
 		}
 		dir, account := o.Store, (*server.Account)(nil)
 		if tenant != DefaultTenant {
@@ -208,14 +208,14 @@ const workerKeys = "workers"
 // when it next starts. To take the key away, remove the file and start the server again.
 func AddWorkerKey(store, tenant, worker string) (file string, err error) {
 	if worker == "" || strings.Trim(worker, tenantLetters) != "" {
-		return "", fmt.Errorf("the worker %q cannot be: names are small letters, digits and -", worker)
+		return "", fmt.Errorf("%q is not a valid worker name: use lower-case letters, digits and -", worker)
 	}
 	dir := store
 	if tenant != DefaultTenant {
 		dir = filepath.Join(store, "tenants", tenant)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "worker.nk")); err != nil {
-		return "", fmt.Errorf("%s is not the store of a server that has the tenant %s; start 'haft-fleet serve' first", store, tenant)
+		return "", fmt.Errorf("%s is not the store of a server with the tenant %s; start 'haft-fleet serve' first", store, tenant)
 	}
 	file = filepath.Join(dir, workerKeys, worker+".nk")
 	_, err = loadKey(file)
@@ -249,7 +249,7 @@ func loadKey(path string) (string, error) {
 			return "", fmt.Errorf("make a key: %w", err)
 		}
 		if err := WriteFile(path, seed); err != nil {
-			return "", fmt.Errorf("keep a key: %w", err)
+			return "", fmt.Errorf("save a key: %w", err)
 		}
 	} else if err != nil {
 		return "", fmt.Errorf("read a key: %w", err)

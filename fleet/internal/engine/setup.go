@@ -64,7 +64,7 @@ const Layout = "2"
 type layoutError struct{ found string }
 
 func (e *layoutError) Error() string {
-	return fmt.Sprintf("the server keeps its runs in layout %s, and this haft-fleet knows layout %s: use the version of haft-fleet that the server has, or archive the runs with it and begin with an empty store", e.found, Layout)
+	return fmt.Sprintf("the server stores its runs in layout %s, but this haft-fleet uses layout %s: use the server's version of haft-fleet, or archive the runs with that version and start with an empty store", e.found, Layout)
 }
 
 func checkLayout(tasks jetstream.StreamConfig) error {
@@ -120,14 +120,14 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 			_, err := c.JS.CreateOrUpdateStream(ctx, config)
 			return retryable(err), err
 		}); err != nil {
-			return fmt.Errorf("make the stream %s: %w", config.Name, err)
+			return fmt.Errorf("create the stream %s: %w", config.Name, err)
 		}
 	}
 	if err := Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := c.JS.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: Blobs, Storage: jetstream.FileStorage, Replicas: replicas})
 		return retryable(err), err
 	}); err != nil {
-		return fmt.Errorf("make the store of contents: %w", err)
+		return fmt.Errorf("create the content store: %w", err)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (b *blobs) Put(ctx context.Context, digest string, content []byte) error {
 		return true, err
 	})
 	if err != nil {
-		return fmt.Errorf("keep a content: %w", err)
+		return fmt.Errorf("store content: %w", err)
 	}
 	return nil
 }
@@ -59,9 +59,9 @@ func (b *blobs) Get(ctx context.Context, digest string) ([]byte, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("find a kept content: %w", err)
+		return nil, fmt.Errorf("find stored content: %w", err)
 	case blob.Digest(content) != digest:
-		return nil, fmt.Errorf("the kept content %s is damaged: %w", digest, fs.ErrInvalid)
+		return nil, fmt.Errorf("the stored content %s is damaged: %w", digest, fs.ErrInvalid)
 	}
 	return content, nil
 }

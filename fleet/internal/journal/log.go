@@ -193,7 +193,7 @@ func decode(m *jetstream.RawStreamMsg) (*entry, error) {
 		err = errors.Join(readHash(&e.after.Tip, m.Header.Get(headPrev)), readHash(&e.pos.Tip, m.Header.Get(headTip)))
 	}
 	if err != nil {
-		return nil, &DamagedError{ID: m.Subject, Why: fmt.Sprintf("entry %d has no place in the chain: %v", m.Sequence, err)}
+		return nil, &DamagedError{ID: m.Subject, Why: fmt.Sprintf("entry %d does not fit into the hash chain: %v", m.Sequence, err)}
 	}
 	return e, nil
 }

@@ -63,7 +63,7 @@ func (l *Logs) open(ctx context.Context, id, name string) (*log, session.Pos, er
 		end = last.pos
 	}
 	if seen.pos.Seq > end.Seq || seen.pos.Seq == end.Seq && seen.pos.Tip != end.Tip {
-		return nil, end, l.report(&DamagedError{ID: id, Why: fmt.Sprintf("it was known to reach entry %d and ends at %d", seen.pos.Seq, end.Seq)})
+		return nil, end, l.report(&DamagedError{ID: id, Why: fmt.Sprintf("it should reach entry %d but ends at %d", seen.pos.Seq, end.Seq)})
 	}
 	g.end, g.marked = end, seen
 	return g, end, nil

@@ -95,7 +95,7 @@ func (m *Mirror) hold(id string) *copied {
 // remove removes files of a session. An id that is more than a name would be another folder.
 func (m *Mirror) remove(id string) error {
 	if !engine.Word(id) {
-		return fmt.Errorf("%q cannot be the id of a session", id)
+		return fmt.Errorf("%q is not a valid session id", id)
 	}
 	return errors.Join(os.RemoveAll(m.Path(id)), os.RemoveAll(filepath.Join(m.dir, project, id)))
 }
@@ -104,7 +104,7 @@ func (m *Mirror) remove(id string) error {
 // [DamagedError] if entries are missing or changed.
 func (m *Mirror) Refresh(ctx context.Context, id string) error {
 	if !engine.Word(id) {
-		return fmt.Errorf("copy the journal: %q cannot be the id of a session", id)
+		return fmt.Errorf("copy the journal: %q is not a valid session id", id)
 	}
 	c := m.hold(id)
 	defer c.mu.Unlock()

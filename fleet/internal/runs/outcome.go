@@ -33,7 +33,7 @@ func (r *Runs) Settle(ctx context.Context, id, prompt string, out *Outcome) erro
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("keep the outcome: %w", err)
+		return fmt.Errorf("store the outcome: %w", err)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (e *AnsweredError) Error() string {
 // withdrawn then.
 func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, error) {
 	if !engine.Word(q.Run) {
-		return nil, fmt.Errorf("ask: %q cannot be the id of a run", q.Run)
+		return nil, fmt.Errorf("ask: %q is not a valid run id", q.Run)
 	}
 	if !engine.Word(call) {
 		sum := sha256.Sum256([]byte(call))
@@ -150,7 +150,7 @@ func (r *Runs) decodeQuestion(v jetstream.KeyValueEntry) (*Question, error) {
 	id := strings.TrimPrefix(v.Key(), r.key(""))
 	run, call, _ := strings.Cut(id, ".")
 	if !engine.Word(run) || !engine.Word(call) {
-		return nil, fmt.Errorf("%q cannot be the id of a question", id)
+		return nil, fmt.Errorf("%q is not a valid question id", id)
 	}
 	q := new(Question)
 	err := json.Unmarshal(v.Value(), q)

@@ -180,7 +180,7 @@ func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 func (r *Runs) decode(v jetstream.KeyValueEntry) (*Run, error) {
 	id := strings.TrimPrefix(v.Key(), r.key(""))
 	if !engine.Word(id) {
-		return nil, fmt.Errorf("%q cannot be the id of a run", id)
+		return nil, fmt.Errorf("%q is not a valid run id", id)
 	}
 	run := new(Run)
 	err := json.Unmarshal(v.Value(), run)

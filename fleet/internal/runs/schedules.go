@@ -38,10 +38,10 @@ func (r *Runs) scheduleSubject(kind, name string) string { return kind + "." + r
 // SetSchedule keeps a schedule, in place of one with the same name.
 func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 	if !engine.Word(s.Name) {
-		return fmt.Errorf("the schedule %q cannot be: names are letters, digits, - and _", s.Name)
+		return fmt.Errorf("%q is not a valid schedule name: use letters, digits, - and _", s.Name)
 	}
 	if s.Submission.ID != "" || s.Submission.Prompt.UUID != "" {
-		return errors.New("a schedule begins new runs: it has no run and no uuid")
+		return errors.New("a schedule always starts new runs: leave out the run and the uuid")
 	}
 	if w := s.Submission.Workspace; w != nil {
 		if err := w.check(); err != nil {
@@ -50,14 +50,14 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("keep the schedule: %w", err)
+		return fmt.Errorf("save the schedule: %w", err)
 	}
 	m := nats.NewMsg(r.scheduleSubject("sched", s.Name))
 	m.Data = raw
 	pattern := s.Cron
 	if !strings.HasPrefix(pattern, "@") {
 		if len(strings.Fields(pattern)) != 5 {
-			return fmt.Errorf("%q has %d fields, not 5: minute, hour, day of the month, month, day of the week", pattern, len(strings.Fields(pattern)))
+			return fmt.Errorf("%q has %d fields instead of 5: minute, hour, day of the month, month, day of the week", pattern, len(strings.Fields(pattern)))
 		}
 		pattern = "0 " + pattern // the engine's have seconds
 	}
@@ -69,7 +69,7 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
 	if _, err := r.conn.JS.PublishMsg(ctx, m); err != nil {
-		return fmt.Errorf("keep the schedule %q in the zone %q: %w", s.Cron, s.Zone, err)
+		return fmt.Errorf("save the schedule %q with the time zone %q: %w", s.Cron, s.Zone, err)
 	}
 	return nil
 }
@@ -144,12 +144,12 @@ func (r *Runs) keepSchedules(ctx context.Context) error {
 		Durable: "due-" + r.tenant, FilterSubject: r.scheduleSubject("fire", "*"), AckPolicy: jetstream.AckExplicitPolicy, AckWait: 30 * time.Second,
 	})
 	if err != nil {
-		return fmt.Errorf("look for what is due: %w", err)
+		return fmt.Errorf("look for due schedules: %w", err)
 	}
 	for ctx.Err() == nil {
 		batch, err := due.Fetch(16, jetstream.FetchMaxWait(2*time.Second))
 		if err != nil {
-			return fmt.Errorf("look for what is due: %w", err)
+			return fmt.Errorf("look for due schedules: %w", err)
 		}
 		for m := range batch.Messages() {
 			if err := r.submitDue(ctx, m); err != nil {
@@ -157,7 +157,7 @@ func (r *Runs) keepSchedules(ctx context.Context) error {
 			}
 		}
 		if err := batch.Error(); err != nil {
-			return fmt.Errorf("look for what is due: %w", err)
+			return fmt.Errorf("look for due schedules: %w", err)
 		}
 	}
 	return nil
@@ -167,11 +167,11 @@ func (r *Runs) keepSchedules(ctx context.Context) error {
 func (r *Runs) submitDue(ctx context.Context, m jetstream.Msg) error {
 	meta, err := m.Metadata()
 	if err != nil {
-		return fmt.Errorf("submit what is due: %w", err)
+		return fmt.Errorf("submit due schedules: %w", err)
 	}
 	var s Schedule
 	if err := json.Unmarshal(m.Data(), &s); err != nil {
-		return errors.Join(fmt.Errorf("submit what is due: %w", err), m.Term())
+		return errors.Join(fmt.Errorf("submit due schedules: %w", err), m.Term())
 	}
 	name := fmt.Sprintf("%s %s %d", r.tenant, s.Name, meta.Sequence.Stream)
 	s.Submission.ID, s.Submission.Prompt.UUID = uuidOf("run "+name), uuidOf("prompt "+name)
@@ -180,7 +180,7 @@ func (r *Runs) submitDue(ctx context.Context, m jetstream.Msg) error {
 	}
 	s.Submission.Tags["schedule"] = s.Name
 	if _, _, err := r.Submit(ctx, &s.Submission); err != nil {
-		return fmt.Errorf("submit what is due by %s: %w", s.Name, err)
+		return fmt.Errorf("submit the schedule %s: %w", s.Name, err)
 	}
 	return m.Ack()
 }

@@ -97,7 +97,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	id, p := cmp.Or(s.ID, session.NewUUID()), s.Prompt
 	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
 	if !engine.Word(id) || !engine.Word(p.UUID) || !engine.Word(cmp.Or(s.Class, AnyWorker)) {
-		return "", "", fmt.Errorf("submit: ids and classes are letters, digits, - and _")
+		return "", "", fmt.Errorf("submit: ids and classes may contain only letters, digits, - and _")
 	}
 	if s.Workspace != nil {
 		if err := s.Workspace.check(); err != nil {
@@ -128,7 +128,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		return "", "", fmt.Errorf("submit: %w", err)
 	}
 	if !run.Open() {
-		return "", "", fmt.Errorf("submit: run %s is %s; it takes no more prompts", id, run.State)
+		return "", "", fmt.Errorf("submit: run %s is %s and accepts no more prompts", id, run.State)
 	}
 	if err := r.once(ctx, r.subject("p", id, p.UUID), raw); err != nil {
 		return "", "", fmt.Errorf("submit: %w", err)
@@ -154,13 +154,13 @@ func firstLine(text string) string {
 }
 
 // ErrTooLarge is the error for a prompt that does not fit into a message.
-var ErrTooLarge = errors.New("the prompt and the flags are too large for the fleet; put what is long into a file and name the file")
+var ErrTooLarge = errors.New("the prompt and flags are too large for the fleet; put long text into a file and refer to the file in the prompt")
 
 // headers is how much of a message its headers may take.
 const headers = 4 << 10
 
 // ErrFull is the error for a run that is one too many.
-var ErrFull = errors.New("too many runs wait")
+var ErrFull = errors.New("too many runs are waiting")
 
 // checkRoom refuses a new run if as many wait as the tenant may have. That there is no limit is
 // believed for a while.

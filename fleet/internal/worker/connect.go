@@ -63,10 +63,10 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 	defer control.Unsubscribe()
 	dial, stop := context.WithTimeout(ctx, connectTime)
 	defer stop()
-	out := &runs.Outcome{Reason: "connected", Text: "A program led the conversation.", Worker: w.Name}
+	out := &runs.Outcome{Reason: "connected", Text: "A program ran the conversation.", Worker: w.Name}
 	conn, err := tunnel.Dial(dial, w.Conn.NATS, p.Connect)
 	if err != nil {
-		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to lead the conversation has gone.", Worker: w.Name}
+		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to run the conversation is gone.", Worker: w.Name}
 	} else {
 		stop := endWith(ctx, conn)
 		in := bufio.NewReader(conn)

@@ -144,7 +144,7 @@ func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.P
 		case w.hard.Err() != nil:
 			return last, pending, true, nil // its result only says that it was cut
 		case res.TerminalReason == string(agent.JournalFailure):
-			return last, pending, false, fmt.Errorf("write the journal: %s", strings.Join(res.Errors, "; "))
+			return last, pending, false, fmt.Errorf("write to the journal: %s", strings.Join(res.Errors, "; "))
 		}
 		last = outcome(res, w.Name)
 		if len(pending) == 1 {
@@ -349,7 +349,7 @@ func firstRunes(title string) string {
 func (l *leader) state(ctx context.Context, s runs.State) error {
 	_, err := l.worker.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
 		if !r.Open() || r.Owner != l.worker.Name {
-			return errors.New("another worker leads the run")
+			return errors.New("another worker is executing the run")
 		}
 		r.State = s
 		return nil
@@ -384,11 +384,11 @@ func (c *conversation) turn(uuid string, content any) (*wire.Result, error) {
 		return nil, err
 	}
 	if err := c.conn.Send(m); err != nil {
-		return nil, fmt.Errorf("the harness has ended: %w", err)
+		return nil, fmt.Errorf("the harness ended: %w", err)
 	}
 	r, ok := <-c.results
 	if !ok {
-		return nil, errors.New("the harness has ended without a result")
+		return nil, errors.New("the harness ended without a result")
 	}
 	return r, nil
 }

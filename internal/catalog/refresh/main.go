@@ -87,7 +87,7 @@ func update(f *catalog.File, models *listing, say io.Writer) {
 	}
 	for _, e := range f.Models {
 		if !there[e.ID] {
-			fmt.Fprintf(say, "%s is not listed any more\n", e.ID)
+			fmt.Fprintf(say, "%s is no longer listed\n", e.ID)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestRefresh(t *testing.T) {
 	if n := byID["claude-new-6"]; n.Context != 2_000_000 || n.Thinking != catalog.Adaptive || strings.Join(n.Efforts, " ") != "low max" {
 		t.Errorf("the new one is %+v", n)
 	}
-	for _, want := range []string{"claude-new-6 is new", "claude-opus-5-5 is not listed any more"} {
+	for _, want := range []string{"claude-new-6 is new", "claude-opus-5-5 is no longer listed"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("said %s, want %q", said.String(), want)
 		}

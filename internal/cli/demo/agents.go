@@ -10,7 +10,7 @@ import (
 func agentsScene() scene {
 	return scene{
 		name:   "agents",
-		title:  "two sub-agents look at the code at the same time, each in a conversation of its own",
+		title:  "two sub-agents review the code at the same time, each in its own conversation",
 		intro:  "The repository is in DIR.",
 		prompt: "How good is this package? Look at the code and at the tests.",
 		next:   "The agents that come with haft, and how to write your own:\n  haft agents\n  haft help agents",
@@ -25,8 +25,8 @@ func agentsScript(dir string) *script.Scenario {
 	const code, tests = "Judge basket.go.", "Judge basket_test.go."
 	return &script.Scenario{
 		Turns: []script.Turn{
-			turn("I'll send two agents, which work side by side and can only read.", agent("Judge the code", code), agent("Judge the tests", tests)),
-			turn("The code adds up prices and forgets the number of pieces; the tests notice it, so the fix is safe to make."),
+			turn("I'll start two agents, which work in parallel and can only read.", agent("Judge the code", code), agent("Judge the tests", tests)),
+			turn("The code adds up prices but ignores the number of pieces. The tests catch it, so a fix is safe to make."),
 		},
 		Parts: []script.Part{
 			{When: code, Turns: []script.Turn{

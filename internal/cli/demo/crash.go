@@ -19,9 +19,9 @@ func crashScene() scene {
 	return scene{
 		name:   "crash",
 		title:  "haft is killed in the middle of a command, and the session continues",
-		intro:  "The repository is in DIR. This scene runs haft as a program of its own, to kill it.",
+		intro:  "The repository is in DIR. This scene runs haft as a separate process, in order to kill it.",
 		prompt: "Import the price list.",
-		next:   "Sessions, and going back:\n  haft sessions\n  haft --continue\n  haft help sessions",
+		next:   "Sessions and rewinding:\n  haft sessions\n  haft --continue\n  haft help sessions",
 		allow:  []string{"Bash(sh import.sh)", "Edit(import.sh)"},
 		ready: func() error {
 			if runtime.GOOS == "windows" {
@@ -43,9 +43,9 @@ func crashScript(dir string) *script.Scenario {
 		turn("I'll write the import and run it.",
 			call("Write", in{"file_path": filepath.Join(dir, "import.sh"), "content": body})),
 		turn("Now the import, which takes a while.", bash("sh import.sh", "Import the price list")),
-		turn("The result says that it is unknown how the import ended. I'll check how far it got before I run anything twice.",
-			bash("wc -l < "+started+"; ls import.done", "See how far the import came")),
-		turn("It started once and did not finish. Nothing was run a second time behind your back; Now I would ask you whether to run it again."),
+		turn("The result says that the outcome of the import is unknown. I'll check how far it got before I run anything twice.",
+			bash("wc -l < "+started+"; ls import.done", "See how far the import got")),
+		turn("It started once and did not finish. Nothing was run a second time behind your back. Now I would ask you whether to run it again."),
 	}}
 }
 
@@ -78,7 +78,7 @@ func crash(ctx context.Context, o *Options, st *stage) error {
 		}
 	}
 	if !strings.Contains(told, "unknown") {
-		return errors.New("the model was not told that the end of the command is unknown")
+		return errors.New("the model was not told that the command's outcome is unknown")
 	}
 	return nil
 }

@@ -86,9 +86,9 @@ func (o *Options) menu(ctx context.Context, all []scene) error {
 			o.say("  %d  %-11s %s\n", i+1, s.name, s.title)
 		}
 		if suggested < len(all) {
-			o.say("A number or a name, enter for %s, q to quit: ", all[suggested].name)
+			o.say("Number or name (enter: %s, q: quit): ", all[suggested].name)
 		} else {
-			o.say("A number or a name, enter to quit: ")
+			o.say("Number or name (enter: quit): ")
 		}
 		line, err := o.ReadLine(ctx)
 		if err != nil {

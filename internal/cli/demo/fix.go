@@ -17,7 +17,7 @@ func fixScene() scene {
 		title:  "a failing test is fixed: reads, an edit, a test run, a previewed command, a denial",
 		intro:  "A Go repository in DIR has a failing test.",
 		prompt: "The test of this package fails. Fix the code.",
-		next:   "The real thing, in a repository of yours:\n  ANTHROPIC_API_KEY=… haft -p \"say what to do\"",
+		next:   "The real thing, in one of your own repositories:\n  ANTHROPIC_API_KEY=… haft -p \"say what to do\"",
 		allow:  []string{"Bash(go test:*)", "Edit(basket.go)"},
 		deny:   []string{"Bash(git push:*)"},
 		ready:  needGo,
@@ -28,7 +28,7 @@ func fixScene() scene {
 
 func needGo() error {
 	if _, err := exec.LookPath("go"); err != nil {
-		return errors.New("this scene fixes a Go program, and there is no go command here: install Go, or see another scene with haft demo verdicts")
+		return errors.New("this scene fixes a Go program, but there is no go command here: install Go, or watch another scene: haft demo verdicts")
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func fixScript(dir string) *script.Scenario {
 		return call("Bash", in{"command": "go test ./...", "description": description, "timeout": patience})
 	}
 	return &script.Scenario{Turns: []script.Turn{
-		turn("I'll run the test first, to see what it says.", todos("in_progress", "pending", "pending"), test("Run the tests")),
+		turn("I'll run the test first to see how it fails.", todos("in_progress", "pending", "pending"), test("Run the tests")),
 		turn("Baskets with several pieces cost too little. I'll look at the code, its test and every use of Pieces at once.",
 			todos("completed", "in_progress", "pending"),
 			call("Read", in{"file_path": file("basket.go")}),
@@ -60,12 +60,12 @@ func fixScript(dir string) *script.Scenario {
 			todos("completed", "completed", "in_progress"),
 			call("Edit", in{"file_path": file("basket.go"), "old_string": "sum += item.Price\n", "new_string": "sum += item.Price * item.Pieces\n"})),
 		{Blocks: []script.Block{test("Run the tests again")}},
-		turn("The tests pass. API.md is made by a generator; I'll run it, in case it is out of date.",
+		turn("The tests pass. API.md is generated; I'll run the generator in case it is out of date.",
 			bash("go generate ./...", "Bring API.md up to date")),
 		turn("I'll publish the change right away.",
 			todos("completed", "completed", "completed"),
 			bash("git push origin main", "Publish the change")),
-		turn("Publishing is denied by a rule, and that is right: it was not what you asked for. Total now counts every piece, and the tests pass."),
+		turn("A rule denies publishing, and rightly so: you did not ask for it. Total now counts every piece, and the tests pass."),
 	}}
 }
 

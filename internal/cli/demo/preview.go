@@ -8,17 +8,17 @@ import (
 func previewScene() scene {
 	return scene{
 		name:   "preview",
-		title:  "you approve the change that a command makes, not the command",
+		title:  "you approve the changes that a command makes, not the command",
 		intro:  "The repository is in DIR. No rule allows anything.",
-		prompt: "Call the pieces units everywhere.",
-		next:   "Try it on a command of yours:\n  haft preview -- 'make generate'\n  haft help preview",
+		prompt: "Rename pieces to units everywhere.",
+		next:   "Try it on one of your own commands:\n  haft preview -- 'make generate'\n  haft help preview",
 		script: func(string) *script.Scenario {
 			return &script.Scenario{Turns: []script.Turn{
 				turn("One command over all files. It runs in an overlay first, so you see its changes before they are made.",
 					bash(`sed -i 's/Pieces/Units/g; s/number of pieces/number of units/' basket.go basket_test.go && printf 'renamed\n' > NOTES`, "Rename Pieces to Units")),
-				turn("A command that turns out to change nothing needs no question.",
+				turn("If a command turns out to change nothing, you are not asked.",
 					bash("cp basket.go /tmp/before.go && sed -i s/Units/Units/ basket.go && cmp /tmp/before.go basket.go && echo the same", "Try another change")),
-				turn("What you allowed was the change itself: it was made as it was shown, and the command did not run a second time."),
+				turn("What you allowed was the change itself: it was made exactly as shown, and the command did not run a second time."),
 			}}
 		},
 	}

@@ -84,7 +84,7 @@ func (o *Options) play(ctx context.Context, s scene) error {
 		}
 	}
 	if refused := server.Refused(); len(refused) > 0 { // the model is scripted, but it is as strict as the real API
-		return fmt.Errorf("the demo sent what the Messages API refuses: %s", strings.Join(refused, "; "))
+		return fmt.Errorf("the demo sent something that the Messages API rejects: %s", strings.Join(refused, "; "))
 	}
 	return o.say("\nThat was scripted. %s\n", s.next)
 }
@@ -176,12 +176,12 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 // allows what it has shown.
 func (o *Options) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
 	o.say("%s", plain.Question(c, q))
-	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it has just shown"}
+	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it just showed"}
 	if o.Quick || o.ReadLine == nil {
-		o.say("(You would answer here. The demo says yes.)\n")
+		o.say("(You would answer here. The demo answers yes.)\n")
 		return allow, nil
 	}
-	o.say("Enter allows it, n denies it: ")
+	o.say("enter: allow · n: deny > ")
 	line, err := o.ReadLine(ctx)
 	if err != nil {
 		return tool.Verdict{}, err

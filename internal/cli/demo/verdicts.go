@@ -13,7 +13,7 @@ import (
 func verdictsScene() scene {
 	return scene{
 		name:   "verdicts",
-		title:  "what runs unasked, what is denied, what you are asked about, and why",
+		title:  "what runs without asking, what is denied, what you are asked about, and why",
 		intro:  "The repository is in DIR. One rule denies git push; everything else is haft's default.",
 		prompt: "Clean up, and publish.",
 		next: "Ask for any verdict yourself:\n" +
@@ -23,7 +23,7 @@ func verdictsScene() scene {
 		script: verdictsScript,
 		check: func(_ context.Context, dir string) error {
 			if _, err := os.Stat(filepath.Join(dir, "basket.go")); err != nil {
-				return errors.New("basket.go is gone, and nobody had agreed to that")
+				return errors.New("basket.go is gone, though no one approved that")
 			}
 			return nil
 		},

@@ -32,7 +32,7 @@ import (
 func Run(c *harness.Conversation, words *lang.Catalogue, name, args string) (text string, ok bool, err error) {
 	a := answerer{c, words}
 	if changes(name, args) {
-		return "", true, a.errorf("/%s changes files beyond this session: type it on a terminal", strings.TrimSpace(name+" "+args))
+		return "", true, a.errorf("/%s changes files beyond this session: type it in a terminal", strings.TrimSpace(name+" "+args))
 	}
 	switch name {
 	case "permissions":
@@ -131,7 +131,7 @@ func (a answerer) changeModel(name string) string {
 		return a.t("The model is %s. Choose another with /model NAME.", a.c.Agent.ContextUsage().Model)
 	}
 	a.c.Agent.SetModel(a.c.Resolve(name))
-	return a.t("The model is %s from the next request on.", a.c.Resolve(name))
+	return a.t("The model is %s, starting with the next request.", a.c.Resolve(name))
 }
 
 func (a answerer) permissionsText() string {
@@ -164,8 +164,8 @@ func (a answerer) addDirText(args string) (string, error) {
 			return "", err
 		}
 	}
-	return a.t("Tools work in these folders, the added ones for this session:") + "\n  " + strings.Join(a.c.World.Engine.Guard().Roots(), "\n  ") +
-		"\n" + a.t("To keep one: permissions.additionalDirectories in the settings."), nil
+	return a.t("Tools may work in these folders (added ones for this session only):") + "\n  " + strings.Join(a.c.World.Engine.Guard().Roots(), "\n  ") +
+		"\n" + a.t("To add one permanently, use permissions.additionalDirectories in the settings."), nil
 }
 
 // memoryText lists the instructions that are told to the model.
@@ -182,11 +182,11 @@ func (a answerer) memoryText() string {
 			}
 		})
 	}
-	text += "\n" + a.t("Notes are kept in:") + "\n" + table(func(row func(...any)) {
+	text += "\n" + a.t("Notes are saved in:") + "\n" + table(func(row func(...any)) {
 		for _, t := range a.c.NoteFiles() {
 			made := ""
 			if !t.Exists {
-				made = a.t("made with the first note")
+				made = a.t("created with the first note")
 			}
 			row("  "+t.Source.String(), visible.Indented(t.Path), made)
 		}

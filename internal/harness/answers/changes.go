@@ -148,7 +148,7 @@ func (a answerer) export(ctx context.Context, name string) (string, error) {
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return "", a.errorf("could not export: %s exists already. Give another name: /export FILE.md or FILE.html", name)
+		return "", a.errorf("could not export: %s already exists. Give another name: /export FILE.md or FILE.html", name)
 	}
 	if err != nil {
 		return "", a.errorf("could not export: %v", err)

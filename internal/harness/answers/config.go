@@ -66,7 +66,7 @@ func (a answerer) set(ctx context.Context, k settings.Knob, value, scope string)
 		when = a.t("It takes effect with the next request.")
 	}
 	if value == "" {
-		return a.t("%s is not set in %s any more. %s", k.Key, a.c.RulesFile(scope), when), nil
+		return a.t("%s is no longer set in %s. %s", k.Key, a.c.RulesFile(scope), when), nil
 	}
 	return a.t("%s is %s in %s. %s", k.Key, visible.Indented(value), a.c.RulesFile(scope), when), nil
 }
@@ -91,9 +91,9 @@ func (a answerer) configure(ctx context.Context, args string) (string, error) {
 		}
 	}
 	if key == "" {
-		return "", a.errorf("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [scope]")
+		return "", a.errorf("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [local|project|user]")
 	}
-	return "", a.errorf("there is no setting %q that takes one value. %s", key, Near(a.words, key, known, "/config lists them; lists are edited in the file."))
+	return "", a.errorf("there is no setting %q with a single value. %s", key, Near(a.words, key, known, "/config lists them; lists are edited in the file."))
 }
 
 func (a answerer) settingText(s Setting) string {

@@ -98,7 +98,7 @@ func (a answerer) contextText() string {
 		}
 	})
 	if u.CompactAt > 0 {
-		text += "\n" + a.t("The conversation is shortened at %d tokens.", u.CompactAt)
+		text += "\n" + a.t("The conversation is compacted at %d tokens.", u.CompactAt)
 	}
 	return text
 }

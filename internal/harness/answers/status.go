@@ -78,7 +78,7 @@ func (a answerer) sandboxText() string {
 // hooksText lists the hooks that run, in their order, and those that are not trusted.
 func (a answerer) hooksText() string {
 	hooks := a.c.World.Project.Counts.Hooks()
-	text := a.t("There are no hooks. They are under \"hooks\" in the settings; see docs/hooks.md.")
+	text := a.t("No hooks are set up. Add them under \"hooks\" in the settings; see docs/hooks.md.")
 	if len(hooks) > 0 {
 		text = table(func(row func(...any)) {
 			for _, h := range hooks {

@@ -33,5 +33,5 @@ func (a answerer) chooseStyle(ctx context.Context, args string) (string, error) 
 			return a.set(ctx, s.Knob, st.Name, cmp.Or(scope, "user"))
 		}
 	}
-	return "", a.errorf("could not choose the output style %s: there is no setting for it", st.Name)
+	return "", a.errorf("could not choose the output style %s: there is no setting to save it in", st.Name)
 }

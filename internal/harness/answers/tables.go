@@ -68,7 +68,7 @@ func (a answerer) mcpText(args string) (string, error) {
 func (a answerer) serversText() string {
 	list := a.c.MCP.Status()
 	if len(list) == 0 {
-		return a.t("There are no MCP servers. Add one with: haft mcp add")
+		return a.t("No MCP servers are set up. Add one with: haft mcp add")
 	}
 	return table(func(row func(...any)) {
 		for _, s := range list {
@@ -125,7 +125,7 @@ func (a answerer) rewindText(args string) (string, error) {
 	var conflict *checkpoint.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		return "", errors.New(text + "\n" + a.t("Another program has changed some of these files since: nothing was done. To rewind anyway: 'haft rewind --force'"))
+		return "", errors.New(text + "\n" + a.t("Another program has changed some of these files since, so nothing was done. To rewind anyway: 'haft rewind --force'"))
 	case err != nil:
 		return "", fmt.Errorf("%s\n%w", text, err)
 	}

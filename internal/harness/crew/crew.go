@@ -130,7 +130,7 @@ func (c *Crew) makeAgent(ctx context.Context, s Spec) (*Made, error) {
 	make := c.make
 	c.mu.Unlock()
 	if make == nil {
-		return nil, errors.New("subagents need an active conversation")
+		return nil, errors.New("sub-agents need an active conversation")
 	}
 	return make(ctx, s)
 }
@@ -317,15 +317,15 @@ func (c *Crew) admit(j subagent.Job) (depth int, err error) {
 	case c.ctx.Err() != nil:
 		return 0, errStopped
 	case depth > c.opts.MaxDepth:
-		return 0, fmt.Errorf("agents may not start each other deeper than %d; do this part yourself", c.opts.MaxDepth)
+		return 0, fmt.Errorf("agents may be nested at most %d deep; do this part yourself", c.opts.MaxDepth)
 	case spawns != nil && !slices.Contains(spawns, j.Kind):
-		return 0, fmt.Errorf("you may start agents of these kinds only: %s", strings.Join(spawns, ", "))
+		return 0, fmt.Errorf("you may only start agents of these types: %s", strings.Join(spawns, ", "))
 	case c.running >= c.opts.MaxRunning:
 		return 0, fmt.Errorf("agent limit reached (%d running); wait for one to finish", c.running)
 	case j.Team != "" && c.teamless(j.Team):
-		return 0, fmt.Errorf("there is no team %q; begin it with TeamCreate", j.Team)
+		return 0, fmt.Errorf("there is no team %q; create it with TeamCreate", j.Team)
 	case j.Name != "" && c.named(j.Team, j.Name) != nil:
-		return 0, fmt.Errorf("the team has a %q already", j.Name)
+		return 0, fmt.Errorf("the team already has a member %q", j.Name)
 	}
 	c.running++
 	return depth, nil

@@ -195,7 +195,7 @@ func TestLimitsOfACrew(t *testing.T) {
 	}
 	deeper := job("work 1")
 	deeper.Caller = one.ID
-	if got := r.Run(t.Context(), deeper, nil); got.Status != subagent.Failed || !strings.Contains(got.Why, "deeper than 1") {
+	if got := r.Run(t.Context(), deeper, nil); got.Status != subagent.Failed || !strings.Contains(got.Why, "nested at most 1 deep") {
 		t.Errorf("%+v", got)
 	}
 	if _, err := r.Start(t.Context(), job("hang")); err != nil {

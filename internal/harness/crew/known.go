@@ -155,6 +155,6 @@ func LostText(known []Known) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "These agents were at work when the session was interrupted, and are not any more. What they did last may be incomplete: look before you start the work again. " +
-		"SendMessage lets one continue with what it knew:\n" + b.String()
+	return "These agents were running when the session was interrupted and have stopped. Their last work may be incomplete: check before you restart it. " +
+		"To let an agent continue where it left off, use SendMessage. The agents:\n" + b.String()
 }

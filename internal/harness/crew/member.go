@@ -232,7 +232,7 @@ func wantsMore(ev agent.Event) bool {
 	return false
 }
 
-var errTokens = errors.New("it has used the tokens that an agent may use")
+var errTokens = errors.New("it reached its token limit")
 
 func (m *member) over() bool {
 	return m.crew.opts.MaxTokens > 0 && m.activity.spent(m.made.Agent.Usage()) > m.crew.opts.MaxTokens

@@ -123,7 +123,7 @@ func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {
 	}
 	c.mu.Unlock()
 	if !ok {
-		return nil, tool.Errorf("There is no agent %q in this session. There are: %s.", to, strings.Join(c.names(), ", "))
+		return nil, tool.Errorf("There is no agent %q in this session. Agents: %s.", to, strings.Join(c.names(), ", "))
 	}
 	return c.revive(ctx, k)
 }
@@ -214,7 +214,7 @@ func (c *Crew) NewTeam(_ context.Context, name, description string) (string, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.teams[name]; ok {
-		return "", tool.Errorf("There is a team %q already.", name)
+		return "", tool.Errorf("There is already a team %q.", name)
 	}
 	c.teams[name] = description
 	return name, nil

@@ -43,7 +43,7 @@ func (w *watchdog) see(ev agent.Event) {
 	case agent.Returned:
 		delete(w.calls, ev.Outcome.CallID)
 	case agent.Requesting:
-		w.wait(w.first, "its model did not begin to answer")
+		w.wait(w.first, "its model did not start to answer")
 		return
 	case agent.Streamed:
 		if _, retry := ev.Event.(model.Retry); retry {
@@ -56,7 +56,7 @@ func (w *watchdog) see(ev agent.Event) {
 		w.timer.Stop()
 		return
 	}
-	w.wait(w.idle, "its model fell silent")
+	w.wait(w.idle, "its model stopped answering")
 }
 
 // wait begins to count again.

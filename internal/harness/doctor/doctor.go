@@ -139,11 +139,11 @@ func (d *Diagnosis) Conclude() {
 	}
 	switch {
 	case has("error", "model"):
-		d.Next = "run haft; it asks you which model to use and tries it out. To see haft at work without a model: haft demo"
+		d.Next = "run haft; it asks you which model to use and tests it. To see haft work without a model, run: haft demo"
 	case d.Broken > 0:
 		d.Next = "fix what is marked ✗, then run haft doctor again"
 	case has("warning", "trust", "mcp"):
-		d.Next = "look at what the project asks for, and decide, with: haft trust. Then run haft to start a conversation"
+		d.Next = "review what the project asks for with: haft trust. Then run haft to start a conversation"
 	default:
 		d.Next = "run haft to start a conversation. 'haft help first-hour' shows what to try"
 	}
@@ -171,7 +171,7 @@ func (d *Diagnosis) model(p *project.Project) {
 	}
 	d.OK("model", d.t("%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key))
 	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
-		d.Warn("model", d.t("the key and the whole conversation go to %s unencrypted", u.Host), d.t("use an address that begins with https"))
+		d.Warn("model", d.t("the API key and the whole conversation are sent to %s unencrypted", u.Host), d.t("use an https address"))
 	}
 }
 
@@ -202,7 +202,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 	}
 	if len(idle) > 0 {
 		slices.Sort(idle)
-		d.OK("settings", d.t("without an effect in haft: %s", strings.Join(slices.Compact(idle), ", ")))
+		d.OK("settings", d.t("no effect in haft: %s", strings.Join(slices.Compact(idle), ", ")))
 	}
 	for _, problem := range p.Library.Faults() {
 		d.Warn("knowledge", problem.String(), "")
@@ -221,10 +221,10 @@ func (d *Diagnosis) policy(p *project.Project) {
 	}
 	for _, problem := range project.RuleProblems(opts) {
 		if problem.Rule.Behavior != tool.Allow {
-			d.Bad("permissions", problem.String(), d.t("correct the rule: no session starts with it, unless --ignore-bad-rules is given"))
+			d.Bad("permissions", problem.String(), d.t("fix the rule: no session starts with it, unless --ignore-bad-rules is given"))
 			continue
 		}
-		d.Warn("permissions", problem.String(), d.t("see what counts with: haft permissions list"))
+		d.Warn("permissions", problem.String(), d.t("see which rules apply with: haft permissions list"))
 	}
 }
 
@@ -235,7 +235,7 @@ func (d *Diagnosis) trust(p *project.Project) {
 		if h.Kind == trust.Server && h.Never == "" {
 			continue
 		}
-		d.Warn("trust", h.String(), d.t("to see what the project asks for, and trust it, run: haft trust"))
+		d.Warn("trust", h.String(), d.t("to review and trust what the project asks for, run: haft trust"))
 	}
 	if p.Folder == nil {
 		d.Warn("trust", d.t("there is nowhere to save what you trust, so nothing in the project can be trusted"), d.t("set HOME or XDG_CONFIG_HOME"))
@@ -269,7 +269,7 @@ func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 	case s.Disabled:
 		d.OK("mcp", d.t("%s: switched off", s.Name))
 	case verdict.Pending:
-		d.Warn("mcp", d.t("%s: the project asks for it, and you have not approved it", s.Name), d.t("look at it, and approve it, with: haft trust"))
+		d.Warn("mcp", d.t("%s: the project asks for it, and you have not approved it", s.Name), d.t("review and approve it with: haft trust"))
 	case !verdict.Allowed:
 		d.Warn("mcp", s.Name+": "+cmp.Or(verdict.Reason, d.t("it is not allowed here")), d.t("ask your administrator"))
 	default:
@@ -279,11 +279,11 @@ func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 
 // folders must be there, or be possible to make, and be writable.
 func (d *Diagnosis) folders() {
-	d.folder("sessions", session.Open("").Dir(), d.t("make it writable, or name another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence"))
+	d.folder("sessions", session.Open("").Dir(), d.t("make it writable, or set another with CLAUDE_CONFIG_DIR; until then use --no-session-persistence"))
 	if cache, err := os.UserCacheDir(); err == nil {
-		d.folder("cache", filepath.Join(cache, "haft"), d.t("make it writable, or name another with XDG_CACHE_HOME"))
+		d.folder("cache", filepath.Join(cache, "haft"), d.t("make it writable, or set another with XDG_CACHE_HOME"))
 	} else {
-		d.Warn("cache", err.Error(), d.t("set HOME or XDG_CACHE_HOME: long results are cut without it"))
+		d.Warn("cache", err.Error(), d.t("set HOME or XDG_CACHE_HOME: without it, long results are cut off"))
 	}
 	d.searchIndexes()
 }
@@ -375,7 +375,7 @@ func (d *Diagnosis) kernel() {
 	}
 	watches, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 	if err == nil && watches < fewWatches {
-		d.Warn("kernel", d.t("%d inotify watches: searches of large projects look at every file again", watches),
+		d.Warn("kernel", d.t("only %d inotify watches: each search of a large project checks every file again", watches),
 			fmt.Sprintf("sysctl fs.inotify.max_user_watches=%d", 8*fewWatches))
 	}
 	groups := d.t("cgroups version 2")

@@ -14,17 +14,17 @@ import (
 func (d *Diagnosis) sandbox(p *project.Project) {
 	set := p.Counts.Sandbox()
 	if set.Mode == settings.SandboxOff {
-		d.Warn("sandbox", d.t("switched off: every command runs with all your rights"), d.t("remove \"mode\": \"off\" from sandbox in the settings"))
+		d.Warn("sandbox", d.t("off: every command runs with all your rights"), d.t("remove \"mode\": \"off\" from sandbox in the settings"))
 		return
 	}
 	host := shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, NoProfile: true})
 	tier := host.Tier(sandbox.Offline)
 	if err := host.Close(); err != nil {
-		d.Warn("sandbox", d.t("it could not be ended: %s", err), "")
+		d.Warn("sandbox", d.t("it could not be stopped: %s", err), "")
 	}
-	confined := d.t("read-only commands cannot do anything but read, others run with all your rights")
+	confined := d.t("read-only commands can only read, others run with all your rights")
 	if set.Enabled {
-		confined = d.t("read-only commands cannot do anything but read, others write in the project only")
+		confined = d.t("read-only commands can only read, others can write only in the project")
 	}
 	switch tier.Kind {
 	case sandbox.TierBox:

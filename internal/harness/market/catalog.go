@@ -60,7 +60,7 @@ func readCatalog(tree *os.Root) (*catalog, error) {
 		return nil, err
 	}
 	if len(text) > maxCatalog {
-		return nil, fmt.Errorf("%s has more than %d MiB", catalogName, maxCatalog>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB", catalogName, maxCatalog>>20)
 	}
 	var c catalog
 	if err := json.Unmarshal(text, &c); err != nil {
@@ -72,7 +72,7 @@ func readCatalog(tree *os.Root) (*catalog, error) {
 // check refuses names that cannot be those of folders or be shown.
 func (c *catalog) check() error {
 	if !knowledge.ValidName(c.Name) {
-		return fmt.Errorf("%s: %q is no name for a marketplace; use letters, digits, dashes and underscores", catalogName, c.Name)
+		return fmt.Errorf("%s: %q is not a valid marketplace name; use letters, digits, dashes and underscores", catalogName, c.Name)
 	}
 	if len(c.Plugins) > maxEntries {
 		return fmt.Errorf("%s: it lists more than %d plugins", catalogName, maxEntries)
@@ -84,7 +84,7 @@ func (c *catalog) check() error {
 			return fmt.Errorf("%s: plugin %d: %w", catalogName, i+1, err)
 		}
 		if !knowledge.ValidName(e.Name) {
-			return fmt.Errorf("%s: %q is no name for a plugin; use letters, digits, dashes and underscores", catalogName, e.Name)
+			return fmt.Errorf("%s: %q is not a valid plugin name; use letters, digits, dashes and underscores", catalogName, e.Name)
 		}
 		if seen[e.Name] {
 			return fmt.Errorf("%s: it lists the plugin %s twice", catalogName, e.Name)
@@ -127,7 +127,7 @@ func (c *catalog) source(e entry) (source, error) {
 		r.URL, err = github(o.Repo)
 	case "url", "git", "git-subdir":
 	default:
-		return source{}, fmt.Errorf("it is from %q, which haft does not install from: only folders of the marketplace and git repositories are supported", o.Kind)
+		return source{}, fmt.Errorf("haft cannot install from its source %q: only folders in the marketplace and git repositories are supported", o.Kind)
 	}
 	if err == nil {
 		err = r.check()

@@ -24,7 +24,7 @@ const (
 	maxDepth = 32
 )
 
-var errTooLarge = fmt.Errorf("it has more than %d MiB", maxBytes>>20)
+var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxBytes>>20)
 
 // A copier copies a plugin's folder. Both ends are roots, which no name and no link can
 // lead out of.
@@ -80,10 +80,10 @@ func (c *copier) entry(name, base string, depth int) error {
 		return fmt.Errorf("it has more than %d files", maxFiles)
 	}
 	if !utf8.ValidString(base) || visible.Name(base) != base || strings.Contains(base, `\`) {
-		return fmt.Errorf("%q: the name of the file has characters that cannot be shown, or a backslash", name)
+		return fmt.Errorf("%q: the file name contains a backslash or characters that cannot be shown", name)
 	}
 	if name == plugin.RecordName {
-		return fmt.Errorf("it has a file %s, which is haft's own", name)
+		return fmt.Errorf("it contains a file %s, which is reserved for haft", name)
 	}
 	info, err := c.from.Lstat(name)
 	if err != nil {

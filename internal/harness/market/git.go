@@ -67,11 +67,11 @@ func (r repository) check() error {
 	case u.Scheme == "file" && r.local && u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)):
 		return nil
 	case u.Scheme != "https" && u.Scheme != "ssh":
-		return fmt.Errorf("%q is not fetched: only https and ssh addresses are", r.URL)
+		return fmt.Errorf("%q cannot be fetched: only https and ssh addresses are supported", r.URL)
 	case u.Host == "" || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-"):
-		return fmt.Errorf("%q names no server", r.URL)
+		return fmt.Errorf("%q does not name a server", r.URL)
 	case password:
-		return fmt.Errorf("the address at %s holds a password, which would be kept: use git's credential helper", u.Host)
+		return fmt.Errorf("the address at %s contains a password, which would be saved: use git's credential helper instead", u.Host)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ const (
 	watchPause = 200 * time.Millisecond
 )
 
-var errTooMuch = fmt.Errorf("the repository has more than %d MiB", cloneBytes>>20)
+var errTooMuch = fmt.Errorf("the repository is larger than %d MiB", cloneBytes>>20)
 
 // clone puts the files of a repository into dir, which it makes, without git's own, and
 // returns the commit.
@@ -121,7 +121,7 @@ func (r repository) clone(ctx context.Context, dir string) (commit string, err e
 	}
 	commit = strings.TrimSpace(commit)
 	if r.SHA != "" && commit != r.SHA {
-		return "", fmt.Errorf("could not fetch %s: it is at commit %s, and %s is asked for", visible.Name(r.URL), commit, r.SHA)
+		return "", fmt.Errorf("could not fetch %s: it is at commit %s, but %s was requested", visible.Name(r.URL), commit, r.SHA)
 	}
 	return commit, os.RemoveAll(filepath.Join(dir, ".git"))
 }

@@ -87,7 +87,7 @@ func (s *Store) choose(id string) (o origin, c *catalog, e entry, err error) {
 			return o, nil, e, fmt.Errorf("the marketplace %s: %w", m, err)
 		}
 		if list.Name != m {
-			return o, nil, e, fmt.Errorf("the marketplace %s is called %s now; remove it and add it again", m, list.Name)
+			return o, nil, e, fmt.Errorf("the marketplace %s is now called %s; remove it and add it again", m, list.Name)
 		}
 		for _, found := range list.entries {
 			offered = append(offered, found.Name)
@@ -99,7 +99,7 @@ func (s *Store) choose(id string) (o origin, c *catalog, e entry, err error) {
 	}
 	switch {
 	case len(in) > 1:
-		return o, nil, e, fmt.Errorf("several marketplaces offer it; name one: %s", strings.Join(in, ", "))
+		return o, nil, e, fmt.Errorf("several marketplaces offer it; choose one: %s", strings.Join(in, ", "))
 	case len(in) == 0 && len(markets) == 0:
 		return o, nil, e, errors.New("there is no marketplace; add one with 'haft plugin marketplace add'")
 	case len(in) == 0:
@@ -164,7 +164,7 @@ func writeManifest(to *os.Root, e entry) error {
 	return to.WriteFile(manifestName, text, 0o600)
 }
 
-var errEmpty = errors.New("it is not a plugin: it brings nothing that haft knows")
+var errEmpty = errors.New("it is not a plugin: it contains nothing that haft supports")
 
 // look reads the prepared plugin as haft would, and what it replaces.
 func (p *Plan) look() error {
@@ -176,7 +176,7 @@ func (p *Plan) look() error {
 		return errEmpty
 	}
 	if plugins[0].Name != p.Plugin {
-		return fmt.Errorf("it calls itself %q, and the marketplace calls it %q", plugins[0].Name, p.Plugin)
+		return fmt.Errorf("it calls itself %q, but the marketplace calls it %q", plugins[0].Name, p.Plugin)
 	}
 	if plugins[0].Version != "" {
 		p.Version = plugins[0].Version
@@ -194,7 +194,7 @@ func (p *Plan) look() error {
 	}
 	old, ok := plugin.ReadRecord(target)
 	if !ok {
-		return fmt.Errorf("%s is there already and was not installed by haft: move it away first", target)
+		return fmt.Errorf("%s already exists and was not installed by haft: move it away first", target)
 	}
 	if old.Marketplace != p.Marketplace {
 		return fmt.Errorf("a plugin of that name is installed from the marketplace %s: remove it first with 'haft plugin remove %s'", old.Marketplace, p.Plugin)
@@ -253,7 +253,7 @@ func (s *Store) Find(id string) (plugin.Record, error) {
 	for _, r := range all {
 		names = append(names, r.Plugin)
 	}
-	return plugin.Record{}, fmt.Errorf("haft has installed no plugin %q.%s See 'haft plugin list'", id, near.Hint(id, names))
+	return plugin.Record{}, fmt.Errorf("haft has not installed a plugin %q.%s See 'haft plugin list'", id, near.Hint(id, names))
 }
 
 // Uninstall removes a plugin that haft has installed.

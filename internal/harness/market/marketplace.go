@@ -101,9 +101,9 @@ func (s *Store) fetch(ctx context.Context, o origin, name string) (Marketplace, 
 	_, err = os.Lstat(s.path(marketsDir, m.Name))
 	switch {
 	case name == "" && err == nil:
-		return Marketplace{}, fmt.Errorf("could not add the marketplace: one with the name %s is there already; update it with 'haft plugin marketplace update %[1]s' or remove it first", m.Name)
+		return Marketplace{}, fmt.Errorf("could not add the marketplace: there is already one named %s; update it with 'haft plugin marketplace update %[1]s' or remove it first", m.Name)
 	case name != "" && m.Name != name:
-		return Marketplace{}, fmt.Errorf("could not update the marketplace %s: it is called %s now; remove it and add it again", name, m.Name)
+		return Marketplace{}, fmt.Errorf("could not update the marketplace %s: it is now called %s; remove it and add it again", name, m.Name)
 	}
 	if err := writeRecord(filepath.Join(prepared, originName), o); err != nil {
 		return Marketplace{}, err
@@ -143,7 +143,7 @@ func (s *Store) Marketplaces() []Marketplace {
 			m, err = offers(s.tree(name, o), o)
 		}
 		if err == nil && m.Name != name {
-			err = fmt.Errorf("it is called %s now; remove it and add it again", m.Name)
+			err = fmt.Errorf("it is now called %s; remove it and add it again", m.Name)
 		}
 		if err != nil {
 			m.Problem = err.Error()

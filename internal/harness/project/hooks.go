@@ -124,10 +124,10 @@ func (h *Hooks) unchanged(t Text, set settings.Hook) func() error {
 	return func() error {
 		now, err := t.Now()
 		if err != nil {
-			return fmt.Errorf("%s has changed since it was trusted, or is gone; look at it and trust it again with: haft trust", t.Name)
+			return fmt.Errorf("%s has changed since it was trusted, or is gone; review it and trust it again with: haft trust", t.Name)
 		}
 		if now != t.Digest || files() != was {
-			return fmt.Errorf("%s, or what its hooks run, has changed since it was loaded; look at it and load it again", t.Name)
+			return fmt.Errorf("%s, or what its hooks run, has changed since it was loaded; review it and load it again", t.Name)
 		}
 		return nil
 	}
@@ -163,11 +163,11 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 			continue
 		}
 		if !now.Source.InProject() && h.binding.Hook(now).Hash != was.Hash {
-			return fmt.Errorf("what it runs (%s) has changed since the session began; look at it and start the session again", strings.Join(was.Files, ", "))
+			return fmt.Errorf("what it runs (%s) has changed since the session started; review it and restart the session", strings.Join(was.Files, ", "))
 		}
 		return nil
 	}
-	return fmt.Errorf("what it runs (%s) has changed since it was trusted; look at it and trust it again with: haft trust", strings.Join(was.Files, ", "))
+	return fmt.Errorf("what it runs (%s) has changed since it was trusted; review it and trust it again with: haft trust", strings.Join(was.Files, ", "))
 }
 
 // ShownURL is an address without what may be secret in it.

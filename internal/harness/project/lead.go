@@ -37,7 +37,7 @@ func (p *Project) Leader(name string) (*agentdef.Definition, error) {
 	}
 	for _, r := range Denials(&d) {
 		if err := r.Check(); err != nil {
-			return nil, fmt.Errorf("start with agent %q: what it is denied, %q, cannot be understood: %w", name, r.Text, err)
+			return nil, fmt.Errorf("start with agent %q: its deny rule %q is invalid: %w", name, r.Text, err)
 		}
 	}
 	return &d, nil

@@ -159,7 +159,7 @@ func (p *Project) Style() (style.Style, error) {
 	chosen := style.Default
 	if v, ok := p.Counts.Lookup("outputStyle"); ok {
 		if err := json.Unmarshal(v.JSON, &chosen); err != nil {
-			return style.Style{Name: style.Default}, fmt.Errorf("%s: outputStyle is not a text", v.Origin)
+			return style.Style{Name: style.Default}, fmt.Errorf("%s: outputStyle is not a string", v.Origin)
 		}
 	}
 	if strings.EqualFold(chosen, style.Default) || chosen == "" {

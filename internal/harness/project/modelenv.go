@@ -100,10 +100,10 @@ func (h *KeyHelper) Run() string {
 	case err != nil:
 		h.Err = err
 	case h.Key == "" || strings.ContainsAny(h.Key, "\r\n"):
-		h.Err = errors.New("it must print the key, and nothing else, on one line")
+		h.Err = errors.New("it must print only the key, on one line")
 	}
 	if h.Err != nil {
-		h.Key, h.Err = "", fmt.Errorf("the apiKeyHelper of the settings gave no key: %w", h.Err)
+		h.Key, h.Err = "", fmt.Errorf("the apiKeyHelper in the settings returned no key: %w", h.Err)
 	}
 	return h.Key
 }

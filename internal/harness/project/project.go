@@ -133,7 +133,7 @@ func (p *Project) Policy() (permission.Options, error) {
 	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home, Sandbox: sandboxPolicy(p.Counts.Sandbox())}
 	for _, r := range p.flagRules() {
 		if err := r.Check(); err != nil {
-			return opts, fmt.Errorf("the rule %q of the command line cannot be understood: %w", r.Text, err)
+			return opts, fmt.Errorf("the rule %q from the command line is invalid: %w", r.Text, err)
 		}
 	}
 	mode := p.askedMode()
@@ -144,7 +144,7 @@ func (p *Project) Policy() (permission.Options, error) {
 	by, off := p.Counts.Disabled(string(opts.Mode))
 	switch {
 	case off && p.Options.Mode != "" && p.Options.Typed:
-		return opts, fmt.Errorf("the permission mode %s is switched off by %s: choose another one", opts.Mode, by)
+		return opts, fmt.Errorf("the permission mode %s is disabled by %s: choose another one", opts.Mode, by)
 	case off:
 		opts.Mode = permission.Default // which is told by Warnings
 	}
@@ -175,7 +175,7 @@ func (p *Project) BadGuards(opts permission.Options) error {
 	}
 	for _, problem := range RuleProblems(opts) {
 		if r := problem.Rule; r.Behavior != tool.Allow {
-			return &UsageError{fmt.Errorf("%s: could not understand the %s rule %q: %w. Correct it, or start with --ignore-bad-rules to go without it", r.Origin, r.Behavior, r.Text, problem.Err)}
+			return &UsageError{fmt.Errorf("%s: the %s rule %q is invalid: %w. Fix it, or start without it: --ignore-bad-rules", r.Origin, r.Behavior, r.Text, problem.Err)}
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func BoundServers(o *mcp.Options) (warnings []string) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n <= 0 || n > maxBound {
-			warnings = append(warnings, fmt.Sprintf("%s=%s is ignored: it is no whole number from 1 to %d", v.name, text, maxBound))
+			warnings = append(warnings, fmt.Sprintf("%s=%s is ignored: it is not a whole number from 1 to %d", v.name, text, maxBound))
 			continue
 		}
 		v.set(n)

@@ -106,10 +106,10 @@ func disabledServers(s *settings.Settings) []string {
 func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 	return m.Rules.Approve(func(s mcp.Server) mcp.Verdict {
 		if m.pending[s.Name] && m.Project.Folder == nil {
-			return mcp.Verdict{Pending: true, Reason: "this folder holds your own settings and approvals, so servers of a project do not count in it. Add the server for yourself: haft mcp add --scope user"}
+			return mcp.Verdict{Pending: true, Reason: "this folder holds your own settings and approvals, so project servers are not used in it. Add the server for yourself: haft mcp add --scope user"}
 		}
 		if m.pending[s.Name] {
-			return mcp.Verdict{Pending: true, Reason: "the project's server is not approved yet. Look at it and approve it with: haft trust"}
+			return mcp.Verdict{Pending: true, Reason: "the project's server is not approved yet. Review and approve it with: haft trust"}
 		}
 		return mcp.Verdict{Allowed: true}
 	})(s)

@@ -37,7 +37,7 @@ func (p *Project) SettingsFaults() []string {
 // that cannot be read may hold denials.
 func managedIntact(s *settings.Settings) error {
 	if problem, ok := skipped(s, settings.Managed); ok {
-		return fmt.Errorf("the managed settings cannot be used; ask your administrator to fix them: %s", problem)
+		return fmt.Errorf("cannot use the managed settings; ask your administrator to fix them: %s", problem)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func managedIntact(s *settings.Settings) error {
 // unless the user has decided that. Nor does root begin to ask nobody.
 func (p *Project) Intact() error {
 	if problem, ok := skipped(p.Settings, settings.User); ok {
-		return fmt.Errorf("your settings cannot be used, and what they deny would not be denied: %s. Fix the file", problem)
+		return fmt.Errorf("cannot use your settings, and their deny rules would not apply: %s. Fix the file", problem)
 	}
 	if _, off := p.Counts.Disabled(string(permission.Bypass)); !off && p.askedMode().Text == string(permission.Bypass) && p.RefusesRoot() {
 		return &UsageError{ErrRoot}
@@ -75,5 +75,5 @@ func (p *Project) ModeFault() string {
 	if !off {
 		return ""
 	}
-	return fmt.Sprintf("%s: the permission mode %s is switched off by %s; the session is in the mode %s", mode.Origin, mode.Text, by, permission.Default)
+	return fmt.Sprintf("%s: the permission mode %s is disabled by %s; the session uses the mode %s", mode.Origin, mode.Text, by, permission.Default)
 }

@@ -80,10 +80,10 @@ func (t *told) newAbsences(all []mcp.Status) []string {
 	}
 	var texts []string
 	if len(absent) > 0 {
-		texts = append(texts, "These MCP servers are configured but not connected. If the task needs one of them, say so to the user: do not conclude that there are no such tools.\n"+strings.Join(absent, "\n"))
+		texts = append(texts, "These MCP servers are configured but not connected. If the task needs one of them, tell the user; do not conclude that there are no such tools.\n"+strings.Join(absent, "\n"))
 	}
 	if len(back) > 0 {
-		texts = append(texts, "These MCP servers are connected now: "+strings.Join(back, ", "))
+		texts = append(texts, "These MCP servers are now connected: "+strings.Join(back, ", "))
 	}
 	return texts
 }
@@ -95,14 +95,14 @@ func absence(server mcp.Status) string {
 	case mcp.Failed:
 		return "it failed: " + cut(reminderTags.Replace(strings.Join(strings.Fields(cmp.Or(server.Error, "the cause is not known")), " ")), maxCause)
 	case mcp.NeedsAuth:
-		return "it needs a login, which the user gives with: haft mcp login " + server.Name
+		return "the user must log in with: haft mcp login " + server.Name
 	case mcp.Pending:
 		offered := slices.ContainsFunc(server.Tools, func(t mcp.ToolStatus) bool { return t.Offered != "" })
 		switch {
 		case server.Unapproved:
-			return "the user has not approved it yet; to approve it, they run: haft trust"
+			return "the user has not approved it yet; they can with: haft trust"
 		case !offered:
-			return "it is still connecting; you are told when its tools are there"
+			return "it is still connecting; you will be told when its tools are available"
 		}
 	}
 	return ""

@@ -67,7 +67,7 @@ func (l *longCalls) run(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.R
 		return e.result, e.err
 	}
 	id := l.follow(agent.Task{UseID: c.UseID, Description: t.Name}, cancel, end)
-	return tool.Text(fmt.Sprintf("The call takes longer than %s and continues in the background as %s. You will be given its result: continue with something else, and do not repeat the call.", l.after, id)), nil
+	return tool.Text(fmt.Sprintf("The call has taken longer than %s and continues in the background as %s. You will receive its result: continue with something else, and do not repeat the call.", l.after, id)), nil
 }
 
 // start runs a call, of which nothing is left to resume afterwards.
@@ -141,7 +141,7 @@ func (l *longCalls) tell(task agent.Task, e ending, wanted bool) {
 	if len(shown) > 0 {
 		a.Send(agent.Prompt{Origin: agent.TaskNotification, Silent: true, Content: append(shown, model.TextOf("This belongs to the result of "+task.ID+"."))})
 	}
-	task.Summary = fmt.Sprintf("The call of %s has %s:\n%s", task.Description, task.Status, tool.JoinText(content))
+	task.Summary = fmt.Sprintf("The call to %s has %s:\n%s", task.Description, task.Status, tool.JoinText(content))
 	a.Notify(task)
 }
 

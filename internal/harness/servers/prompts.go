@@ -48,7 +48,7 @@ func promptText(messages []mcp.PromptMessage) string {
 	for _, m := range messages {
 		var block struct{ Type, Text string }
 		if err := json.Unmarshal(m.Content, &block); err != nil || block.Type != "text" {
-			block.Text = fmt.Sprintf("[a block of the type %q that a command cannot hold]", block.Type)
+			block.Text = fmt.Sprintf("[a block of type %q that a command cannot contain]", block.Type)
 		}
 		if m.Role == "assistant" {
 			block.Text = "An answer would be:\n" + block.Text

@@ -109,7 +109,7 @@ func sampled(raw json.RawMessage) (*model.History, error) {
 		Content sampledBlocks `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &messages); err != nil {
-		return nil, fmt.Errorf("read the messages of the server: %w", err)
+		return nil, fmt.Errorf("read the server's messages: %w", err)
 	}
 	history := new(model.History)
 	for _, m := range messages {
@@ -122,7 +122,7 @@ func sampled(raw json.RawMessage) (*model.History, error) {
 			content = append(content, block)
 		}
 		if err := history.Append(model.Message{Role: m.Role, Content: content}); err != nil {
-			return nil, fmt.Errorf("read the messages of the server: %w", err)
+			return nil, fmt.Errorf("read the server's messages: %w", err)
 		}
 	}
 	return history, nil
@@ -149,7 +149,7 @@ func (b *sampledBlock) forModel() (model.Block, error) {
 		}
 		raw = map[string]any{"type": "tool_result", "tool_use_id": b.UseID, "content": content, "is_error": b.IsError}
 	default:
-		return model.Block{}, fmt.Errorf("the model does not take content of the type %q", b.Type)
+		return model.Block{}, fmt.Errorf("the model does not accept content of type %q", b.Type)
 	}
 	var block model.Block
 	encoded, err := json.Marshal(raw)
@@ -170,7 +170,7 @@ func sampledTools(raw json.RawMessage) (json.RawMessage, error) {
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
 	if err := json.Unmarshal(raw, &tools); err != nil {
-		return nil, fmt.Errorf("read the tools of the server: %w", err)
+		return nil, fmt.Errorf("read the server's tools: %w", err)
 	}
 	described := []map[string]any{}
 	for _, t := range tools {
@@ -192,7 +192,7 @@ func forServer(blocks []model.Block) (json.RawMessage, error) {
 		}
 	}
 	if len(said) == 0 {
-		return nil, errors.New("the model gave no answer")
+		return nil, errors.New("the model returned no answer")
 	}
 	return json.Marshal(said)
 }

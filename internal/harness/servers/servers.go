@@ -155,7 +155,7 @@ func (l *longCalls) resume(host *mcp.Host, tasks []mcp.Task) {
 	for _, t := range tasks {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		end := l.start(t.Call, func() (tool.Result, error) { return host.Resume(ctx, t) })
-		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was cut off with an earlier process,", t.Tool, t.Server)}, cancel, end)
+		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was interrupted with an earlier process,", t.Tool, t.Server)}, cancel, end)
 	}
 }
 
@@ -241,9 +241,9 @@ func (s *Servers) warnOfServers() {
 	for _, server := range s.Status() {
 		switch server.State {
 		case mcp.Failed:
-			s.opts.Link.Warn("mcp", fmt.Sprintf("the MCP server %s cannot be used: %s", server.Name, cmp.Or(server.Error, "it is not known why")))
+			s.opts.Link.Warn("mcp", fmt.Sprintf("cannot use the MCP server %s: %s", server.Name, cmp.Or(server.Error, "the cause is unknown")))
 		case mcp.NeedsAuth:
-			s.opts.Link.Warn("mcp", fmt.Sprintf("the MCP server %s wants a login: haft mcp login %s", server.Name, server.Name))
+			s.opts.Link.Warn("mcp", fmt.Sprintf("the MCP server %s needs a login: haft mcp login %s", server.Name, server.Name))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // and what is left to do.
 func Carry(plan *string, todos *todo.List, store *task.Store) (texts []string) {
 	if plan != nil {
-		texts = append(texts, "The last plan that the user approved (the rest of the summary says how far it has come):\n"+*plan)
+		texts = append(texts, "The last plan that the user approved (see the rest of the summary for progress):\n"+*plan)
 	}
 	list := func(what string, items any) {
 		if raw, err := json.Marshal(items); err == nil {
@@ -26,7 +26,7 @@ func Carry(plan *string, todos *todo.List, store *task.Store) (texts []string) {
 		return append(texts, "The task list cannot be read: "+err.Error())
 	}
 	if open := openTasks(tasks.Tasks); len(open) > 0 {
-		list("task list, without what is completed and what TaskGet tells,", open)
+		list("task list, without completed tasks and TaskGet details,", open)
 	}
 	return texts
 }

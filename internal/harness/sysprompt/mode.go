@@ -38,11 +38,11 @@ func Standing(rules *permission.Engine, approver bool) Reminder {
 		changed := !first
 		told = mode
 		if changed {
-			return []string{fmt.Sprintf("The permission mode is %s now: %s.", mode, modeMeans[mode])}
+			return []string{fmt.Sprintf("The permission mode is now %s: %s.", mode, modeMeans[mode])}
 		}
 		text := fmt.Sprintf("Permission mode: %s: %s.", mode, modeMeans[mode])
 		if !approver && mode != permission.Bypass && mode != permission.Plan {
-			text += " Nobody can approve a call in this session: what needs approval is denied."
+			text += " No one can approve calls in this session: what needs approval is denied."
 		}
 		if allowed := policy.Allowed(); len(allowed) > 0 {
 			within := ""

@@ -19,7 +19,7 @@ const planEnd = `When the plan is complete, show it with ExitPlanMode, and begin
 
 const planWritten = ` You may write it to %s first, the only file that you can change, and then call ExitPlanMode without a plan.`
 
-const planAnswer = `Nobody can answer questions or approve a plan in this session, and the mode stays as it is: write the plan as your answer, with what is not clear and what you assumed.`
+const planAnswer = `No one can answer questions or approve a plan in this session, and the mode stays as it is: write the plan as your answer, with what is not clear and what you assumed.`
 
 // Planning tells the model that it is in plan mode, and how to plan: at the
 // beginning, after a compaction and whenever the mode has become that one. file returns

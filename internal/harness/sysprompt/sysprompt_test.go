@@ -26,7 +26,7 @@ func TestPlanModeIsToldWhenItBegins(t *testing.T) {
 	}
 	engine.SetMode(permission.Plan)
 	if text := told(false); !strings.Contains(text, "plan mode") || !strings.Contains(text, "Draw it first.") || strings.Contains(text, "ExitPlanMode") {
-		t.Errorf("where nobody can approve it is told %q", text)
+		t.Errorf("where no one can approve it is told %q", text)
 	}
 	if text := told(false); text != "" {
 		t.Errorf("it is told twice: %q", text)

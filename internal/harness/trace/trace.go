@@ -324,7 +324,7 @@ func (e *exporter) send(spans []*span) {
 	select {
 	case e.queue <- spans:
 	default:
-		e.fail(errors.New("the collector is too slow, and some were dropped"))
+		e.fail(errors.New("the collector is too slow, so some were dropped"))
 	}
 }
 

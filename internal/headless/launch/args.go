@@ -41,7 +41,7 @@ func known(args []string, flags *pflag.FlagSet, skip func(word, warning string))
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if !strings.HasPrefix(a, "-") {
-			skip(a, fmt.Sprintf("the argument %q is ignored: prompts come on standard input", a))
+			skip(a, fmt.Sprintf("ignoring the argument %q: prompts come from standard input", a))
 			continue
 		}
 		name, _, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -53,7 +53,7 @@ func known(args []string, flags *pflag.FlagSet, skip func(word, warning string))
 		switch {
 		case f == nil:
 			word := strings.SplitN(a, "=", 2)[0]
-			skip(word, fmt.Sprintf("the flag %s is not known and is ignored", visible.Indented(word)))
+			skip(word, fmt.Sprintf("ignoring the unknown flag %s", visible.Indented(word)))
 			if follows {
 				i++
 			}

@@ -45,9 +45,9 @@ func TestAProgramMayBeNewer(t *testing.T) {
 	if diff := cmp.Diff([]string{"--verbose", "--model", "m", "--model=n", "-r", "id"}, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, want := range []string{"--novel is", "--newer is", "--newest is", `"word" is`} {
+	for _, want := range []string{"flag --novel", "flag --newer", "flag --newest", `argument "word"`} {
 		if !strings.Contains(warnings.String(), want) {
-			t.Errorf("no warning that %s ignored in:\n%s", want, &warnings)
+			t.Errorf("no warning that the %s is ignored in:\n%s", want, &warnings)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestListsOfAProgram(t *testing.T) {
 	var warnings strings.Builder
 	got := launch.Known([]string{"--mcp-config", "a.json", "b.json", "--betas", "x", "y", "--file", "a:1", "b:2", "--tools", "", "Read", "--model", "m", "word"}, flags, &warnings)
 	want := []string{"--mcp-config", "a.json", "--mcp-config=b.json", "--betas", "x", "--betas=y", "--file", "a:1", "--file=b:2", "--tools", "", "--tools=Read", "--model", "m"}
-	if diff := cmp.Diff(want, got); diff != "" || warnings.String() != "haft: the argument \"word\" is ignored: prompts come on standard input\n" {
+	if diff := cmp.Diff(want, got); diff != "" || warnings.String() != "haft: ignoring the argument \"word\": prompts come from standard input\n" {
 		t.Errorf("%s\n%s", diff, &warnings)
 	}
 }

@@ -29,7 +29,7 @@ func (f *Flags) Check() error {
 	}
 	for _, rule := range append(SplitRules(f.allowed), SplitRules(f.disallowed)...) {
 		if err := (&permission.Rule{Text: rule, Behavior: tool.Deny}).Check(); err != nil {
-			return fmt.Errorf("the rule %q of the command line cannot be understood: %w", rule, err)
+			return fmt.Errorf("the rule %q from the command line is invalid: %w", rule, err)
 		}
 	}
 	if err := checkSchema(f.schema); err != nil {
@@ -54,9 +54,9 @@ func (f *Flags) checkPromptTool() error {
 	case f.promptTool == "" || f.prompts == "none":
 		return nil
 	case f.promptTool == "stdio":
-		return errors.New("--permission-prompt-tool stdio needs --input-format stream-json: the program at the other end answers there")
+		return errors.New("--permission-prompt-tool stdio needs --input-format stream-json, on which the program answers")
 	case !strings.HasPrefix(f.promptTool, "mcp__") || !ok || name == "":
-		return fmt.Errorf("--permission-prompt-tool %q: use stdio, or a tool of an MCP server as mcp__server__tool", f.promptTool)
+		return fmt.Errorf("--permission-prompt-tool %q: use stdio, or an MCP tool such as mcp__server__tool", f.promptTool)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (f *Flags) readFiles(fs *pflag.FlagSet, h *harness.Options) error {
 	}
 	var agents map[string]wire.Agent
 	if err := json.Unmarshal(raw, &agents); err != nil {
-		return fmt.Errorf("--agents: %w; want an object such as {\"reviewer\": {\"description\": \"…\", \"prompt\": \"…\"}}", err)
+		return fmt.Errorf("--agents: %w; give an object such as {\"reviewer\": {\"description\": \"…\", \"prompt\": \"…\"}}", err)
 	}
 	for name, a := range agents {
 		if a.Description == "" || a.Prompt == "" {
@@ -214,10 +214,10 @@ func (f *Flags) check() error {
 		return errors.New("--input-format stream-json needs --output-format stream-json")
 	}
 	if f.schema != "" && !json.Valid([]byte(f.schema)) {
-		return errors.New("--json-schema: that is not JSON")
+		return errors.New("--json-schema: the schema is not valid JSON")
 	}
 	if f.maxTurns < 0 || f.maxBudget < 0 || f.maxTime < 0 || f.taskBudget < 0 {
-		return errors.New("--max-turns, --max-budget-usd, --max-time and --task-budget cannot be less than 0")
+		return errors.New("--max-turns, --max-budget-usd, --max-time and --task-budget must not be negative")
 	}
 	return nil
 }
@@ -231,9 +231,9 @@ func (f *Flags) checkTyped(fs *pflag.FlagSet) error {
 	resumes := f.Continue || fs.Changed("resume")
 	switch {
 	case f.ResumeAt != "" && !resumes:
-		return errors.New("--resume-session-at needs --resume, with the id of the session that the message is in")
+		return errors.New("--resume-session-at needs --resume with the id of the session that contains the message")
 	case f.fork && !resumes:
-		return errors.New("--fork-session needs --resume or --continue: there is nothing to leave as it is")
+		return errors.New("--fork-session needs --resume or --continue: there is no session to fork")
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func parseSources(list string) ([]settings.Source, error) {
 		}
 		s, err := settings.ParseSource(name)
 		if err != nil || s != settings.User && s != settings.Project && s != settings.Local {
-			return nil, fmt.Errorf("--setting-sources: %q is not a source: use user, project and local, with commas between them", name)
+			return nil, fmt.Errorf("--setting-sources: %q is not a source: use user, project and local, separated by commas", name)
 		}
 		sources = append(sources, s)
 	}

@@ -104,7 +104,7 @@ test('after an error the session can go on', async (w) => {
   assert.equal(w.children[0].exitCode, 0);
 }, { only: 'haft' }); // the official one tries a 400 again by itself
 
-test('a call whose input is no JSON is told to the model', async (w) => {
+test('a call whose input is no JSON is sent to the model', async (w) => {
   await w.model({ turns: [{ blocks: [{ tool: 'Bash', raw: '{"command": "echo' }] }, turn('Sorry.')] });
   const run = await w.ask('go', { tools });
   assert.equal(run.toolResults[0].is_error, true);

@@ -54,7 +54,7 @@ test('a title is the session’s name', async (w) => {
   assert.deepEqual(run.of('system', 'session_title_changed').map((m) => m.title), ['Fruit salad']);
 });
 
-test('a budget for the work is told to the model', async (w) => {
+test('a budget for the work is sent to the model', async (w) => {
   await w.model(turn('Done.'));
   await w.ask('go', { tools, taskBudget: { total: 20000 } });
   assert.deepEqual((await w.requests())[0].output_config.task_budget, { type: 'tokens', total: 20000 });

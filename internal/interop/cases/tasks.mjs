@@ -108,7 +108,7 @@ test('an agent asks the same host', async (w) => {
   assert.ok(w.exists('made'));
 });
 
-test('a kind of agent that does not exist is told to the model', async (w) => {
+test('a kind of agent that does not exist is sent to the model', async (w) => {
   await w.model(turn(scout({ subagent_type: 'nobody' })), turn('Sorry.'));
   const run = await w.ask('go', { agents });
   assert.equal(run.toolResults[0].is_error, true);

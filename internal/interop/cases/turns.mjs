@@ -89,7 +89,7 @@ test('a failing command is an error result and the turn goes on', async (w) => {
   assert.equal(run.result.is_error, false);
 });
 
-test('unknown tools and invalid input are told to the model', async (w) => {
+test('unknown tools and invalid input are sent to the model', async (w) => {
   await w.model(turn(call('Nonsense', {})), turn(call('Read', { path: { odd: true } })), turn('Done.'));
   const run = await w.ask('go', one);
   const [unknown, invalid] = run.of('user');

@@ -70,7 +70,7 @@ func (u *user) work(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("haft asks for one login after the other")
+	return errors.New("haft keeps asking for logins")
 }
 
 var pageAddress = regexp.MustCompile(`^ +(http\S+)$`)

@@ -113,7 +113,7 @@ func TestHooks(t *testing.T) {
 	}
 	want := []string{
 		"it is left out: its hooks cannot be read: write a list of hooks for each event, as in the settings",
-		"hooks of a plugin's agent do not run: put them into hooks/hooks.json of the plugin",
+		"hooks of a plugin's agent do not run: put them into the plugin's hooks/hooks.json",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -203,8 +203,8 @@ func TestWhoComesFirst(t *testing.T) {
 		problems = append(problems, filepath.Base(p.Path)+": "+p.Text)
 	}
 	want := []string{
-		"bare.md: it is left out: an agent needs a description, which says when to give it work",
-		`free.md: a project cannot choose the mode "bypassPermissions": the session's is used`,
+		"bare.md: it is left out: an agent needs a description that says when to use it",
+		`free.md: a project cannot choose the mode "bypassPermissions": the session's mode is used`,
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

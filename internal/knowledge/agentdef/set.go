@@ -59,12 +59,12 @@ func (s *Set) List() Listing {
 			continue
 		}
 		if p.Source.InProject() && slices.Contains(asksNobody, d.Mode) {
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: fmt.Sprintf("a project cannot choose the mode %q: the session's is used", d.Mode)})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: fmt.Sprintf("a project cannot choose the mode %q: the session's mode is used", d.Mode)})
 			d.Mode = ""
 		}
 		list.Problems = append(list.Problems, p.HookProblems()...)
 		if p.Plugin != "" && d.Hooks != nil { // nobody is asked about them, as about those of its settings
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "hooks of a plugin's agent do not run: put them into hooks/hooks.json of the plugin"})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "hooks of a plugin's agent do not run: put them into the plugin's hooks/hooks.json"})
 			d.Hooks = nil
 		}
 		byName[d.Name] = d
@@ -85,9 +85,9 @@ var asksNobody = []string{"bypassPermissions", "auto"}
 func (d Definition) check() string {
 	switch {
 	case d.Description == "":
-		return "an agent needs a description, which says when to give it work"
+		return "an agent needs a description that says when to use it"
 	case d.Prompt == "":
-		return "an agent needs a prompt, which is the text below the front matter"
+		return "an agent needs a prompt: the text below the front matter"
 	}
 	return ""
 }

@@ -21,33 +21,33 @@ func (b builtin) command() Command {
 
 // builtins are haft's own commands. What they do belongs to who shows them.
 var builtins = []builtin{
-	{"help", "Show what can be typed", ""},
+	{"help", "Show the available commands", ""},
 	{"add-dir", "Let tools work in another folder, for this session", "[FOLDER]"},
-	{"agents", "Show the agents that work can be given to", ""},
-	{"clear", "Begin a new conversation", ""},
-	{"compact", "Make a summary take the place of the conversation so far", "[what the summary must keep]"},
+	{"agents", "Show the agents that work can be delegated to", ""},
+	{"clear", "Start a new conversation", ""},
+	{"compact", "Replace the conversation so far with a summary", "[what the summary must keep]"},
 	{"config", "Show and change settings", "[KEY [VALUE] [local|project|user]]"},
 	{"context", "Show what fills the context", ""},
-	{"cost", "Show tokens, time and cost of the session, turn by turn", ""},
+	{"cost", "Show the session's tokens, time and cost, turn by turn", ""},
 	{"doctor", "Check settings, tools and servers", ""},
 	{"export", "Write the conversation to a file, as Markdown or HTML", "[FILE.md|FILE.html|clipboard]"},
 	{"hooks", "Show the hooks that run here", ""},
 	{"mcp", "Show MCP servers; connect, enable and disable them", "[reconnect|enable|disable SERVER]"},
-	{"memory", "Show the instructions for the model, edit them, add a note", "[add project|local|user NOTE]"},
+	{"memory", "Show or edit the instructions for the model, or add a note", "[add project|local|user NOTE]"},
 	{"model", "Show or change the model", "[MODEL]"},
 	{"output-style", "Show the output styles, or choose one for the next session", "[STYLE [local|project|user]]"},
 	{"permissions", "Show the permission mode and rules, or change them", "[MODE | add allow|ask|deny RULE | remove RULE]"},
 	{"resume", "Continue an earlier session", "[SESSION]"},
-	{"rewind", "Take files and conversation back to an earlier message", "[apply] [MESSAGE]"},
-	{"skills", "Show the skills there are", ""},
-	{"status", "Show what this session is made of: model, key, sandbox, settings, servers", ""},
+	{"rewind", "Rewind files and the conversation to an earlier message", "[apply] [MESSAGE]"},
+	{"skills", "Show the available skills", ""},
+	{"status", "Show this session's model, key, sandbox, settings and servers", ""},
 	{"tools", "Show the tools that the model has", ""},
 }
 
 // written are haft's own commands that have a text for the model. A file, a skill or a
 // prompt of the same name takes their place.
 var written = []builtin{
-	{"init", "Write AGENTS.md, or improve the instructions there are", "[what it should say]"},
+	{"init", "Write AGENTS.md, or improve existing instructions", "[what it should say]"},
 	{"review", "Review the changes here, a branch or a pull request", "[what to review]"},
 	{"security-review", "Review the changes here for security problems", "[what to review]"},
 }

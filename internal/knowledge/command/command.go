@@ -80,7 +80,7 @@ func (c Command) Prompt(ctx context.Context, u prompt.Use, calls prompt.Calls) (
 type NoPrompt struct{ Name string }
 
 func (e *NoPrompt) Error() string {
-	return "/" + e.Name + " is a command of haft itself: the user types it, and it has no text for a model"
+	return "/" + e.Name + " is one of haft's own commands: only the user can type it"
 }
 
 // Line splits what a user typed into a command's name and its arguments. Text

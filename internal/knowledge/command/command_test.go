@@ -131,7 +131,7 @@ func TestWhoHasAName(t *testing.T) {
 		}
 	}
 	list := set.List()
-	if len(list.Problems) != 1 || list.Problems[0].Text != "/clear stays haft's own command: give the file another name" {
+	if len(list.Problems) != 1 || list.Problems[0].Text != "/clear is one of haft's own commands: give the file another name" {
 		t.Errorf("problems: %v", list.Problems)
 	}
 	var names []string
@@ -153,7 +153,7 @@ func TestNamesThatAreNotThere(t *testing.T) {
 	for name, want := range map[string]string{
 		"fixissue": `There is no command named "fixissue". Did you mean fix-issue?`,
 		"contxt":   `There is no command named "contxt". Did you mean context?`,
-		"zzz":      `There is no command named "zzz". There are: fix-issue, frontend:component, quiet.`,
+		"zzz":      `There is no command named "zzz". Available: fix-issue, frontend:component, quiet.`,
 	} {
 		if _, err := set.Find(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)

@@ -81,7 +81,7 @@ func (s *Set) List() Listing {
 	})
 	for _, b := range list.Commands {
 		if c, ok := byName[b.Name]; ok && c.Path != "" {
-			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s stays haft's own command: give the file another name", b.Name)})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s is one of haft's own commands: give the file another name", b.Name)})
 		}
 		delete(byName, b.Name)
 	}

@@ -48,7 +48,7 @@ func Parse(text string) (Document, error) {
 	}
 	doc := Document{Body: body}
 	if len(matter) > maxSize {
-		return doc, fmt.Errorf("the front matter is too long: %d bytes, and %d are read", len(matter), maxSize)
+		return doc, fmt.Errorf("the front matter is too long: %d bytes; the limit is %d", len(matter), maxSize)
 	}
 	values, guessed, err := decode(matter)
 	if err != nil {

@@ -45,7 +45,7 @@ func decode(matter string) (values map[string]any, guessed []string, err error) 
 	return values, guessed, nil
 }
 
-var errAlias = errors.New("it uses aliases, which could make it grow without bound")
+var errAlias = errors.New("it uses aliases, which are not allowed because they could make it grow without bound")
 
 // unmarshal reads a mapping. Aliases are refused: what they stand for can be made
 // to double with every line.

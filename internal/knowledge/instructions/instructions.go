@@ -103,7 +103,7 @@ var userNames = []string{".haft/HAFT.md", ".claude/CLAUDE.md"}
 func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 	l, err := newLoader(dir, home, opts)
 	if err != nil {
-		return nil, []knowledge.Problem{{Path: dir, Text: fmt.Sprintf("its instructions are not read: %v", err)}}
+		return nil, []knowledge.Problem{{Path: dir, Text: fmt.Sprintf("could not read its instructions: %v", err)}}
 	}
 	defer l.close()
 	l.loadAll()

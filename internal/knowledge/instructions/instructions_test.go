@@ -115,14 +115,14 @@ func TestLoad(t *testing.T) {
 				"-- project/4.md --\n@5.md\n-- project/5.md --\n@6.md\n-- project/6.md --\ntoo deep\n",
 			files: []string{"project/CLAUDE.md: @1.md", "project/1.md: @2.md", "project/2.md: @3.md", "project/3.md: @4.md", "project/4.md: @5.md", "project/5.md: @6.md"},
 			problems: []string{
-				"project/5.md: includes project/6.md at a depth of more than 5 files: it is left out",
+				"project/5.md: includes project/6.md more than 5 levels deep: it is left out",
 			},
 		},
 		{
 			name:     "a file that was meant is missed, a name is not",
 			archive:  "-- project/CLAUDE.md --\nAsk @alice about @org/package and @gone.md\n",
 			files:    []string{"project/CLAUDE.md: Ask @alice about @org/package and @gone.md"},
-			problems: []string{"project/CLAUDE.md: includes project/gone.md, which is not there"},
+			problems: []string{"project/CLAUDE.md: includes project/gone.md, which does not exist"},
 		},
 		{
 			name: "a project cannot include what lies outside of it",
@@ -130,8 +130,8 @@ func TestLoad(t *testing.T) {
 				"-- project/link.md-> --\n../secret.md\n-- project/AGENTS.md-> --\n../home/.ssh/id\n",
 			files: []string{"project/CLAUDE.md: @~/.ssh/id @../secret.md @$BASE/secret.md @link.md"},
 			problems: []string{
-				"project/CLAUDE.md: includes home/.ssh/id, which is not read: it lies outside of the project, which is not trusted to include it",
-				"project/CLAUDE.md: includes secret.md, which is not read: it lies outside of the project, which is not trusted to include it",
+				"project/CLAUDE.md: includes home/.ssh/id, which could not be read: it is outside the project, which is not trusted to include it",
+				"project/CLAUDE.md: includes secret.md, which could not be read: it is outside the project, which is not trusted to include it",
 			},
 		},
 		{
@@ -145,10 +145,10 @@ func TestLoad(t *testing.T) {
 			archive: "-- project/CLAUDE.md/x --\n\n-- project/AGENTS.md-> --\nAGENTS.md\n-- project/HAFT.md --\na\x00b\n-- project/sub/HAFT.md --\na\xffb\n",
 			files:   []string{"project/sub/HAFT.md: a\ufffdb"},
 			problems: []string{
-				"project/HAFT.md: is not read: not a text file in UTF-8",
-				"project/CLAUDE.md: is not read: not a regular file",
-				"project/AGENTS.md: is not read: EvalSymlinks: too many links",
-				"project/sub/HAFT.md: is not UTF-8 throughout: what is not was replaced",
+				"project/HAFT.md: could not be read: not a text file in UTF-8",
+				"project/CLAUDE.md: could not be read: not a regular file",
+				"project/AGENTS.md: could not be read: EvalSymlinks: too many links",
+				"project/sub/HAFT.md: is not entirely UTF-8: invalid bytes were replaced",
 			},
 		},
 		{
@@ -158,7 +158,7 @@ func TestLoad(t *testing.T) {
 			files:   []string{"project/CLAUDE.md: 99 bytes"},
 			problems: []string{
 				"project/CLAUDE.md: is too long (300 bytes): only its first 99 bytes are used",
-				"project/sub/CLAUDE.md: is left out, and so is what follows: the instructions before it take all the room there is",
+				"project/sub/CLAUDE.md: is left out, like everything after it: the instructions before it use up all the space",
 			},
 		},
 	}
@@ -180,7 +180,7 @@ func TestAWeightyFileIsMentioned(t *testing.T) {
 	p := newPlace(t, "")
 	p.write("project/CLAUDE.md", strings.Repeat("word ", 9000))
 	files, problems := p.load(nil)
-	want := []string{"project/CLAUDE.md: has 44999 bytes, which are sent with every request: move what is needed rarely into skills"}
+	want := []string{"project/CLAUDE.md: has 44999 bytes, which are sent with every request: move what is rarely needed into skills"}
 	if diff := cmp.Diff(want, problems); diff != "" || len(files) != 1 {
 		t.Errorf("%d files, problems (-want +got):\n%s", len(files), diff)
 	}

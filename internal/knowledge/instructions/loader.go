@@ -102,7 +102,7 @@ func (l *loader) load(r request) {
 		return
 	}
 	if r.depth > maxDepth {
-		l.report(r.from, "includes %s at a depth of more than %d files: it is left out", r.path, maxDepth)
+		l.report(r.from, "includes %s more than %d levels deep: it is left out", r.path, maxDepth)
 		return
 	}
 	file, err := l.read(r, path)
@@ -122,7 +122,7 @@ func (l *loader) load(r request) {
 	}
 	for _, included := range mention.Paths(file.Text) {
 		if l.looks--; l.looks < 0 {
-			l.report(r.path, "mentions more files than are looked for, which are %d in all", maxLooks)
+			l.report(r.path, "mentions too many files: only the first %d are looked for", maxLooks)
 			return
 		}
 		l.load(request{path: l.resolve(included, path), source: r.source, from: r.path, depth: r.depth + 1})
@@ -136,21 +136,21 @@ func (l *loader) missing(r request, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		l.unread(r, err)
 	case r.from != "" && (strings.HasSuffix(r.path, ".md") || strings.HasSuffix(r.path, ".txt")):
-		l.report(r.from, "includes %s, which is not there", r.path)
+		l.report(r.from, "includes %s, which does not exist", r.path)
 	}
 }
 
 func (l *loader) unread(r request, err error) {
 	if r.from != "" {
-		l.report(r.from, "includes %s, which is not read: %v", r.path, err)
+		l.report(r.from, "includes %s, which could not be read: %v", r.path, err)
 		return
 	}
-	l.report(r.path, "is not read: %v", err)
+	l.report(r.path, "could not be read: %v", err)
 }
 
 var (
-	errOutside = errors.New("it lies outside of the project, which is not trusted to include it")
-	errDenied  = errors.New("it must not be shown to a model")
+	errOutside = errors.New("it is outside the project, which is not trusted to include it")
+	errDenied  = errors.New("it may not be shown to a model")
 )
 
 // read reads a file of the project through no link that leaves it, and others
@@ -178,7 +178,7 @@ func (l *loader) take(r request, file shelf.File) bool {
 	if l.left <= 0 || len(l.files) == maxFiles {
 		if !l.full {
 			l.full = true
-			l.report(r.path, "is left out, and so is what follows: the instructions before it take all the room there is")
+			l.report(r.path, "is left out, like everything after it: the instructions before it use up all the space")
 		}
 		return false
 	}
@@ -192,10 +192,10 @@ func (l *loader) take(r request, file shelf.File) bool {
 		text = wholeLines(text)
 		l.report(r.path, "is too long (%d bytes): only its first %d bytes are used", file.Size, len(text))
 	case len(text) > large:
-		l.report(r.path, "has %d bytes, which are sent with every request: move what is needed rarely into skills", len(text))
+		l.report(r.path, "has %d bytes, which are sent with every request: move what is rarely needed into skills", len(text))
 	}
 	if file.Mended {
-		l.report(r.path, "is not UTF-8 throughout: what is not was replaced")
+		l.report(r.path, "is not entirely UTF-8: invalid bytes were replaced")
 	}
 	l.files = append(l.files, File{Path: r.path, Source: r.source, IncludedBy: r.from, Text: text, Cut: file.Cut})
 	return true

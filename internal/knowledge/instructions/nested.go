@@ -59,7 +59,7 @@ func (n *Nested) For(file string) ([]File, []knowledge.Problem) {
 	}
 	l, err := n.loader()
 	if err != nil {
-		return nil, []knowledge.Problem{{Path: n.dir, Text: "the instructions of its folders are not read: " + err.Error()}}
+		return nil, []knowledge.Problem{{Path: n.dir, Text: "could not read the instructions of its folders: " + err.Error()}}
 	}
 	defer l.close()
 	n.before = l

@@ -19,8 +19,8 @@ func TestPipesAndDevicesNeverHoldUs(t *testing.T) {
 	within(t, 10*time.Second, func() {
 		files, problems := p.load(nil)
 		want := []string{
-			"home/.claude/CLAUDE.md: is not read: not a regular file",
-			"project/CLAUDE.md: is not read: not a regular file",
+			"home/.claude/CLAUDE.md: could not be read: not a regular file",
+			"project/CLAUDE.md: could not be read: not a regular file",
 		}
 		if diff := cmp.Diff(want, problems); diff != "" || len(files) != 0 {
 			t.Errorf("files %v, problems (-want +got):\n%s", files, diff)

@@ -62,7 +62,7 @@ func (l *loader) waits(r request, file *shelf.File) bool {
 	w.rules = ""
 	for _, p := range patterns {
 		if p = strings.TrimPrefix(p, "./"); !doublestar.ValidatePattern(p) {
-			l.report(r.path, "has a pattern under paths that cannot be used: %q", p)
+			l.report(r.path, "has an invalid pattern under paths: %q", p)
 			continue
 		}
 		w.patterns = append(w.patterns, p)

@@ -45,7 +45,7 @@ func Installed(shared, project string, enabled func(name string) bool) ([]Dir, [
 		err = json.Unmarshal([]byte(file.Text), &known)
 	}
 	if err != nil {
-		return nil, []knowledge.Problem{{Path: path, Text: fmt.Sprintf("the plugins in it are not found: %v", err)}}
+		return nil, []knowledge.Problem{{Path: path, Text: fmt.Sprintf("could not find the plugins in it: %v", err)}}
 	}
 	var dirs []Dir
 	var problems []knowledge.Problem
@@ -58,7 +58,7 @@ func Installed(shared, project string, enabled func(name string) bool) ([]Dir, [
 			continue // it is another project's
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			problems = append(problems, knowledge.Problem{Path: path, Text: fmt.Sprintf("the plugin %s is not where it was installed, in %q: install it again", name, dir)})
+			problems = append(problems, knowledge.Problem{Path: path, Text: fmt.Sprintf("the plugin %s is no longer in %q, where it was installed: install it again", name, dir)})
 			continue
 		}
 		dirs = append(dirs, Dir{Path: dir, Source: settings.User, ID: name})

@@ -106,7 +106,7 @@ func Load(dirs []Dir) ([]Plugin, []knowledge.Problem) {
 			continue
 		}
 		if i := slices.IndexFunc(plugins, func(o Plugin) bool { return o.Name == p.Name }); i >= 0 {
-			problems = append(problems, knowledge.Problem{Path: d.Path, Text: fmt.Sprintf("it is left out: the plugin in %s has its name", plugins[i].Dir)})
+			problems = append(problems, knowledge.Problem{Path: d.Path, Text: fmt.Sprintf("it is left out: the plugin in %s has the same name", plugins[i].Dir)})
 			continue
 		}
 		plugins = append(plugins, *p)
@@ -154,10 +154,10 @@ func (r *reader) read(name string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return ""
 	case err == nil && file.Cut:
-		err = fmt.Errorf("it has %d bytes, and %d are allowed", file.Size, maxFile)
+		err = fmt.Errorf("it has %d bytes; the limit is %d", file.Size, maxFile)
 		fallthrough
 	case err != nil:
-		r.report(name, "it is not read: %v", err)
+		r.report(name, "it could not be read: %v", err)
 		return ""
 	}
 	return file.Text
@@ -174,7 +174,7 @@ func (r *reader) plugin() *Plugin {
 		m.Name = filepath.Base(r.Path)
 	}
 	if !knowledge.ValidName(m.Name) {
-		r.report(manifestName, "it is left out: %q is no name for a plugin; use letters, digits, dashes and underscores", m.Name)
+		r.report(manifestName, "it is left out: %q is not a valid plugin name; use letters, digits, dashes and underscores", m.Name)
 		return nil
 	}
 	return &Plugin{

@@ -174,8 +174,8 @@ x
 		texts = append(texts, strings.TrimPrefix(strings.ReplaceAll(p.String(), base, ""), "/home/.haft/plugins/"))
 	}
 	want := []string{
-		"b: it is left out: the plugin in /home/.haft/plugins/a has its name",
-		`badname/.claude-plugin/plugin.json: it is left out: "has: colon" is no name for a plugin; use letters, digits, dashes and underscores`,
+		"b: it is left out: the plugin in /home/.haft/plugins/a has the same name",
+		`badname/.claude-plugin/plugin.json: it is left out: "has: colon" is not a valid plugin name; use letters, digits, dashes and underscores`,
 		"hooks/hooks/hooks.json: it is left out: it is not JSON",
 		"nojson/.claude-plugin/plugin.json: the plugin is left out: unexpected end of JSON input",
 		"types/.claude-plugin/plugin.json: the plugin is left out: json: cannot unmarshal number into Go struct field manifest.commands of type []string",
@@ -225,7 +225,7 @@ off
 		"off@m": [{"scope": "user", "installPath": "BASE/cache/off"}],
 		"gone@m": [{"scope": "user", "installPath": "BASE/cache/gone"}],
 		"odd@m": 5}}`)
-	missing := []string{`the plugin gone@m is not where it was installed, in "/cache/gone": install it again`}
+	missing := []string{`the plugin gone@m is no longer in "/cache/gone", where it was installed: install it again`}
 	for project, want := range map[string][]string{"": {"cache/older", "cache/review/2.0"}, "/p": {"cache/older", "cache/review/1.0"}} {
 		got, wrong := find(project)
 		if diff := cmp.Diff(want, got); diff != "" {

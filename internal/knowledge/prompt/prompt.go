@@ -58,7 +58,7 @@ type Request struct {
 type Calls func(context.Context, Request) (tool.Result, error)
 
 // errNoCalls is for sessions that cannot run what a template asks for.
-var errNoCalls = errors.New("nothing can be run here")
+var errNoCalls = errors.New("commands cannot be run here")
 
 // Expand returns the text for one use. An error means that something which the
 // text needs was not allowed or could not be run.

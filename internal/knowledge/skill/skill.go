@@ -79,7 +79,7 @@ func (l *Library) List() Listing {
 		list.Problems = append(list.Problems, s.HookProblems()...)
 		for _, pattern := range s.Paths {
 			if !doublestar.ValidatePattern(pattern) {
-				list.Problems = append(list.Problems, knowledge.Problem{Path: s.Path, Text: fmt.Sprintf("has a pattern under paths that cannot be used: %q", pattern)})
+				list.Problems = append(list.Problems, knowledge.Problem{Path: s.Path, Text: fmt.Sprintf("has an invalid pattern under paths: %q", pattern)})
 			}
 		}
 	}

@@ -73,14 +73,14 @@ func (s *Set) List() Listing {
 		st := fromPiece(p)
 		switch {
 		case strings.EqualFold(st.Name, Default):
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: " + Default + " stays haft's own style: give the file another name"})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: " + Default + " is one of haft's own styles: give the file another name"})
 		case st.Text == "":
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: a style needs a text below the front matter"})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: a style needs text below the front matter"})
 		default:
 			byName[st.Name] = st
 		}
 	}
-	list.Styles = []Style{{Name: Default, Description: "Short answers, and work on code", Coding: true, Builtin: true}}
+	list.Styles = []Style{{Name: Default, Description: "Short answers and work on code", Coding: true, Builtin: true}}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		list.Styles = append(list.Styles, byName[name])
 	}

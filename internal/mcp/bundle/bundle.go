@@ -101,7 +101,7 @@ func (b *Bundle) readManifest() error {
 		return err
 	}
 	if len(raw) > maxManifest {
-		return fmt.Errorf("its manifest has more than %d bytes", maxManifest)
+		return fmt.Errorf("its manifest is larger than %d bytes", maxManifest)
 	}
 	if err := json.Unmarshal(raw, &b.Manifest); err != nil {
 		return fmt.Errorf("its manifest: %w", err)
@@ -145,13 +145,13 @@ func (b *Bundle) Unpack(dir string) (err error) {
 	return nil
 }
 
-var errTooLarge = fmt.Errorf("the bundle has more than %d bytes", int64(maxBytes))
+var errTooLarge = fmt.Errorf("the bundle is larger than %d bytes", int64(maxBytes))
 
 // extract writes one file and returns its size, which is at most room.
 func extract(root *os.Root, f *zip.File, room int64) (int64, error) {
 	name := strings.TrimSuffix(f.Name, "/")
 	if name == "" || path.IsAbs(name) || strings.ContainsAny(name, "\\:\x00") || path.Clean(name) != name || slices.Contains(strings.Split(name, "/"), "..") {
-		return 0, errors.New("the name leads out of the bundle or is not plain")
+		return 0, errors.New("the name leads out of the bundle or contains unusual characters")
 	}
 	mode := f.Mode()
 	switch {

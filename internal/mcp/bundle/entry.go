@@ -22,7 +22,7 @@ import (
 func (b *Bundle) Entry(dir string, values map[string][]string) (mcp.Server, error) {
 	m := &b.Manifest
 	if here := platform(); len(m.Compatible.Platforms) > 0 && !slices.Contains(m.Compatible.Platforms, here) {
-		return mcp.Server{}, fmt.Errorf("the bundle %s is for %s, and this is %s", m.Name, strings.Join(m.Compatible.Platforms, ", "), here)
+		return mcp.Server{}, fmt.Errorf("the bundle %s is for %s, but this is %s", m.Name, strings.Join(m.Compatible.Platforms, ", "), here)
 	}
 	set, err := m.settings(values)
 	if err != nil {
@@ -138,7 +138,7 @@ var variable = lazyregexp.New(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 // check says what is wrong with values.
 func (s Setting) check(name string, values []string) error {
 	if len(values) > 1 && !s.Multiple {
-		return fmt.Errorf("the setting %s takes one value", name)
+		return fmt.Errorf("the setting %s accepts only one value", name)
 	}
 	for i, v := range values {
 		if variable.MatchString(v) {
@@ -151,11 +151,11 @@ func (s Setting) check(name string, values []string) error {
 		case "number":
 			n, err := strconv.ParseFloat(v, 64)
 			if err != nil || s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
-				return fmt.Errorf("the setting %s cannot be %q: it is a number within the bounds of the bundle", name, v)
+				return fmt.Errorf("the setting %s cannot be %q: it must be a number within the bundle's bounds", name, v)
 			}
 		case "boolean":
 			if v != "true" && v != "false" {
-				return fmt.Errorf("the setting %s cannot be %q: it is true or false", name, v)
+				return fmt.Errorf("the setting %s cannot be %q: it must be true or false", name, v)
 			}
 		case "directory", "file":
 			whole, err := filepath.Abs(v)
@@ -194,7 +194,7 @@ func (f *filler) one(text string) string {
 		if value, ok := f.known[name]; ok {
 			return value
 		}
-		f.problems = append(f.problems, fmt.Errorf("the bundle uses %s, which is not known", match))
+		f.problems = append(f.problems, fmt.Errorf("the bundle uses the unknown variable %s", match))
 		return ""
 	})
 }

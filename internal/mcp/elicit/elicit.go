@@ -127,7 +127,7 @@ func fieldOf(name string, p property, words *lang.Catalogue) (Field, error) {
 	case p.Enum != nil || p.OneOf != nil:
 		f.Kind, f.Options = One, options(p.Enum, p.EnumNames, p.OneOf)
 	case p.Type != "string":
-		return f, lang.Errorf("the field %s is of a type that forms do not have: %q", name, p.Type)
+		return f, lang.Errorf("the field %s has a type that forms do not support: %q", name, p.Type)
 	}
 	if (f.Kind == One || f.Kind == Many) && len(f.Options) == 0 {
 		return f, lang.Errorf("the field %s has nothing to choose from", name)

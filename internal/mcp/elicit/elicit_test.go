@@ -34,7 +34,7 @@ func TestKinds(t *testing.T) {
 		{"some of many with titles", `{"type":"array","items":{"anyOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Pear"}]}}`, Many, []string{"Apple", "Pear"}, "", map[string]string{"Pear,1": `["b","a"]`, "": ""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fields, err := Fields(json.RawMessage(`{"type":"object","properties":{"x":` + c.property + `}}`), nil)
+			fields, err := Fields(json.RawMessage(`{"type":"object","properties":{"x":`+c.property+`}}`), nil)
 			if err != nil || len(fields) != 1 {
 				t.Fatalf("%v, %d fields", err, len(fields))
 			}

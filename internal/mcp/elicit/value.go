@@ -63,7 +63,7 @@ func (f *Field) option(typed string) (json.RawMessage, error) {
 			return o.value, nil
 		}
 	}
-	return nil, f.errorf("no option is called %q", typed)
+	return nil, f.errorf("there is no option %q", typed)
 }
 
 func (f *Field) many(typed string) (json.RawMessage, error) {

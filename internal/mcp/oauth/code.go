@@ -70,7 +70,7 @@ func (c *Client) identify(ctx context.Context, iss *issuer, kept registration, r
 	case iss.Register != "":
 		return c.register(ctx, iss, redirect)
 	}
-	return registration{}, errors.New("the authorization server knows only clients that were registered with it beforehand: set oauth.clientId in the server's entry")
+	return registration{}, errors.New("the authorization server only accepts clients that were registered in advance: set oauth.clientId in the server's entry")
 }
 
 // proves reports whether the authorization server checks that whoever redeems a
@@ -124,11 +124,11 @@ func (c *Client) visit(ctx context.Context, agent UserAgent, iss *issuer, page *
 	}
 	u, err := url.Parse(back)
 	if err != nil {
-		return "", errors.New("the address that the browser came back to cannot be read")
+		return "", errors.New("could not read the address that the browser returned to")
 	}
 	q := u.Query()
 	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(page.Query().Get("state"))) != 1 {
-		return "", errors.New("the browser came back with the answer to another question (the state differs)")
+		return "", errors.New("the browser returned the answer to a different login (the state differs)")
 	}
 	if err := iss.checkName(q); err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func (c *Client) visit(ctx context.Context, agent UserAgent, iss *issuer, page *
 		return "", &tokenError{Code: code, Description: q.Get("error_description")}
 	}
 	if q.Get("code") == "" {
-		return "", errors.New("the browser came back without a code")
+		return "", errors.New("the browser returned without a code")
 	}
 	return q.Get("code"), nil
 }
@@ -149,9 +149,9 @@ func (i *issuer) checkName(q url.Values) error {
 	case name == i.Issuer:
 		return nil
 	case q.Has("iss"):
-		return fmt.Errorf("the answer is from the authorization server %q, and %q was asked", printable(name), i.Issuer)
+		return fmt.Errorf("the answer is from the authorization server %q, but %q was asked", printable(name), i.Issuer)
 	case i.NamesItself:
-		return fmt.Errorf("the authorization server %s promises to name itself in its answer, and does not", i.Issuer)
+		return fmt.Errorf("the authorization server %s promises to name itself in its answer but does not", i.Issuer)
 	}
 	return nil
 }

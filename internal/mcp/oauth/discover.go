@@ -44,7 +44,7 @@ func (c *Client) discover(ctx context.Context, metadata string) (*resource, *iss
 	if c.remote.MetadataURL != "" {
 		iss, err := c.readIssuer(ctx, c.remote.MetadataURL, "")
 		if err != nil {
-			return nil, nil, fmt.Errorf("read what the authorization server says of itself: %w", err)
+			return nil, nil, fmt.Errorf("read the authorization server's metadata: %w", err)
 		}
 		return res, iss, nil
 	}
@@ -83,7 +83,7 @@ func (c *Client) checkResource(res *resource, place string) error {
 		return fmt.Errorf("%s describes the resource %q, which is not the server %s", place, printable(res.Resource), c.remote.URL)
 	}
 	if len(res.AuthorizationServers) == 0 {
-		return fmt.Errorf("%s names no authorization server", place)
+		return fmt.Errorf("%s does not name an authorization server", place)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (c *Client) findIssuer(ctx context.Context, res *resource) (*issuer, error)
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read what the authorization server says of itself: %w", err)
+			return nil, fmt.Errorf("read the authorization server's metadata: %w", err)
 		}
 		return iss, nil
 	}
@@ -155,7 +155,7 @@ func (c *Client) readIssuer(ctx context.Context, place, want string) (*issuer, e
 		}
 	}
 	if iss.Token == "" {
-		return nil, fmt.Errorf("%s names no token endpoint", place)
+		return nil, fmt.Errorf("%s does not name a token endpoint", place)
 	}
 	return iss, nil
 }

@@ -143,7 +143,7 @@ func (e *entry) machine() (*Machine, error) {
 		}
 		return &Machine{Company: &Company{TokenEndpoint: p.TokenEndpoint, ClientID: p.ClientID, IDToken: func(context.Context) (string, error) { return webToken(p.IDToken, p.IDTokenFile) }}}, nil
 	}
-	return nil, fmt.Errorf("the grant %q is not known: use %s, %s or %s", e.Grant, clientCredentials, workloadIdentity, enterprise)
+	return nil, fmt.Errorf("unknown grant %q: use %s, %s or %s", e.Grant, clientCredentials, workloadIdentity, enterprise)
 }
 
 // credentials are those of a client that proves itself by a secret or by a key.
@@ -177,7 +177,7 @@ func webToken(text, file string) (string, error) {
 	for _, part := range []string{head, claims} {
 		raw, err := base64.RawURLEncoding.DecodeString(part)
 		if err != nil || !signed || !bytes.HasPrefix(raw, []byte("{")) {
-			return "", fmt.Errorf("%s is not a JSON web token", cmp.Or(file, "what the entry gives"))
+			return "", fmt.Errorf("%s is not a JSON web token", cmp.Or(file, "the assertion in the entry"))
 		}
 	}
 	return text, nil
@@ -192,7 +192,7 @@ func given(text, file string) (string, error) {
 		return text, nil
 	}
 	if text != "" {
-		return "", fmt.Errorf("a text and the file %s are given for one thing: leave one out", file)
+		return "", fmt.Errorf("a value is given both as text and as the file %s: leave one out", file)
 	}
 	if rest, home := strings.CutPrefix(file, "~/"); home {
 		dir, err := os.UserHomeDir()
@@ -202,7 +202,7 @@ func given(text, file string) (string, error) {
 		file = filepath.Join(dir, rest)
 	}
 	if !filepath.IsAbs(file) {
-		return "", fmt.Errorf("%s is a relative path: write the whole path, or ~/ and the rest", file)
+		return "", fmt.Errorf("%s is a relative path: write an absolute path, or one that starts with ~/", file)
 	}
 	raw, err := regular.Read(file, maxSecret)
 	return string(raw), err

@@ -42,7 +42,7 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("the MCP server %q refuses the request though the login allows what it asks for (%s). Logging in again does not help: ask those who run the server", e.server, printable(strings.Join(e.scopes, " ")))
+	return fmt.Sprintf("the MCP server %q rejects the request although the login has the scopes it asks for (%s). Logging in again does not help: contact the server's operator", e.server, printable(strings.Join(e.scopes, " ")))
 }
 
 // A tokenError is an authorization server's refusal, as RFC 6749 words it.
@@ -53,9 +53,9 @@ type tokenError struct {
 }
 
 func (e *tokenError) Error() string {
-	text := "the authorization server answers " + printable(e.Code)
+	text := "the authorization server answered " + printable(e.Code)
 	if e.Code == "" {
-		text = fmt.Sprintf("the authorization server answers with status %d", e.status)
+		text = fmt.Sprintf("the authorization server answered with status %d", e.status)
 	}
 	if e.Description != "" {
 		text += ": " + printable(e.Description)

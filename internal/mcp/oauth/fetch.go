@@ -31,7 +31,7 @@ func (c *Client) allowed(raw string) error {
 	case u.Scheme == "http" && loopback.Host(u.Hostname()) && loopback.Host(c.url.Hostname()):
 		return nil
 	}
-	return fmt.Errorf("%q is refused: only https is safe here", printable(raw))
+	return fmt.Errorf("cannot use %q: only https is safe here", printable(raw))
 }
 
 // getJSON reads a document of at most maxAnswer bytes.

@@ -103,7 +103,7 @@ func TestEntriesSayHowProgramsLogIn(t *testing.T) {
 		t.Errorf("a file that holds no token would be sent: %q, %v", got, err)
 	}
 	for bad, want := range map[string]string{
-		`{"grant":"password","clientId":"c"}`:                                                           `the grant "password" is not known`,
+		`{"grant":"password","clientId":"c"}`:                                                           `unknown grant "password"`,
 		`{"grant":"client-credentials","clientSecret":"s"}`:                                             "needs a clientId",
 		`{"grant":"client-credentials","clientId":"c"}`:                                                 "needs either a clientSecret or a privateKey",
 		`{"grant":"client-credentials","clientId":"c","clientSecret":"s","privateKeyFile":"KEY"}`:       "needs either",

@@ -98,7 +98,7 @@ func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (Us
 		return nil, err
 	}
 	if res.assumed && ch.status != 0 && ch.status < 300 {
-		return nil, errors.New("it lets everybody in and names nobody to log in with")
+		return nil, errors.New("it needs no login and names no authorization server")
 	}
 	before, err := c.store.read(c.key())
 	if err != nil {
@@ -264,4 +264,4 @@ func (c *Client) State() (State, error) {
 }
 
 // errNobody means that a user is needed and none can be reached.
-var errNobody = errors.New("nobody can be asked here")
+var errNobody = errors.New("there is no one to ask here")

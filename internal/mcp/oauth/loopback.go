@@ -74,7 +74,7 @@ func (l *Loopback) Visit(ctx context.Context, page string) (string, error) {
 		return back, nil
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return "", errors.New("nobody came back from the page in time")
+			return "", errors.New("the login page was not completed in time")
 		}
 		return "", ctx.Err()
 	}

@@ -168,7 +168,7 @@ func TestOnlyTheAuthorizationServerEndsALogin(t *testing.T) {
 	f.expire()
 	f.set(func(s *fakeState) { s.refresh = "another" })
 	err := post(t.Context(), c, f.endpoint())
-	if login := needsLogin(t, err); login.Reason != "the last one is over" {
+	if login := needsLogin(t, err); login.Reason != "the last login is no longer valid" {
 		t.Errorf("reason %q", login.Reason)
 	}
 	if strings.Contains(err.Error(), "refresh-") {

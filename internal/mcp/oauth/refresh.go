@@ -70,7 +70,7 @@ func (c *Client) renew(ctx context.Context, stale string) (*login, error) {
 	}
 	switch {
 	case errors.Is(err, errDamaged):
-		return nil, &LoginError{Server: c.remote.Name, Reason: "what was kept of the last one cannot be used", Err: err}
+		return nil, &LoginError{Server: c.remote.Name, Reason: "the saved login cannot be used", Err: err}
 	case err != nil:
 		return nil, err
 	case c.usable(l, stale):
@@ -80,7 +80,7 @@ func (c *Client) renew(ctx context.Context, stale string) (*login, error) {
 	case l.Refresh == "" && l.Access == "":
 		return l, nil
 	case l.Refresh == "":
-		return nil, &LoginError{Server: c.remote.Name, Reason: "the last one has run out", Scopes: l.Wanted}
+		return nil, &LoginError{Server: c.remote.Name, Reason: "the last login has expired", Scopes: l.Wanted}
 	}
 	return c.renewLocked(ctx, stale)
 }
@@ -113,11 +113,11 @@ func (c *Client) renewLocked(ctx context.Context, stale string) (*login, error) 
 	case err != nil && c.usable(u, stale):
 		return u, nil // the disk may be full; the next refresh writes it down
 	case err != nil:
-		return nil, fmt.Errorf("refresh the login of the MCP server %q (it is kept, and tried again with the next request): %w", c.remote.Name, err)
+		return nil, fmt.Errorf("refresh the login of the MCP server %q (it stays saved and is tried again with the next request): %w", c.remote.Name, err)
 	case over != nil:
-		return nil, &LoginError{Server: c.remote.Name, Reason: "the last one is over", Err: over}
+		return nil, &LoginError{Server: c.remote.Name, Reason: "the last login is no longer valid", Err: over}
 	case now.Access == "":
-		return nil, &LoginError{Server: c.remote.Name, Reason: "the last one is over"}
+		return nil, &LoginError{Server: c.remote.Name, Reason: "the last login is no longer valid"}
 	}
 	c.takeIn(nil)
 	return now, nil

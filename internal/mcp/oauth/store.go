@@ -115,7 +115,7 @@ func parseLogin(text []byte) (*login, error) {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if l.Version != loginVersion {
-		return nil, fmt.Errorf("%w: it is of version %d, and this haft knows %d", errDamaged, l.Version, loginVersion)
+		return nil, fmt.Errorf("%w: it has version %d, but this haft supports version %d", errDamaged, l.Version, loginVersion)
 	}
 	return l, nil
 }
@@ -124,11 +124,11 @@ func parseLogin(text []byte) (*login, error) {
 // nothing is written. The result is the login as it is on disk then.
 func (s *Store) change(ctx context.Context, key, server string, edit func(*login) error) (*login, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep the login: %w", err)
+		return nil, fmt.Errorf("save the login: %w", err)
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
-		return nil, fmt.Errorf("keep the login: %w", err)
+		return nil, fmt.Errorf("save the login: %w", err)
 	}
 	defer root.Close()
 	var kept *login

@@ -87,7 +87,7 @@ func replay(req *http.Request) (func() *http.Request, error) {
 			return nil, fmt.Errorf("read the request: %w", err)
 		}
 		if len(body) > maxReplay {
-			return nil, fmt.Errorf("the request has more than %d bytes", maxReplay)
+			return nil, fmt.Errorf("the request is larger than %d bytes", maxReplay)
 		}
 	}
 	return func() *http.Request {
@@ -182,12 +182,12 @@ func (c *Client) other(stale string) *login {
 // login asks for a new login, if anybody can be asked.
 func (a *attempt) login(ctx context.Context, ch challenge, l *login, moreScopes bool) (*login, error) {
 	c := a.client
-	reason := "the server asks for one"
+	reason := "the server requires one"
 	switch {
 	case moreScopes:
-		reason = "the last one does not allow enough"
+		reason = "the last login does not have the scopes it needs"
 	case l.Access != "":
-		reason = "the server does not accept the last one"
+		reason = "the server does not accept the last login"
 	}
 	needed := &LoginError{Server: c.remote.Name, Reason: reason, Scopes: ch.scopes}
 	if moreScopes && len(ch.scopes) > 0 && covers(l.Scopes, ch.scopes) {
@@ -198,7 +198,7 @@ func (a *attempt) login(ctx context.Context, ch challenge, l *login, moreScopes 
 		return nil, needed
 	}
 	if a.logins == maxLogins {
-		needed.Reason = "the server refuses what it asked for"
+		needed.Reason = "the server rejects the scopes it asked for"
 		return nil, needed
 	}
 	a.logins++

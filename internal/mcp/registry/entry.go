@@ -63,7 +63,7 @@ func (s *Server) Entry(kind string, set map[string][]string) (mcp.Server, error)
 	if len(reasons) == 0 {
 		return mcp.Server{}, fmt.Errorf("the server %s lists neither a package nor an address", s.Name)
 	}
-	return mcp.Server{}, fmt.Errorf("the server %s cannot be set up: %s", s.Name, strings.Join(reasons, "; "))
+	return mcp.Server{}, fmt.Errorf("cannot set up the server %s: %s", s.Name, strings.Join(reasons, "; "))
 }
 
 // Kinds says in one word each what the server can be reached by.
@@ -92,9 +92,9 @@ func (r Remote) kind() string {
 func (r Remote) unusable(kind string) string {
 	switch {
 	case r.kind() == "":
-		return fmt.Sprintf("an address has the transport %q, which is not known", r.Type)
+		return fmt.Sprintf("an address has the unknown transport %q", r.Type)
 	case kind != "" && kind != r.kind():
-		return fmt.Sprintf("an address has the transport %s and not %s", r.kind(), kind)
+		return fmt.Sprintf("an address has the transport %s, not %s", r.kind(), kind)
 	}
 	return ""
 }
@@ -103,7 +103,7 @@ func (r Remote) entry(f *filler) mcp.Server {
 	e := mcp.Server{Type: mcp.Type(r.kind())}
 	e.URL = f.template(r.URL, r.Variables)
 	if u, err := url.Parse(e.URL); err != nil || allowed(u) != nil {
-		f.problem("the address %q is not an https one", e.URL)
+		f.problem("the address %q is not an https address", e.URL)
 	}
 	e.Headers = f.named(r.Headers)
 	return e
@@ -115,21 +115,21 @@ func (p Package) unusable(kind string) string {
 	r, known := runnerOf(p.Type)
 	switch {
 	case kind != "" && kind != string(mcp.Stdio):
-		return fmt.Sprintf("the %s package is a program and not %s", p.Type, kind)
+		return fmt.Sprintf("the %s package is a program, not %s", p.Type, kind)
 	case p.Type == "mcpb":
 		return "it has a bundle: download " + p.Identifier + " and add that file"
 	case !known:
-		return fmt.Sprintf("packages of the type %q are not known", p.Type)
+		return fmt.Sprintf("packages of type %q are not supported", p.Type)
 	case p.Transport.Type != "" && p.Transport.Type != "stdio":
-		return fmt.Sprintf("the %s package serves %s, and does not speak on standard input", p.Type, p.Transport.Type)
+		return fmt.Sprintf("the %s package serves %s instead of using standard input and output", p.Type, p.Transport.Type)
 	case !r.identifier.MatchString(p.Identifier):
-		return fmt.Sprintf("%q cannot be the name of a package of the type %s", p.Identifier, p.Type)
+		return fmt.Sprintf("%q is not a valid name for a package of type %s", p.Identifier, p.Type)
 	case p.Version != "" && !version.MatchString(p.Version):
-		return fmt.Sprintf("%q cannot be a version", p.Version)
+		return fmt.Sprintf("%q is not a valid version", p.Version)
 	case p.Runtime != "" && !slices.Contains(r.commands, p.Runtime):
-		return fmt.Sprintf("the %s package wants to be run by %q; haft knows %s", p.Type, p.Runtime, strings.Join(r.commands, " and "))
+		return fmt.Sprintf("the %s package needs to be run with %q; haft supports %s", p.Type, p.Runtime, strings.Join(r.commands, " and "))
 	case p.Base != "" && r.site != "" && !onSite(p.Base, r.site):
-		return fmt.Sprintf("the %s package is at %s and not at %s", p.Type, p.Base, r.site)
+		return fmt.Sprintf("the %s package is at %s, not at %s", p.Type, p.Base, r.site)
 	}
 	return ""
 }
@@ -180,7 +180,7 @@ func (s *Server) filled(set map[string][]string, make func(*filler) mcp.Server) 
 		f.problem("it needs %s", strings.Join(f.needs, ", "))
 	}
 	if err := errors.Join(f.problems...); err != nil {
-		return mcp.Server{}, fmt.Errorf("the server %s cannot be set up: %w", s.Name, err)
+		return mcp.Server{}, fmt.Errorf("cannot set up the server %s: %w", s.Name, err)
 	}
 	return e, nil
 }

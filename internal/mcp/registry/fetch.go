@@ -39,7 +39,7 @@ func Open(source string, client *http.Client) (*Registry, error) {
 		return nil, fmt.Errorf("%q is not an address: %w", source, err)
 	}
 	if err := allowed(base); err != nil {
-		return nil, fmt.Errorf("a registry cannot be read from %q: %w", base.Redacted(), err)
+		return nil, fmt.Errorf("cannot read a registry from %q: %w", base.Redacted(), err)
 	}
 	own := http.Client{}
 	if client != nil {
@@ -141,11 +141,11 @@ func (r *Registry) get(ctx context.Context, words []string, cursor string, most 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answers with status %d", resp.StatusCode)
+		return nil, fmt.Errorf("it answered with status %d", resp.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err == nil && int64(len(raw)) > most {
-		err = fmt.Errorf("it has more than %d MiB", maxBytes>>20)
+		err = fmt.Errorf("it is larger than %d MiB", maxBytes>>20)
 	}
 	return raw, err
 }

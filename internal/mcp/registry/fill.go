@@ -36,7 +36,7 @@ func (f *filler) named(list []Input) map[string]string {
 	var all map[string]string
 	for _, in := range list {
 		if !fieldName.MatchString(in.Name) {
-			f.problem("%q cannot be the name of a variable or a header", in.Name)
+			f.problem("%q is not a valid name for a variable or a header", in.Name)
 			continue
 		}
 		values, ok := f.values(in.Name, in, false)
@@ -125,7 +125,7 @@ var (
 // check says what is wrong with what the user has set.
 func (f *filler) check(key string, in Input, given []string) {
 	if len(given) > 1 && !in.Repeated {
-		f.problem("%s takes one value", key)
+		f.problem("%s accepts only one value", key)
 	}
 	for _, v := range given {
 		if inEnvironment.MatchString(v) {
@@ -136,11 +136,11 @@ func (f *filler) check(key string, in Input, given []string) {
 		case in.Secret:
 			f.problem("%s is a secret: put it into a variable and write --config '%s=${NAME}'", key, key)
 		case len(in.Choices) > 0 && !slices.Contains(in.Choices, plain(v)):
-			f.problem("%s cannot be %q: it is one of %v", key, v, in.Choices)
+			f.problem("%s cannot be %q: it must be one of %v", key, v, in.Choices)
 		case in.Format == "number" && number != nil:
-			f.problem("%s cannot be %q: it is a number", key, v)
+			f.problem("%s cannot be %q: it must be a number", key, v)
 		case in.Format == "boolean" && v != "true" && v != "false":
-			f.problem("%s cannot be %q: it is true or false", key, v)
+			f.problem("%s cannot be %q: it must be true or false", key, v)
 		}
 	}
 }

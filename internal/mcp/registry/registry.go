@@ -90,7 +90,7 @@ func (p *plain) UnmarshalJSON(raw []byte) error {
 		*p = plain(raw)
 		return nil
 	}
-	return fmt.Errorf("%s is not a text", raw)
+	return fmt.Errorf("%s is not a string", raw)
 }
 
 // official is where the registry writes what it knows about an entry.

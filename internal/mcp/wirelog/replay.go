@@ -32,7 +32,7 @@ func Read(r io.Reader) ([]Record, error) {
 		}
 		var record Record
 		if json.Unmarshal(line, &record) != nil || len(record.Message) == 0 {
-			return nil, fmt.Errorf("line %d is no record of an MCP log", n)
+			return nil, fmt.Errorf("line %d is not a record of an MCP log", n)
 		}
 		all = append(all, record)
 	}
@@ -59,7 +59,7 @@ type Call struct {
 func Replay(ctx context.Context, records []Record) (*Played, error) {
 	server, calls := record(records)
 	if len(server.answers) == 0 {
-		return nil, errors.New("the log has no answer of a server")
+		return nil, errors.New("the log has no answers from a server")
 	}
 	const name = "recorded"
 	h := mcp.NewHost(&mcp.Options{HTTP: server})

@@ -140,10 +140,10 @@ func TestALogThatCannotBeWrittenHoldsNobody(t *testing.T) {
 }
 
 func TestWhatIsNoLogIsSaid(t *testing.T) {
-	if _, err := wirelog.Read(strings.NewReader("{\"at\":\"2026-01-01T00:00:00Z\",\"message\":{}}\nhello\n")); err == nil || err.Error() != "line 2 is no record of an MCP log" {
+	if _, err := wirelog.Read(strings.NewReader("{\"at\":\"2026-01-01T00:00:00Z\",\"message\":{}}\nhello\n")); err == nil || err.Error() != "line 2 is not a record of an MCP log" {
 		t.Error(err)
 	}
-	if _, err := wirelog.Replay(t.Context(), nil); err == nil || err.Error() != "the log has no answer of a server" {
+	if _, err := wirelog.Replay(t.Context(), nil); err == nil || err.Error() != "the log has no answers from a server" {
 		t.Error(err)
 	}
 }

@@ -85,7 +85,7 @@ func (p *parser) classItem(at int) set {
 	}
 	hi := p.classChar()
 	if hi < lo {
-		p.fail(start, "class range with its ends the wrong way round", "")
+		p.fail(start, "class range with its ends in the wrong order", "")
 	}
 	return set{{lo, hi}}
 }

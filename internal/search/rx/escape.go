@@ -161,7 +161,7 @@ func (p *parser) charEscape(at int) (r rune, isByte bool) {
 	}
 	switch {
 	case '1' <= r && r <= '9' || r == '0':
-		p.fail(at, "back-reference", "Back-references are not supported (nor in ripgrep by default): spell the repeated text out.")
+		p.fail(at, "back-reference", "Back-references are not supported (nor in ripgrep by default): spell out the repeated text.")
 	case r >= 128, r < ' ', isWordByte(byte(r)) && r != '_':
 		p.fail(at, "unknown escape", `Write \\ for a literal backslash.`)
 	}

@@ -183,7 +183,7 @@ func (p *parser) repetition(atom *node) *node {
 				return atom
 			}
 			if hi != unlimited && hi < lo {
-				p.fail(p.pos, "repetition with its bounds the wrong way round", "")
+				p.fail(p.pos, "repetition with its bounds in the wrong order", "")
 			}
 			r.min, r.max = lo, hi
 			p.pos += n
@@ -362,7 +362,7 @@ func (p *parser) group(at int) (n *node, isFlags bool) {
 func (p *parser) groupName(at int) {
 	end := strings.IndexByte(p.rest(), '>')
 	if end <= 0 {
-		p.fail(at, "group name without an end", "")
+		p.fail(at, "unterminated group name", "")
 	}
 	p.pos += end + 1
 }

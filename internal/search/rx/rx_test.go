@@ -96,14 +96,14 @@ func TestSyntaxErrors(t *testing.T) {
 	for expr, want := range map[string]string{
 		`a(?=b)`:  `invalid regular expression: look-around at character 2 of "a(?=b)". ` + noLookaround,
 		`(?<!a)b`: `invalid regular expression: look-around at character 1 of "(?<!a)b". ` + noLookaround,
-		`(a)\1`:   `invalid regular expression: back-reference at character 4 of "(a)\\1". Back-references are not supported (nor in ripgrep by default): spell the repeated text out.`,
+		`(a)\1`:   `invalid regular expression: back-reference at character 4 of "(a)\\1". Back-references are not supported (nor in ripgrep by default): spell out the repeated text.`,
 		`a\nb`:    `invalid regular expression: a line break cannot match within one line at character 2 of "a\\nb". Set multiline to true to match across lines.`,
 		`(`:       `invalid regular expression: unclosed group at character 1 of "(". Write \( for a literal parenthesis.`,
 		`a)`:      `invalid regular expression: unopened group at character 2 of "a)". Write \) for a literal parenthesis.`,
 		`[a`:      `invalid regular expression: unclosed character class at character 1 of "[a". Write \[ for a literal bracket.`,
 		`*a`:      `invalid regular expression: repetition operator without anything to repeat at character 1 of "*a". Escape it to match the character itself.`,
 		`\y`:      `invalid regular expression: unknown escape at character 1 of "\\y". Write \\ for a literal backslash.`,
-		`a{3,2}`:  `invalid regular expression: repetition with its bounds the wrong way round at character 2 of "a{3,2}"`,
+		`a{3,2}`:  `invalid regular expression: repetition with its bounds in the wrong order at character 2 of "a{3,2}"`,
 	} {
 		_, err := Compile(expr, nil)
 		if err == nil || err.Error() != want {

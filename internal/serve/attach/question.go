@@ -80,7 +80,7 @@ func (s *Stream) answer(r wire.Response) {
 			s.remark(p.Message)
 			return
 		}
-		s.remark("The answer was not taken: " + err.Error())
+		s.remark("The answer was not accepted: " + err.Error())
 		s.mu.Lock()
 		var again wire.Message
 		if s.asked[q.ID] == q {

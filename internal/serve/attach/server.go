@@ -80,7 +80,7 @@ func (s *Server) Find(ctx context.Context, id string) (serve.Session, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 && id == "":
-		return serve.Session{}, fmt.Errorf("no session runs at %s. Name one: %s/s/SESSION", s.URL, s.URL)
+		return serve.Session{}, fmt.Errorf("no session is running at %s. Name one to resume: %s/s/SESSION", s.URL, s.URL)
 	case len(found) == 0:
 		return serve.Session{}, fmt.Errorf("there is no session %q at %s", id, s.URL)
 	}
@@ -88,7 +88,7 @@ func (s *Server) Find(ctx context.Context, id string) (serve.Session, error) {
 	for _, row := range found[:min(len(found), 10)] {
 		names = append(names, fmt.Sprintf("%s/s/%s", s.URL, row.ID))
 	}
-	return serve.Session{}, fmt.Errorf("%d sessions are meant. Name one of them:\n  %s", len(found), strings.Join(names, "\n  "))
+	return serve.Session{}, fmt.Errorf("%d sessions match. Name one of them:\n  %s", len(found), strings.Join(names, "\n  "))
 }
 
 // plain does not follow redirects, which could lead a token elsewhere.
@@ -145,7 +145,7 @@ func unreachable(server string, err error) error {
 	if errors.As(err, &op) {
 		text = op.Err
 	}
-	return &unreachableError{fmt.Sprintf("there is no answer from %s: %v", server, text), err}
+	return &unreachableError{fmt.Sprintf("no answer from %s: %v", server, text), err}
 }
 
 // An unreachableError has the cause that it does not show.
@@ -164,7 +164,7 @@ func refused(resp *http.Response) error {
 	}
 	p := &serve.Problem{}
 	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(p) != nil || p.Message == "" {
-		return fmt.Errorf("the server answers %s. Is it haft serve?", resp.Status)
+		return fmt.Errorf("the server answered %s. Is it haft serve?", resp.Status)
 	}
 	return p
 }

@@ -198,7 +198,7 @@ func (s *Stream) follow() {
 		}
 		if connected || lost.IsZero() {
 			lost = time.Now()
-			s.remark("The connection to the server was lost. Trying to connect again.")
+			s.remark("The connection to the server was lost. Reconnecting.")
 		}
 		if errors.As(err, &refusal) && refusal.Code != "ended" && refusal.Code != "too_many_streams" || time.Since(lost) > retryTime {
 			s.mu.Lock()

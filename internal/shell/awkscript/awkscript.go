@@ -31,7 +31,7 @@ func Check(program string) error {
 		return errors.New("the awk program has a loop that may never end")
 	}
 	if l.unsure && danger.MatchString(program) {
-		return errors.New("the awk program may contain a regular expression where it seems to divide")
+		return errors.New("what looks like a division in the awk program may be a regular expression")
 	}
 	return nil
 }
@@ -123,13 +123,13 @@ func (l *lexer) str() error {
 		case '\\':
 			i++
 		case '\n':
-			return errors.New("an awk string over several lines")
+			return errors.New("an awk string that spans several lines")
 		case '"':
 			l.take(i+1, true)
 			return nil
 		}
 	}
-	return errors.New("an awk string without an end")
+	return errors.New("an unterminated awk string")
 }
 
 // slash reads a division or a regular expression.
@@ -143,7 +143,7 @@ func (l *lexer) slash() error {
 	for i := 1; i < len(l.rest); i++ {
 		switch c := l.rest[i]; {
 		case c == '\n':
-			return errors.New("an awk regular expression over several lines")
+			return errors.New("an awk regular expression that spans several lines")
 		case c == '/':
 			if brackets != outside {
 				return errors.New("awk implementations read this regular expression differently")
@@ -161,7 +161,7 @@ func (l *lexer) slash() error {
 			brackets = brackets.step(c, next)
 		}
 	}
-	return errors.New("an awk regular expression without an end")
+	return errors.New("an unterminated awk regular expression")
 }
 
 // escape takes a backslash and the character after it.
@@ -198,7 +198,7 @@ func (l *lexer) punctuation(c byte) error {
 		}
 		l.take(1, false)
 	case '@':
-		return errors.New("the awk program loads code or calls a function by a name it computes")
+		return errors.New("the awk program loads code or calls a function by a computed name")
 	case '|':
 		if !strings.HasPrefix(l.rest, "||") {
 			return errors.New("the awk program pipes to or from another program")

@@ -75,7 +75,7 @@ func (p *parser) item() error {
 		return fmt.Errorf("unexpected %q", p.rest[0])
 	}
 	if p.section == "" {
-		return fmt.Errorf("a setting outside of a section")
+		return fmt.Errorf("a setting outside a section")
 	}
 	p.take(func(c byte) bool { return c == ' ' || c == '\t' })
 	value := "true"
@@ -108,7 +108,7 @@ func (p *parser) header() error {
 		section += "." + sub
 	}
 	if p.rest == "" || p.next() != ']' {
-		return fmt.Errorf("a section without an end")
+		return fmt.Errorf("an unterminated section header")
 	}
 	p.section = section
 	return nil
@@ -122,14 +122,14 @@ func (p *parser) subsection() (string, error) {
 		case c == '"':
 			return b.String(), nil
 		case c == '\n':
-			return "", fmt.Errorf("a subsection over several lines")
+			return "", fmt.Errorf("a subsection name that spans several lines")
 		case c == '\\' && p.rest != "":
 			b.WriteByte(p.next())
 		default:
 			b.WriteByte(c)
 		}
 	}
-	return "", fmt.Errorf("a subsection without an end")
+	return "", fmt.Errorf("an unterminated subsection name")
 }
 
 // value reads to the end of the line, or of the lines that a backslash joins.
@@ -142,7 +142,7 @@ func (p *parser) value() (string, error) {
 		switch {
 		case c == '\n':
 			if quoted {
-				return "", fmt.Errorf("a quoted value over several lines")
+				return "", fmt.Errorf("a quoted value that spans several lines")
 			}
 			return trimEnd(b.String(), keep), nil
 		case !quoted && (c == '#' || c == ';'):
@@ -165,7 +165,7 @@ func (p *parser) value() (string, error) {
 		}
 	}
 	if quoted {
-		return "", fmt.Errorf("a quoted value without an end")
+		return "", fmt.Errorf("an unterminated quoted value")
 	}
 	return trimEnd(b.String(), keep), nil
 }

@@ -160,14 +160,14 @@ func (q Query) Names(output string) (names []string, err error) {
 			}
 			names = append(names, field)
 		case !change.MatchString(field):
-			return nil, errors.New("git lists something else than files")
+			return nil, errors.New("git lists something other than files")
 		default:
 			n := 1
 			if field[0] == 'R' || field[0] == 'C' {
 				n = 2
 			}
 			if i+n >= len(fields) {
-				return nil, errors.New("git lists something else than files")
+				return nil, errors.New("git lists something other than files")
 			}
 			if field != "R100" && field != "C100" { // of these only the names are printed
 				names = append(names, fields[i+1:i+1+n]...)

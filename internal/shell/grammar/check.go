@@ -195,7 +195,7 @@ func (r *reader) matchOperands() error {
 		for n < len(rest)-after && (o.max < 0 || n < o.max) {
 			w := rest[n]
 			if (w.Many || w.Pattern != "") && o.max >= 0 && !r.form.marks.safe {
-				return fmt.Errorf("a word that could become several")
+				return fmt.Errorf("a word that could expand to several")
 			}
 			if err := o.kind.accepts(w); err != nil {
 				return err
@@ -211,7 +211,7 @@ func (r *reader) matchOperands() error {
 		rest = rest[n:]
 	}
 	if len(rest) > 0 {
-		return fmt.Errorf("takes no such operand: %s", rest[0].Value)
+		return fmt.Errorf("does not accept the operand %s", rest[0].Value)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (k kind) accepts(w Word) error {
 	case !w.Known() && k.opaque:
 		return nil // the files that it becomes are judged one by one
 	case !w.Known():
-		return fmt.Errorf("a %s must be written out", k.name)
+		return fmt.Errorf("a %s must be given literally", k.name)
 	case !k.check(w.Value):
 		return fmt.Errorf("%q is not a %s that is known to be harmless", w.Value, k.name)
 	}

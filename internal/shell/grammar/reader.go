@@ -114,7 +114,7 @@ func (r *reader) cluster(letters string) {
 		case f.arity == attached && rest == "":
 			r.see(name)
 		case rest != "" && r.form.marks.apart && !isNumber(rest):
-			r.err = fmt.Errorf("the value of %s must be a word of its own", name)
+			r.err = fmt.Errorf("the value of %s must be a separate word", name)
 		case rest != "":
 			r.use(name, f, Literal(rest))
 		default:
@@ -127,12 +127,12 @@ func (r *reader) cluster(letters string) {
 // nextValue takes the next word as the value of a flag.
 func (r *reader) nextValue(name string) Word {
 	if r.next == len(r.args) {
-		r.err = fmt.Errorf("the flag %s lacks its value", name)
+		r.err = fmt.Errorf("the flag %s needs a value", name)
 		return Word{}
 	}
 	w := r.args[r.next]
 	if w.Many || w.Pattern != "" {
-		r.err = fmt.Errorf("the value of %s could become several words", name)
+		r.err = fmt.Errorf("the value of %s could expand to several words", name)
 	}
 	if r.form.style != find && !r.form.marks.safe && looksLikeFlag(w.Value) {
 		// If the flag takes no value after all, this is another flag.

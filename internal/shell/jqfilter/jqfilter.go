@@ -94,12 +94,12 @@ func str(s string, depth int) (string, error) {
 				return "", err
 			}
 			if !strings.HasPrefix(rest, ")") {
-				return "", errors.New("an interpolation without an end in the jq filter")
+				return "", errors.New("an unterminated interpolation in the jq filter")
 			}
 			s, i = rest[1:], -1
 		case s[i] == '\\':
 			i++
 		}
 	}
-	return "", errors.New("a string without an end in the jq filter")
+	return "", errors.New("an unterminated string in the jq filter")
 }

@@ -71,7 +71,7 @@ func (p *parser) command() error {
 	case c == 'y':
 		return p.transliterate()
 	}
-	return fmt.Errorf("the sed command %q is not one that only filters", c)
+	return fmt.Errorf("the sed command %q does more than filter", c)
 }
 
 // addresses reads "1,/x/!" and the like.

@@ -20,7 +20,7 @@ type Edit struct {
 // go through the history.
 func Edits() []Edit {
 	return []Edit{
-		{[]string{"shift+enter", "alt+enter", "ctrl+j"}, "begin a new line, as does \\ before enter", func(c *Composer) { c.insert([]rune{'\n'}) }},
+		{[]string{"shift+enter", "alt+enter", "ctrl+j"}, "start a new line, as does \\ before enter", func(c *Composer) { c.insert([]rune{'\n'}) }},
 		{[]string{"backspace", "ctrl+h"}, "delete the character before the cursor", func(c *Composer) { c.cut(c.left(), c.at) }},
 		{[]string{"delete"}, "delete the character under the cursor", func(c *Composer) { c.cut(c.at, c.right()) }},
 		{[]string{"left"}, "move left", func(c *Composer) { c.move(c.left()) }},
@@ -33,7 +33,7 @@ func Edits() []Edit {
 		{[]string{"alt+d"}, "cut the word after the cursor", func(c *Composer) { c.killed(c.at, c.wordRight()) }},
 		{[]string{"ctrl+u"}, "cut to the start of the line", func(c *Composer) { c.killed(c.lineStart(), c.at) }},
 		{[]string{"ctrl+k"}, "cut to the end of the line", func(c *Composer) { c.killed(c.at, max(c.lineEnd(), min(c.at+1, len(c.text)))) }},
-		{[]string{"ctrl+y"}, "insert what was cut last", func(c *Composer) { c.insert(c.kill) }},
+		{[]string{"ctrl+y"}, "insert the text that was cut last", func(c *Composer) { c.insert(c.kill) }},
 		{[]string{"ctrl+_", "ctrl+-", "ctrl+/"}, "undo", (*Composer).undo},
 	}
 }

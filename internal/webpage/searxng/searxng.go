@@ -54,7 +54,7 @@ func New(endpoint string, opts *Options) (*Client, error) {
 		return nil, fmt.Errorf("the address of the search server: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the address of the search server is %q: write one such as http://localhost:8888", endpoint)
+		return nil, fmt.Errorf("%q cannot be used as the address of the search server: write one such as http://localhost:8888", endpoint)
 	}
 	if !strings.HasSuffix(u.Path, "/search") {
 		u = u.JoinPath("search")
@@ -129,9 +129,9 @@ func (c *Client) read(r io.Reader) ([]Hit, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the answer of %s: %w", c.endpoint.Host, err)
+		return nil, fmt.Errorf("read the answer from %s: %w", c.endpoint.Host, err)
 	case len(raw) > maxAnswer:
-		return nil, fmt.Errorf("the answer of %s is larger than %d bytes", c.endpoint.Host, maxAnswer)
+		return nil, fmt.Errorf("the answer from %s is larger than %d bytes", c.endpoint.Host, maxAnswer)
 	}
 	var answer struct {
 		Results []struct {

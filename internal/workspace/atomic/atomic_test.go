@@ -327,7 +327,7 @@ func TestAFullJournalIsNamed(t *testing.T) {
 		}}
 		_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
 		var full *SpaceError
-		if !errors.As(err, &full) || full.Store != p.journal || !strings.Contains(err.Error(), "where contents are kept") {
+		if !errors.As(err, &full) || full.Store != p.journal || !strings.Contains(err.Error(), "where contents are stored") {
 			t.Errorf("linked %v: %v", linked, err)
 		}
 	}
@@ -410,7 +410,7 @@ func TestRecoveryLeavesForeignChangesAlone(t *testing.T) {
 	must(t, os.WriteFile(p.file, []byte("something else"), 0o644))
 	left, err := p.writer(t, nil).Recover()
 	must(t, err)
-	if len(left) != 1 || left[0].Action != "left as it is: it was changed since" || content(t, left[0].Saved) != "old" {
+	if len(left) != 1 || left[0].Action != "left as it is: it has changed since" || content(t, left[0].Saved) != "old" {
 		t.Fatalf("leftovers %+v", left)
 	}
 	if content(t, p.file) != "something else" {
@@ -431,7 +431,7 @@ func TestRecoveryActsOnNothingThatOthersCouldHaveMade(t *testing.T) {
 		must(t, os.WriteFile(p.file, []byte("othe"), 0o644)) // torn
 		must(t, os.Chmod(filepath.Join(p.journal, e.id+suffix), 0o644))
 		_, err = p.writer(t, nil).Recover()
-		if err == nil || !strings.Contains(err.Error(), "was not made by us") || content(t, p.file) != "othe" {
+		if err == nil || !strings.Contains(err.Error(), "was not created by haft") || content(t, p.file) != "othe" {
 			t.Errorf("%s: error %v, content %q", suffix, err, content(t, p.file))
 		}
 	}
@@ -545,7 +545,7 @@ func TestFullDisk(t *testing.T) {
 		if !errors.As(err, &space) || space.Need != uint64(len(data)) || space.Free == 0 || space.Free >= space.Need {
 			t.Fatalf("error %v", err)
 		}
-		if missing := fmt.Sprintf("%d are missing", space.Need-space.Free); !strings.Contains(err.Error(), missing) {
+		if missing := fmt.Sprintf("%d more are needed", space.Need-space.Free); !strings.Contains(err.Error(), missing) {
 			t.Errorf("error %q does not say %q", err, missing)
 		}
 		if got := content(t, p.file); got != "old" {

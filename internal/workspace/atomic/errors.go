@@ -27,7 +27,7 @@ type SpaceError struct {
 func (e *SpaceError) Error() string {
 	at := ""
 	if e.Store != "" {
-		at = " of " + e.Store + ", where contents are kept while files change"
+		at = " of " + e.Store + ", where contents are stored while files change"
 	}
 	if e.Quota {
 		return fmt.Sprintf("the disk quota%s is used up: %s needs %d bytes", at, e.Path, e.Need)
@@ -36,7 +36,7 @@ func (e *SpaceError) Error() string {
 	if e.Need > e.Free {
 		missing = e.Need - e.Free
 	}
-	return fmt.Sprintf("no space left on the device%s: %s needs %d bytes, %d are free, %d are missing", at, e.Path, e.Need, e.Free, missing)
+	return fmt.Sprintf("no space left on the device%s: %s needs %d bytes, %d are free, %d more are needed", at, e.Path, e.Need, e.Free, missing)
 }
 
 func (e *SpaceError) Unwrap() error { return e.Err }
@@ -49,7 +49,7 @@ type tornError struct {
 }
 
 func (e *tornError) Error() string {
-	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its content from before is kept in %s, and the next start puts it back", e.Path, e.Err, e.Saved)
+	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its previous content is saved in %s and will be restored at the next start", e.Path, e.Err, e.Saved)
 }
 
 func (e *tornError) Unwrap() error { return e.Err }
@@ -67,13 +67,13 @@ var reasons = []struct {
 	{syscall.EROFS, "the file system is read-only"},
 	{syscall.EISDIR, "a directory is in its place"},
 	{syscall.ENOTEMPTY, "a directory is in its place"},
-	{syscall.ENOTDIR, "a file stands where the path needs a directory"},
-	{syscall.EMLINK, "the directory holds as many links as the file system allows"},
+	{syscall.ENOTDIR, "a file is in a place where the path needs a directory"},
+	{syscall.EMLINK, "the directory already has as many links as the file system allows"},
 	{syscall.ENAMETOOLONG, "the name is too long"},
 	{syscall.EFBIG, "the file would be larger than the file system allows"},
 	{syscall.ETXTBSY, "the program is running"},
 	{syscall.EIO, "the device reports an input/output error"},
-	{syscall.EXDEV, "the file is on another file system than its directory"},
+	{syscall.EXDEV, "the file is on a different file system from its directory"},
 	{disk.ErrLink, "a symbolic link has appeared on the path since it was checked"},
 	{fs.ErrPermission, "permission denied"},
 }

@@ -62,7 +62,7 @@ func (w *Writer) openJournal() (disk.Dir, error) {
 func (w *Writer) private(dir string) error {
 	info, err := w.fs.Lstat(dir)
 	if err == nil && !ours(info, 0o022) {
-		err = fmt.Errorf("%s is not ours alone (owner %d, mode %v)", dir, info.UID, info.Mode.Perm())
+		err = fmt.Errorf("other users can access %s (owner %d, mode %v)", dir, info.UID, info.Mode.Perm())
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func ours(info disk.Info, without fs.FileMode) bool {
 func checkMade(f disk.File, name string) error {
 	info, err := f.Stat()
 	if err == nil && (!info.Mode.IsRegular() || info.Links > 1 || !ours(info, 0o077)) {
-		err = fmt.Errorf("%s was not made by us (owner %d, mode %v, %d links) and is not acted on", name, info.UID, info.Mode, info.Links)
+		err = fmt.Errorf("%s was not created by haft (owner %d, mode %v, %d links) and is ignored", name, info.UID, info.Mode, info.Links)
 	}
 	return err
 }

@@ -112,7 +112,7 @@ func (e *entry) dropTemp(r record) (*Leftover, error) {
 	if err != nil {
 		return nil, nil
 	}
-	return &Leftover{Path: filepath.Join(r.Dir, r.Name), Action: "removed the temporary file of an interrupted write; the file has its content from before"}, nil
+	return &Leftover{Path: filepath.Join(r.Dir, r.Name), Action: "removed the temporary file of an interrupted write; the file has its previous content"}, nil
 }
 
 // undo gives a half-written file its old content back.
@@ -140,7 +140,7 @@ func (e *entry) undo(r record) (*Leftover, error) {
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil || info.Ino != r.Ino || info.Dev != r.Dev {
-		return e.keep(path, "another file is there now")
+		return e.keep(path, "another file has taken its place")
 	}
 	now, err := readAll(file, info.Size)
 	if err != nil {
@@ -153,7 +153,7 @@ func (e *entry) undo(r record) (*Leftover, error) {
 		e.forget()
 		return nil, nil
 	case !torn(now, old, new):
-		return e.keep(path, "it was changed since")
+		return e.keep(path, "it has changed since")
 	}
 	if err := put(file, old, len(now)); err != nil {
 		e.file.Close()

@@ -19,7 +19,7 @@ import (
 const tempPrefix = ".haft-tmp-"
 
 // errKeep says that a new file could not be given what the old one has.
-var errKeep = errors.New("cannot keep the file's owner or attributes")
+var errKeep = errors.New("cannot preserve the file's owner or attributes")
 
 // replace writes a temporary file beside the target and renames it.
 func (w *Writer) replace(ctx context.Context, dir disk.Dir, name string, f File) (disk.Info, error) {
@@ -141,7 +141,7 @@ func swap(dir disk.Dir, name, temp string, old *disk.Info) error {
 	if old == nil {
 		err := dir.RenameNew(temp, name)
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%w: it exists by now", ErrChanged)
+			return fmt.Errorf("%w: it now exists", ErrChanged)
 		}
 		return err
 	}

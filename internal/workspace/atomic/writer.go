@@ -141,11 +141,11 @@ func unchanged(dir disk.Dir, name string, old *disk.Info) error {
 	case err != nil:
 		return err
 	case now.Mode.IsDir():
-		return fmt.Errorf("%w: it is a directory now", ErrChanged)
+		return fmt.Errorf("%w: it is now a directory", ErrChanged)
 	case old == nil:
-		return fmt.Errorf("%w: it exists by now", ErrChanged)
+		return fmt.Errorf("%w: it now exists", ErrChanged)
 	case !now.Mode.IsRegular():
-		return fmt.Errorf("%w: it is no regular file any more", ErrChanged)
+		return fmt.Errorf("%w: it is no longer a regular file", ErrChanged)
 	case !now.Same(*old):
 		return ErrChanged
 	}

@@ -73,11 +73,11 @@ func (d Dir) put(digest string, size int64, fill func(*os.File) error) error {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keep a content: %w", err)
+		return fmt.Errorf("store content: %w", err)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
-		return fmt.Errorf("keep a content: %w", err)
+		return fmt.Errorf("store content: %w", err)
 	}
 	err = fill(temp)
 	if err = errors.Join(err, temp.Close()); err == nil {
@@ -85,7 +85,7 @@ func (d Dir) put(digest string, size int64, fill func(*os.File) error) error {
 	}
 	if err != nil {
 		os.Remove(temp.Name())
-		return fmt.Errorf("keep a content: %w", err)
+		return fmt.Errorf("store content: %w", err)
 	}
 	return nil
 }
@@ -101,10 +101,10 @@ func (d Dir) Get(_ context.Context, digest string) ([]byte, error) {
 		return d.getPacked(digest)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("find a kept content: %w", err)
+		return nil, fmt.Errorf("find stored content: %w", err)
 	}
 	if Digest(b) != digest {
-		return nil, fmt.Errorf("the kept content %s is damaged: %w", digest, fs.ErrInvalid)
+		return nil, fmt.Errorf("the stored content %s is damaged: %w", digest, fs.ErrInvalid)
 	}
 	return b, nil
 }

@@ -199,7 +199,7 @@ func (d Dir) getPacked(digest string) ([]byte, error) {
 			return b, nil
 		}
 	}
-	return nil, fmt.Errorf("find the kept content %s: %w", digest, fs.ErrNotExist)
+	return nil, fmt.Errorf("find the stored content %s: %w", digest, fs.ErrNotExist)
 }
 
 // findPacked looks a content up without reading the whole index.

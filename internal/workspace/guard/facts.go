@@ -92,7 +92,7 @@ func malformed(path string) string {
 	case path == "":
 		return "the path is empty"
 	case strings.ContainsRune(path, 0):
-		return "the path holds a NUL byte"
+		return "the path contains a NUL byte"
 	case strings.Contains(path, "://") && url.MatchString(path):
 		return "this is a URL, not a path"
 	case strings.HasPrefix(path, `\\`), strings.HasPrefix(path, `\??\`):
@@ -121,9 +121,9 @@ func odd(path string) string {
 	for _, r := range path {
 		switch {
 		case unicode.IsControl(r):
-			return "the path holds control characters"
+			return "the path contains control characters"
 		case unicode.Is(unicode.Cf, r):
-			return "the path holds invisible characters"
+			return "the path contains invisible characters"
 		case r == '\\':
 			return "the path contains backslashes, which separate names on Windows"
 		}

@@ -136,7 +136,7 @@ func (g *Guard) resolveRoot(dir string) (root, error) {
 	}
 	w := g.walk(abs)
 	if w.err != nil || !w.info.Mode.IsDir() {
-		return root{}, fmt.Errorf("root %s is not a directory that can be read", dir)
+		return root{}, fmt.Errorf("root %s is not a readable directory", dir)
 	}
 	return root{abs, w.real}, nil
 }

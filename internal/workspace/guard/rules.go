@@ -20,7 +20,7 @@ const (
 	whatDeps    = "installed dependencies"
 	whatAccount = "the system's accounts"
 	whatSSH     = "settings of ssh can run programs"
-	whatCloud   = "settings of a cloud's tools can run programs"
+	whatCloud   = "settings of cloud tools can run programs"
 )
 
 // rules: the first that matches a spelling counts for it; the strictest over all spellings counts for the path.

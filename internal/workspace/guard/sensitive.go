@@ -21,7 +21,7 @@ type Sensitivity struct {
 const (
 	whatState = "the agent's journal of writes and the contents they replaced"
 	whatOwn   = "the agent's own settings, trust and logs change only through the agent itself"
-	whatKept  = "what the session has kept may be read but not changed"
+	whatKept  = "files saved by the session may be read but not changed"
 	whatHook  = "a hook runs this file"
 	whatBare  = "an embedded bare repository's files can run programs"
 )

@@ -55,7 +55,7 @@ func (f Facts) checkSpecial(op Op) Verdict {
 	case errors.Is(f.Err, ErrTooManyLinks):
 		return Verdict{Deny, f.Err.Error()}
 	case f.special == deviceFile && op == Read:
-		return Verdict{Deny, fmt.Sprintf("%s is %s, which may have no end: take what is needed of it with Bash, such as head -c 100 %s", f.Path, f.special, f.Path)}
+		return Verdict{Deny, fmt.Sprintf("%s is %s, which may be endless: read part of it with Bash, such as head -c 100 %s", f.Path, f.special, f.Path)}
 	case f.special == processFile || f.special == deviceFile:
 		return Verdict{Deny, fmt.Sprintf("%s is %s", f.Path, f.special)}
 	case f.special == kernelFile && op == Write:
@@ -77,7 +77,7 @@ func (f Facts) checkKind(op Op) Verdict {
 	case t.IsDir() || t.IsRegular():
 		return Verdict{}
 	}
-	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may wait forever. Use Bash with a timeout if it is meant", f.Path, f.Kind())}
+	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may block forever. Use Bash with a timeout if you mean it", f.Path, f.Kind())}
 }
 
 func (f Facts) checkSensitive(op Op) Verdict {
@@ -100,7 +100,7 @@ func (f Facts) checkPlace(op Op) Verdict {
 	case f.Escapes:
 		return Verdict{Ask, fmt.Sprintf("a symbolic link on %s leads out of the project, to %s", f.Path, f.Real)}
 	}
-	return Verdict{Ask, f.Real + " lies outside the project"}
+	return Verdict{Ask, f.Real + " is outside the project"}
 }
 
 func (f Facts) checkName(Op) Verdict {

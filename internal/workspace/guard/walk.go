@@ -18,7 +18,7 @@ const maxLinks = 40
 var ErrTooManyLinks = errors.New("too many symbolic links")
 
 // ErrLost says that a ".." follows something that is no directory.
-var ErrLost = errors.New("a .. follows something that is no directory")
+var ErrLost = errors.New("a .. follows something that is not a directory")
 
 // Link is a symbolic link that a path passed.
 type Link struct{ From, To string }

@@ -173,7 +173,7 @@ func Apply(before []byte, hunks []Hunk) ([]byte, error) {
 			start++ // nothing is replaced: it stands after that line
 		}
 		if start < at || start+h.OldLines > len(old) {
-			return nil, fmt.Errorf("hunk %d is not of this text", i+1)
+			return nil, fmt.Errorf("hunk %d does not match this text", i+1)
 		}
 		for _, l := range old[at:start] {
 			out = append(out, l...)
@@ -195,7 +195,7 @@ func Apply(before []byte, hunks []Hunk) ([]byte, error) {
 			}
 		}
 		if at = start + h.OldLines; string(was) != strings.Join(old[start:at], "") {
-			return nil, fmt.Errorf("hunk %d is not of this text", i+1)
+			return nil, fmt.Errorf("hunk %d does not match this text", i+1)
 		}
 	}
 	for _, l := range old[at:] {

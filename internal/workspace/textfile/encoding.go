@@ -163,9 +163,9 @@ func (e *repertoireError) Error() string {
 	case e.Rune == 0:
 		return fmt.Sprintf("The new text would not read the same next to the bytes around it in %s. Replace a longer piece of text.", e.Encoding)
 	case e.Encoding.unsure:
-		return fmt.Sprintf("The file holds too little text to tell its encoding (perhaps %s), so %q (U+%04X) cannot be written safely. If you know the encoding, send this call again with encoding set to it; otherwise use ASCII only.", e.Encoding, e.Rune, e.Rune)
+		return fmt.Sprintf("The file has too little text to tell its encoding (perhaps %s), so %q (U+%04X) cannot be written safely. If you know the encoding, send this call again with encoding set to it; otherwise use ASCII only.", e.Encoding, e.Rune, e.Rune)
 	}
-	return fmt.Sprintf("The file is encoded in %s, which cannot hold %q (U+%04X). Use only characters it has.", e.Encoding, e.Rune, e.Rune)
+	return fmt.Sprintf("The file is encoded in %s, which lacks %q (U+%04X). Use only characters it has.", e.Encoding, e.Rune, e.Rune)
 }
 
 // Wide reports whether the encoding has two-byte code units, so that ASCII is not itself in it.

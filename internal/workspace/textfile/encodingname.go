@@ -70,7 +70,7 @@ type labelError struct{ Label string }
 
 func (e *labelError) Error() string {
 	names := slices.Sorted(maps.Keys(legacy))
-	return fmt.Sprintf("No encoding is called %q here. There are UTF-8, UTF-16LE, UTF-16BE (each also \"with BOM\"), %s.", e.Label, strings.Join(names, ", "))
+	return fmt.Sprintf("Unknown encoding %q. Use UTF-8, UTF-16LE, UTF-16BE (each also \"with BOM\"), %s.", e.Label, strings.Join(names, ", "))
 }
 
 // From returns the encoding with a note of what says so.

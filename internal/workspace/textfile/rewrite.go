@@ -80,7 +80,7 @@ func (t *Text) stray(line string) bool {
 type strayError struct{ Line int }
 
 func (e *strayError) Error() string {
-	return fmt.Sprintf("Line %d of the new content holds U+FFFD in a place where the file holds bytes that are not valid text, which it would replace. Use Edit for the text around them, and leave lines that hold them as they were shown.", e.Line)
+	return fmt.Sprintf("Line %d of the new content has U+FFFD where the file has bytes that are not valid text, which it would replace. Use Edit for the text around them, and leave lines with such bytes as they were shown.", e.Line)
 }
 
 // form is how a content is compared with the text of a file.

@@ -69,7 +69,7 @@ func ownFilters(ctx context.Context, dir string) ([]string, error) {
 		}
 		filter := name[:strings.LastIndexByte(name, '.')]
 		if strings.Contains(filter, "=") {
-			return nil, fmt.Errorf("the repository sets up a filter that cannot be switched off: %q", filter)
+			return nil, fmt.Errorf("the repository sets up a filter that cannot be turned off: %q", filter)
 		}
 		options = append(options, "-c", filter+".smudge=", "-c", filter+".clean=", "-c", filter+".process=", "-c", filter+".required=false")
 	}
@@ -115,8 +115,12 @@ func namesNoFilter(path string) bool {
 
 // branchOf is the branch of a .git folder that git surely takes for a repository, "" if there is anything unusual.
 func branchOf(path string) string {
-	head, err := regular.Read(filepath.Join(path, "HEAD"), 4096)
-	branch, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	name := filepath.Join(path, "HEAD")
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return "" // of a link git reads the name that it points to
+	}
+	head, err := regular.Read(name, 4096)
+	branch, ok := strings.CutPrefix(string(head), "ref: refs/heads/")
 	if err != nil || !ok {
 		return ""
 	}
@@ -125,7 +129,7 @@ func branchOf(path string) string {
 			return ""
 		}
 	}
-	return branch
+	return strings.TrimRight(branch, "\n")
 }
 
 // environ is what commands inherit of that of this process, keys of providers left

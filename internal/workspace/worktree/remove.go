@@ -50,7 +50,7 @@ type Removed struct {
 }
 
 // ErrWork says that a tree was not removed for the work in it.
-var ErrWork = errors.New("there is work in the worktree that is nowhere else")
+var ErrWork = errors.New("the worktree contains work that is nowhere else")
 
 // Remove removes the tree. Without Discard one with uncommitted changes stays
 // ([ErrWork]), and commits that are nowhere else keep their branch.
@@ -69,7 +69,7 @@ func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error)
 	case loss.Empty():
 	case discard:
 		if gone.Saved, err = t.save(ctx); err != nil {
-			return Removed{}, fmt.Errorf("keep what is thrown away: %w", err)
+			return Removed{}, fmt.Errorf("save discarded work: %w", err)
 		}
 	case len(loss.Files) > 0 || t.Branch == "":
 		return Removed{}, ErrWork

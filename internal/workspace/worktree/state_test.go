@@ -1,6 +1,7 @@
 package worktree_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,11 +50,14 @@ func TestStateIsBoundedAndRunsNothing(t *testing.T) {
 func TestADecoyDoesNotHideFilters(t *testing.T) {
 	needtest.Program(t, "git")
 	for name, decoy := range map[string]map[string]string{
-		"no decoy":           nil,
-		"a config alone":     {"config": "[core]\n"},
-		"without folders":    {"config": "[core]\n", "HEAD": "ref: refs/heads/main\n"},
-		"a strange HEAD":     {"config": "[core]\n", "HEAD": "main\n", "objects/x": "", "refs/x": ""},
-		"a folder is a file": {"config": "[core]\n", "HEAD": "ref: refs/heads/main\n", "objects": "", "refs/x": ""},
+		"no decoy":                 nil,
+		"a config alone":           {"config": "[core]\n"},
+		"without folders":          {"config": "[core]\n", "HEAD": "ref: refs/heads/main\n"},
+		"a strange HEAD":           {"config": "[core]\n", "HEAD": "main\n", "objects/x": "", "refs/x": ""},
+		"a HEAD with a blank":      {"config": "[core]\n", "HEAD": " ref: refs/heads/main\n", "objects/x": "", "refs/x": ""},
+		"a HEAD with a blank line": {"config": "[core]\n", "HEAD": "\nref: refs/heads/main\n", "objects/x": "", "refs/x": ""},
+		"a HEAD that is a link":    {"config": "[core]\n", "HEAD": "link", "head": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""},
+		"a folder is a file":       {"config": "[core]\n", "HEAD": "ref: refs/heads/main\n", "objects": "", "refs/x": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -65,7 +69,12 @@ func TestADecoyDoesNotHideFilters(t *testing.T) {
 			run(t, dir, "config", "filter.evil.clean", "touch "+marker+"; cat")
 			write(t, filepath.Join(dir, "sub", "a.txt"), "behind\n")
 			for file, text := range decoy {
-				write(t, filepath.Join(dir, "sub", ".git", file), text)
+				path := filepath.Join(dir, "sub", ".git", file)
+				if write(t, path, text); text == "link" {
+					if err := errors.Join(os.Remove(path), os.Symlink("head", path)); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			if got := worktree.State(t.Context(), filepath.Join(dir, "sub")); !strings.Contains(got, "Git status") {
 				t.Errorf("State is %q", got)

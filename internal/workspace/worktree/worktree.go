@@ -76,7 +76,7 @@ func CheckName(name string) error {
 	switch {
 	case name == "", len(name) > 64, strings.Trim(name, letters+"._-") != "", strings.TrimLeft(name[:1], letters) != "",
 		strings.Contains(name, ".."), strings.HasSuffix(name, "."), strings.HasSuffix(name, ".lock"):
-		return fmt.Errorf("%q is not a name for a worktree: use letters, digits, dots, dashes and underscores", name)
+		return fmt.Errorf("%q is not a valid worktree name: use letters, digits, dots, dashes and underscores", name)
 	}
 	return nil
 }
@@ -96,16 +96,16 @@ func (r *Repo) Add(ctx context.Context, name string) (*Tree, error) {
 	defer unlock()
 	t := &Tree{Path: r.Path(name), Branch: "worktree-" + name, repo: r}
 	if _, err := os.Lstat(t.Path); err == nil {
-		return nil, fmt.Errorf("%s is there already", t.Path)
+		return nil, fmt.Errorf("%s already exists", t.Path)
 	}
 	if _, err := git(ctx, r.Root, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+t.Branch); err == nil {
-		return nil, fmt.Errorf("the branch %s is there already", t.Branch)
+		return nil, fmt.Errorf("the branch %s already exists", t.Branch)
 	}
 	if err := r.ignoreFolder(); err != nil {
 		return nil, fmt.Errorf("let git ignore %s: %w", folder, err)
 	}
 	if _, err := git(ctx, r.Root, nil, "worktree", "add", "--quiet", "-b", t.Branch, t.Path, "HEAD"); err != nil {
-		return nil, fmt.Errorf("make the worktree: %w", err)
+		return nil, fmt.Errorf("create the worktree: %w", err)
 	}
 	return t, nil
 }

@@ -262,7 +262,7 @@ func TestWhatCannotBeMadeIsSaid(t *testing.T) {
 		}
 	}
 	run(t, repo.Root, "branch", "worktree-taken")
-	if _, err := repo.Add(t.Context(), "taken"); err == nil || !strings.Contains(err.Error(), "branch worktree-taken is there already") {
+	if _, err := repo.Add(t.Context(), "taken"); err == nil || !strings.Contains(err.Error(), "branch worktree-taken already exists") {
 		t.Errorf("%v", err)
 	}
 	empty := t.TempDir()

@@ -90,7 +90,7 @@ func (r *request) read(body io.Reader) error {
 		return err
 	}
 	if err := json.Unmarshal(r.Members["model"], &r.Model); err != nil || r.Model == "" {
-		return errors.New("it names no model")
+		return errors.New("it does not name a model")
 	}
 	delete(r.Members, "model")
 	return nil

@@ -41,7 +41,7 @@ const (
 	maxFrame  = 24 << 20
 )
 
-var errFrame = errors.New("the answer of Amazon Bedrock is damaged")
+var errFrame = errors.New("the answer from Amazon Bedrock is damaged")
 
 // next returns the event of the next frame.
 func (f *frames) next() ([]byte, error) {

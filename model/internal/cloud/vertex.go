@@ -103,7 +103,7 @@ func (g *GoogleToken) Token(ctx context.Context) (string, error) {
 		err = json.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return "", fmt.Errorf("could not log in to Vertex AI: %w. Run: gcloud auth application-default login, or name a service account's key with GOOGLE_APPLICATION_CREDENTIALS", err)
+		return "", fmt.Errorf("could not log in to Vertex AI: %w. Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a service account's key file", err)
 	}
 	form, err := c.form(time.Now())
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *credentials) form(now time.Time) (url.Values, error) {
 	case "authorized_user":
 		return url.Values{"grant_type": {"refresh_token"}, "client_id": {c.ClientID}, "client_secret": {c.ClientSecret}, "refresh_token": {c.Refresh}}, nil
 	}
-	return nil, fmt.Errorf("credentials of the type %q are not supported: use a service account's key or: gcloud auth application-default login", c.Type)
+	return nil, fmt.Errorf("credentials of type %q are not supported: use a service account's key, or run: gcloud auth application-default login", c.Type)
 }
 
 // assertion is a signed statement of a service account.
@@ -183,7 +183,7 @@ func (g *GoogleToken) exchange(ctx context.Context, address string, form url.Val
 		err = json.Unmarshal(text, &reply)
 	}
 	if err == nil && reply.Token == "" {
-		err = fmt.Errorf("%s answers with status %d: %s %s", r.URL.Host, resp.StatusCode, reply.Error, reply.About)
+		err = fmt.Errorf("%s answered with status %d: %s %s", r.URL.Host, resp.StatusCode, reply.Error, reply.About)
 	}
 	return reply, err
 }

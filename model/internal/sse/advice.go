@@ -26,11 +26,11 @@ func Advise(err error, a *Advice) error {
 	told := *e
 	switch e.Kind {
 	case model.Unauthorized:
-		told.Message = "the API refused the credentials: " + sentence(e.Message) + a.Credentials
+		told.Message = "the API rejected the credentials: " + sentence(e.Message) + a.Credentials
 	case model.Billing:
-		told.Message = "the account cannot pay for this: " + sentence(e.Message) + "Add credit or use another key"
+		told.Message = "the account has no credit for this request: " + sentence(e.Message) + "Add credit or use another key"
 	case model.UnknownModel:
-		told.Message = fmt.Sprintf("there is no model %q at %s: %sName another model, or check %s", a.Model, a.Server, sentence(e.Message), a.Address)
+		told.Message = fmt.Sprintf("there is no model %q at %s: %sChoose another model, or check %s", a.Model, a.Server, sentence(e.Message), a.Address)
 	case model.PromptTooLong:
 		told.Message = "the conversation is too long for the model: " + sentence(e.Message) + "Compact it, or continue in a new one"
 	case model.RateLimited:
@@ -41,7 +41,7 @@ func Advise(err error, a *Advice) error {
 		told.Message = "the model's server failed: " + e.Message
 	case model.InvalidRequest:
 		if e.Status != 0 {
-			told.Message = "the API refused the request: " + e.Message
+			told.Message = "the API rejected the request: " + e.Message
 		}
 	}
 	return &told

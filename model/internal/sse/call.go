@@ -46,7 +46,7 @@ func (c *Call) Post(ctx context.Context) (*Stream, error) {
 }
 
 func unusable(err error) error {
-	return &model.Error{Kind: model.InvalidRequest, Message: "the address of the model's server cannot be used: " + err.Error(), Err: err}
+	return &model.Error{Kind: model.InvalidRequest, Message: "cannot use the address of the model's server: " + err.Error(), Err: err}
 }
 
 func (c *Call) request(ctx context.Context) (*http.Request, error) {
@@ -55,7 +55,7 @@ func (c *Call) request(ctx context.Context) (*http.Request, error) {
 		return nil, err
 	}
 	if req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return nil, errors.New("it must begin with http:// or https:// and name a host")
+		return nil, errors.New("it must start with http:// or https:// and name a host")
 	}
 	req.Header = c.Header
 	req.ContentLength = c.Body.Len()

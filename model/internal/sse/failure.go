@@ -15,14 +15,14 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-var errStalled = errors.New("nothing came for too long")
+var errStalled = errors.New("nothing arrived for too long")
 
 // Garbled is an answer that cannot be understood.
 func Garbled(what string, err error) error {
 	if err != nil {
 		what += ": " + err.Error()
 	}
-	return &model.Error{Kind: model.Garbled, Message: "the answer cannot be understood: " + what, Err: err}
+	return &model.Error{Kind: model.Garbled, Message: "could not understand the answer: " + what, Err: err}
 }
 
 func lost(c *Call, err error) error {
@@ -63,7 +63,7 @@ func (s *Stream) refusal(resp *http.Response) error {
 	e := Parse(raw)
 	e.Status = resp.StatusCode
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 {
-		e.Message = "the server is elsewhere, at " + to + ". Set that as its address if you trust it"
+		e.Message = "the server redirects to " + to + ". Use that address if you trust it"
 	}
 	if e.Message == "" {
 		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))

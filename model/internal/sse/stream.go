@@ -142,7 +142,7 @@ func notAStream(resp *http.Response, kind string, raw []byte) error {
 	}
 	return &model.Error{
 		Kind: model.Garbled, Status: resp.StatusCode, ShouldRetry: new(bool),
-		Message: fmt.Sprintf("the server answered with %s and not with a stream of events: %s. Is the address that of a model's API?", kind, what),
+		Message: fmt.Sprintf("the server answered with %s instead of an event stream: %s. Check that its address is that of a model's API", kind, what),
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *Stream) failure(err error) error {
 func stalled(c *Call, limit time.Duration) error {
 	return &model.Error{
 		Kind:    model.Stalled,
-		Message: fmt.Sprintf("%s has gone silent: nothing came for %v", host(c), limit),
+		Message: fmt.Sprintf("%s stopped responding: nothing arrived for %v", host(c), limit),
 		Err:     errStalled,
 	}
 }

@@ -29,11 +29,11 @@ func (c Change) Text() string {
 	}
 	switch {
 	case c.Stale && len(c.Foreign) == 0 && c.Whole:
-		b.WriteString("\nNote: the file changed after it was read. What was read is no longer at hand, so nothing could be merged; its whole content was replaced, as on_conflict asked. What that took away is below.")
+		b.WriteString("\nNote: the file changed after it was read. What was read is no longer available, so nothing could be merged; its whole content was replaced, as on_conflict asked. What that removed is below.")
 	case c.Stale && len(c.Foreign) == 0:
-		b.WriteString("\nNote: the file changed after it was read. What was read is no longer at hand, so the change cannot be shown; the edit fitted and was made. Read the file before relying on the rest of it.")
+		b.WriteString("\nNote: the file changed after it was read. What was read is no longer available, so the change cannot be shown; the edit still applied. Read the file before relying on the rest of it.")
 	case c.Stale:
-		b.WriteString("\nNote: the file changed after it was read, by a command, a formatter or the user. That change, and below it what this call changed:\n" + diff(c.Foreign, maxForeign, maxForeign) + "\n--")
+		b.WriteString("\nNote: the file changed after it was read, by a command, a formatter or the user. That change, followed by this call's change:\n" + diff(c.Foreign, maxForeign, maxForeign) + "\n--")
 	}
 	if len(c.Hunks) > 0 {
 		b.WriteString("\n" + diff(c.Hunks, workspace.ShownHunks, maxOwn))

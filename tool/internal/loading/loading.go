@@ -50,7 +50,7 @@ func (t Text) Verdict(input json.RawMessage) tool.Verdict {
 		asks = append(asks, "has hooks "+long+" ("+strings.Join(t.Hooks, "; ")+")")
 	}
 	if t.Isolated {
-		asks = append(asks, "gets a worktree of its own")
+		asks = append(asks, "gets its own worktree")
 	}
 	return tool.Verdict{
 		Behavior: tool.Ask, Input: input, Message: fmt.Sprintf("the %s %s %s", t.Kind, t.Name, strings.Join(asks, " and ")),

@@ -89,18 +89,18 @@ func (d Fitter) Fit(ctx context.Context, raw []byte, mediaType string) (Picture,
 func Measure(raw []byte, mediaType string) (Dimensions, int64, error) {
 	codec, known := codecs[mediaType]
 	if !known {
-		return Dimensions{}, 0, fmt.Errorf("images of type %s are not known", mediaType)
+		return Dimensions{}, 0, fmt.Errorf("images of type %s are not supported", mediaType)
 	}
 	c, err := codec.config(bytes.NewReader(raw))
 	if err != nil {
 		return Dimensions{}, 0, err
 	}
 	if c.Width <= 0 || c.Height <= 0 || int64(c.Width) > MaxDecoded || int64(c.Height) > MaxDecoded {
-		return Dimensions{}, 0, fmt.Errorf("%d×%d pixels are not an image", c.Width, c.Height)
+		return Dimensions{}, 0, fmt.Errorf("%d×%d pixels is not a valid size", c.Width, c.Height)
 	}
 	size := int64(c.Width) * int64(c.Height) * pixelBytes(c.ColorModel)
 	if size > MaxDecoded {
-		return Dimensions{}, 0, fmt.Errorf("its %d×%d pixels need %d bytes, more than the %d that are decoded", c.Width, c.Height, size, MaxDecoded)
+		return Dimensions{}, 0, fmt.Errorf("its %d×%d pixels need %d bytes; the limit is %d", c.Width, c.Height, size, MaxDecoded)
 	}
 	return Dimensions{c.Width, c.Height, c.Width, c.Height}, size, nil
 }
