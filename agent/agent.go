@@ -113,12 +113,19 @@ func (a *Agent) Send(p Prompt) {
 
 // Compact queues a compaction of the conversation. Instructions say what the summary should
 // focus on.
-func (a *Agent) Compact(instructions string) {
-	a.Send(Prompt{command: "compact", Priority: Later, Content: []model.Block{model.TextOf(instructions)}})
+func (a *Agent) Compact(instructions string) { a.CompactAs("", instructions) }
+
+// CompactAs is Compact under a name, which its result has as that of its prompt; "" chooses
+// one.
+func (a *Agent) CompactAs(uuid, instructions string) {
+	a.Send(Prompt{UUID: uuid, command: "compact", Priority: Later, Content: []model.Block{model.TextOf(instructions)}})
 }
 
 // Clear queues the forgetting of the conversation.
-func (a *Agent) Clear() { a.Send(Prompt{command: "clear", Priority: Later}) }
+func (a *Agent) Clear() { a.ClearAs("") }
+
+// ClearAs is Clear under a name, as CompactAs.
+func (a *Agent) ClearAs(uuid string) { a.Send(Prompt{UUID: uuid, command: "clear", Priority: Later}) }
 
 // Queued returns the prompts that wait.
 func (a *Agent) Queued() []Prompt {

@@ -85,6 +85,9 @@ func (t *turn) run() {
 		t.finish(reason)
 	}()
 	t.a.out.put(TurnStarted{Prompts: []Prompt{t.prompt}, Model: t.a.settings().model, Mode: t.a.settings().mode, Tools: t.tools})
+	if t.prompt.command != "" {
+		t.res.Prompts = []Prompt{t.prompt} // others are listed when they are taken
+	}
 	switch t.prompt.command {
 	case "compact":
 		reason = t.compactCommand()

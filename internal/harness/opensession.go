@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -58,6 +59,7 @@ const rejected = "Resume rejected by --resume-drops-turn"
 // and to be as careful, if they are not recorded yet.
 func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	restored, states := c.Journal().Restored(), map[string]any{}
+	maps.Copy(states, o.States)
 	if c.Provider != "given" && c.Provider != state[string](restored, stateProvider) {
 		states[stateProvider] = c.Provider
 	}

@@ -95,6 +95,9 @@ type TalkOptions struct {
 	MCP servers.Given
 	// Version is written into the session.
 	Version string
+	// States are facts that are kept in the session, and in those that follow when it is
+	// cleared, under their names.
+	States map[string]any
 	// Clock is the clock for scheduled prompts; nil means that of this machine.
 	Clock schedule.Clock
 

@@ -42,11 +42,11 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		p.Change, p.Answer = typed.Change, typed.Answer
 		talk.Send(p)
 	case typed.Command.Name == "compact":
-		talk.Agent.Compact(typed.Arguments)
+		talk.Agent.CompactAs(p.UUID, typed.Arguments)
 	case typed.Command.Name == "clear" && s.opts.OneSession:
 		s.local(p, typed.Command.Name, "", errOneSession)
 	case typed.Command.Name == "clear":
-		talk.Agent.Clear()
+		talk.Agent.ClearAs(p.UUID)
 	default:
 		answer, ok, err := answers.Run(talk, s.opts.Lang, typed.Command.Name, typed.Arguments)
 		if !ok {

@@ -49,11 +49,14 @@ func (o *Observer) Handle(ctx context.Context, r wire.Request) (any, error) {
 	return o.s.handle(ctx, r)
 }
 
-// Prompt sends a user message to the conversation.
+// Prompt sends a user message to the conversation. The result of its turn names it.
 func (o *Observer) Prompt(u *wire.User) error {
 	p, err := prompt(u)
 	if err != nil {
 		return err
+	}
+	if p.UUID != "" {
+		o.s.tell.follow(p.UUID)
 	}
 	o.s.talk.Prompt(p)
 	return nil

@@ -104,7 +104,7 @@ func (l *local) Create(ctx context.Context, id string, in *NewSession) error {
 		return err
 	}
 	defer w.release()
-	return l.srv.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title, args: in.Args, unattended: in.Unattended})
+	return l.srv.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title, submitted: submitted{in.Args, in.Unattended}})
 }
 
 // Outcome implements [Backend]. Results are not in the journal: those that this process has
@@ -116,15 +116,18 @@ func (l *local) Outcome(_ context.Context, id, prompt string) (Outcome, error) {
 	}
 	defer w.release()
 	w.mu.Lock()
-	outcome, known := w.outcomes[prompt]
+	outcome, known := w.outcome(prompt)
 	sent := slices.Contains(w.prompts, prompt) || w.fold.Prompted(prompt)
-	linked := w.link != nil
+	linked := w.link != nil || w.cleared
+	over := !known && w.fold.Over(prompt)
 	w.mu.Unlock()
 	switch {
 	case known && outcome.State != OutcomeWaiting:
 		return outcome, nil
 	case !sent:
 		return Outcome{}, ErrNoPrompt
+	case linked && over:
+		return Outcome{UUID: prompt, State: OutcomeDone}, nil // its result is not kept
 	case linked:
 		return Outcome{UUID: prompt, State: OutcomeWaiting}, nil
 	}
@@ -213,7 +216,11 @@ func (l *local) reach(ctx context.Context, id string) (*link, error) {
 	if stat, err := os.Stat(info.Cwd); err != nil || !stat.IsDir() {
 		return nil, &Problem{status: http.StatusConflict, Code: "no_folder", Message: "The session's folder, " + info.Cwd + ", no longer exists."}
 	}
-	err = l.srv.lead(ctx, w, start{id: id, cwd: info.Cwd, resume: true})
+	began, err := w.submitted()
+	if err != nil {
+		return nil, err
+	}
+	err = l.srv.lead(ctx, w, start{id: id, cwd: info.Cwd, resume: true, submitted: began})
 	if k := w.linked(); k != nil && (err == nil || errors.Is(err, errLed)) {
 		return k, nil
 	}
@@ -221,6 +228,21 @@ func (l *local) reach(ctx context.Context, id string) (*link, error) {
 		err = &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session has ended."}
 	}
 	return nil, err
+}
+
+// submitted is what the session began with, according to its journal, which must be known whole.
+func (w *watch) submitted() (s submitted, err error) {
+	for more := true; more; {
+		if more, err = w.read(w.ctx); err != nil {
+			return s, err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.caughtUp {
+		return s, &Problem{status: http.StatusConflict, Code: "unread", Message: "Could not resume the session: its journal cannot be read. Try again, or resume it in a terminal."}
+	}
+	return s, s.kept(w.fold.Submitted())
 }
 
 // Close implements [Backend].

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -24,6 +22,7 @@ type run struct {
 	done  chan struct{} // closed when it has ended
 
 	mu     sync.Mutex
+	left   *watch // of the session that /clear left, until its turn has ended
 	id     string
 	busy   bool
 	since  time.Time // that it is not
@@ -35,40 +34,6 @@ const idleTime = 10 * time.Minute
 
 // maxRuns is how many sessions one server leads at once.
 const maxRuns = 64
-
-// A start says how a run begins.
-type start struct {
-	id     string // of the session
-	cwd    string
-	resume bool
-	model  string
-	mode   string
-	title  string
-	args   []string
-	// unattended says that nobody is asked.
-	unattended bool
-}
-
-// options are those that the session begins with.
-func (b *start) options(o *Options) (*headless.Options, error) {
-	opts := &headless.Options{Harness: o.Harness, Talk: o.Talk}
-	if len(b.args) > 0 {
-		said, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, b.args...), o.Version, o.Log)
-		if err != nil {
-			return nil, err
-		}
-		said.Harness.Reexec = o.Harness.Reexec
-		said.Talk.Watch, said.Talk.Client, said.Talk.Sessions = o.Talk.Watch, o.Talk.Client, o.Talk.Sessions
-		opts = said
-	}
-	opts.Harness.Dir, opts.Harness.Mode = b.cwd, cmp.Or(b.mode, opts.Harness.Mode)
-	opts.Talk.Model, opts.Talk.Title, opts.Talk.Version = cmp.Or(b.model, opts.Talk.Model), cmp.Or(b.title, opts.Talk.Title), o.Version
-	if opts.Talk.ID = b.id; b.resume {
-		opts.Talk.ID, opts.Talk.Resume = "", b.id
-	}
-	opts.AskHost, opts.Partial, opts.States, opts.Version, opts.Log = !b.unattended, true, true, o.Version, o.Log
-	return opts, nil
-}
 
 // lead begins to lead a session, and returns when it can be spoken to.
 func (s *Server) lead(ctx context.Context, w *watch, b start) error {
@@ -96,6 +61,7 @@ func (s *Server) lead(ctx context.Context, w *watch, b start) error {
 		_ = theirs.CloseWrite() // nothing more is said or heard
 		<-heard
 		r.current().unlink(r.link)
+		r.forgetLeft()
 		close(r.done)
 	}()
 	if err := r.link.conn.Call(ctx, &wire.Initialize{}, nil); err != nil {
@@ -169,9 +135,15 @@ func (r *run) deliver(m wire.Message) {
 	case *wire.Result:
 		r.errors = m.Errors
 	}
-	w := r.watch
+	w, left := r.watch, r.left
 	r.mu.Unlock()
 	w.deliver(m)
+	if result, ok := m.(*wire.Result); ok && left != nil {
+		left.mu.Lock()
+		left.keepResult(result)
+		left.mu.Unlock()
+		r.forgetLeft()
+	}
 	if reset, ok := m.(*wire.ConversationReset); ok {
 		r.move(reset.NewConversationID)
 	}
@@ -196,7 +168,7 @@ func (r *run) move(id string) {
 	old.mu.Lock()
 	cwd := old.cwd
 	if old.link == r.link {
-		old.link = nil
+		old.link, old.cleared = nil, true
 	}
 	old.notify()
 	old.mu.Unlock()
@@ -205,8 +177,21 @@ func (r *run) move(id string) {
 	next.notify()
 	next.mu.Unlock()
 	r.mu.Lock()
-	r.watch, r.id = next, id
+	r.watch, r.left, r.id = next, old, id
 	r.mu.Unlock()
+}
+
+// forgetLeft says that the session which /clear left has nothing to wait for any more.
+func (r *run) forgetLeft() {
+	r.mu.Lock()
+	left := r.left
+	r.left = nil
+	r.mu.Unlock()
+	if left != nil {
+		left.mu.Lock()
+		defer left.mu.Unlock()
+		left.cleared = false
+	}
 }
 
 // linked returns the link of the watch, nil if there is none.

@@ -106,11 +106,7 @@ func checkArgs(in *NewSession) error {
 	if in.Args = args; len(args) == 0 {
 		return nil
 	}
-	opts, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, args...), "", io.Discard)
-	if err == nil {
-		err = CheckLaunch(opts)
-	}
-	if err != nil {
+	if _, err := (&submitted{Args: args}).parse("", io.Discard); err != nil {
 		return invalid("%v.", err)
 	}
 	return nil

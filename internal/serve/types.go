@@ -159,7 +159,8 @@ type Outcome struct {
 	State string `json:"state"`
 	// Reason says why it has no answer.
 	Reason string `json:"reason,omitempty"`
-	// Result is the result message of docs/wire.md.
+	// Result is the result message of docs/wire.md. It is absent if it is not known any more:
+	// the session has the answer.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -39,7 +40,8 @@ type watch struct {
 	asked     int // counts changes of questions
 	settled   []Problem
 	prompts   []string                     // ids of prompts that were sent
-	outcomes  map[string]Outcome           // of those that this process has led
+	outcomes  []Outcome                    // of those that this process has led, the latest last
+	cleared   bool                         // /clear has led to another session, and its turn has not ended
 	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
 }
 
@@ -91,7 +93,7 @@ var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Me
 // newWatch begins a watch; path is "" if there is no journal yet. The server is locked.
 func (s *Server) newWatch(id, path string) (*watch, error) {
 	w := &watch{
-		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, questions: map[string]*question{}, outcomes: map[string]Outcome{}, left: time.Now(), began: time.Now(),
+		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, questions: map[string]*question{}, left: time.Now(), began: time.Now(),
 	}
 	w.ctx, w.stop = context.WithCancel(s.context)
 	if err := w.open(path); err != nil {
@@ -324,12 +326,9 @@ func (w *watch) deliver(m wire.Message) {
 	case *wire.BackgroundTasksChanged:
 		w.tasks = m
 	case *wire.Result:
-		raw, _ := wire.Encode(m) // it was decoded, or made here
-		for _, prompt := range append([]string{m.UserMessageUUID}, m.UserMessageUUIDs...) {
-			w.keepOutcome(Outcome{UUID: prompt, State: OutcomeDone, Result: bytes.TrimSpace(raw)})
-		}
+		w.keepResult(m)
 	case *wire.CommandLifecycle:
-		if _, begun := w.outcomes[m.CommandUUID]; m.State == "started" && !begun {
+		if _, begun := w.outcome(m.CommandUUID); m.State == "started" && !begun {
 			w.keepOutcome(Outcome{UUID: m.CommandUUID, State: OutcomeWaiting})
 		} else if m.State == "cancelled" && !begun { // or its result says so
 			w.keepOutcome(Outcome{UUID: m.CommandUUID, State: OutcomeCancelled, Reason: "It was cancelled before its turn began."})
@@ -340,12 +339,34 @@ func (w *watch) deliver(m wire.Message) {
 	}
 }
 
-// keepOutcome notes what became of a prompt for those who ask later. The watch is locked.
-func (w *watch) keepOutcome(o Outcome) {
-	if len(w.outcomes) >= maxRemembered {
-		clear(w.outcomes) // who asks so late reads the journal
+// keepResult notes the result of the prompts that it names. The watch is locked.
+func (w *watch) keepResult(m *wire.Result) {
+	raw, _ := wire.Encode(m) // it was decoded, or made here
+	for _, prompt := range append([]string{m.UserMessageUUID}, m.UserMessageUUIDs...) {
+		if prompt != "" {
+			w.keepOutcome(Outcome{UUID: prompt, State: OutcomeDone, Result: bytes.TrimSpace(raw)})
+		}
 	}
-	w.outcomes[o.UUID] = o
+}
+
+// keepOutcome notes what became of a prompt for those who ask later. The oldest are forgotten.
+// The watch is locked.
+func (w *watch) keepOutcome(o Outcome) {
+	w.outcomes = slices.DeleteFunc(w.outcomes, func(old Outcome) bool { return old.UUID == o.UUID })
+	w.outcomes = append(w.outcomes, o)
+	if len(w.outcomes) > maxRemembered {
+		w.outcomes = slices.Delete(w.outcomes, 0, 1)
+	}
+}
+
+// outcome is what is known of a prompt. The watch is locked.
+func (w *watch) outcome(prompt string) (Outcome, bool) {
+	for _, o := range w.outcomes {
+		if o.UUID == prompt {
+			return o, true
+		}
+	}
+	return Outcome{}, false
 }
 
 // await waits until something holds, which is checked with the watch locked.

@@ -29,6 +29,7 @@ type View struct {
 
 	title, mode, model string
 	todos              json.RawMessage
+	submitted          json.RawMessage // what a client gave the session when it began
 	working, failed    bool
 	unpriced           bool
 	last               string
@@ -147,6 +148,20 @@ func (v *View) Prompted(id string) bool {
 	return false
 }
 
+// Over reports whether the turn of a prompt has ended. It has if the session rests, or if the
+// user has said something else since.
+func (v *View) Over(id string) bool {
+	for n := len(v.items) - 1; n >= 0; n-- {
+		if i := v.items[n]; i.Kind == Prompt && i.Lane == "" {
+			if i.ID == id {
+				return !v.working
+			}
+			return v.Prompted(id)
+		}
+	}
+	return false
+}
+
 // take takes in an entry.
 func (v *View) take(e session.Followed) {
 	v.at = e.After
@@ -195,6 +210,8 @@ func (v *View) state(s *session.State) {
 		v.mode = text
 	case agent.StateModel:
 		v.model = text
+	case StateSubmitted:
+		v.submitted = s.Value
 	case "todos":
 		v.todos = nil
 		if len(s.Value) < maxTodos && string(s.Value) != "null" {
@@ -202,6 +219,12 @@ func (v *View) state(s *session.State) {
 		}
 	}
 }
+
+// StateSubmitted is the state that has what a client gave the session when it began.
+const StateSubmitted = "submitted"
+
+// Submitted is what a client gave the session when it began; nil if nothing.
+func (v *View) Submitted() json.RawMessage { return v.submitted }
 
 // What is kept of a text, in characters, and of to-dos in bytes.
 const (

@@ -4,28 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/visible"
 )
 
-// submittable are the flags that a session on another machine can be given. They are kept
-// with the session, so that whoever continues it has them. Those that are missing here say
-// which session it is, how this process talks, or what the owner of a machine decides.
+// submittable are the flags that a session on another machine can be given: those that ask for
+// less than its owner allows, or that a client of the server may decide anyway. Those that are
+// missing here say which session it is or how this process talks, or they bring commands that
+// run (settings, plugins, MCP servers, definitions of agents), trust a folder, or leave out a
+// settings file that denies something. Each is kept with the session, so that whoever continues
+// it has it.
 var submittable = []string{
-	"model", "fallback-model", "agent", "agents", "effort", "thinking", "thinking-display", "max-thinking-tokens", "betas", "task-budget",
-	"permission-mode", "preview", "dangerously-skip-permissions", "allow-dangerously-skip-permissions", "allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools",
-	"permission-prompt-tool", "permission-prompts", "restricted", "tools", "bare", "disable-slash-commands",
-	"system-prompt", "append-system-prompt", "json-schema", "name", "add-dir", "plugin-dir",
-	"settings", "setting-sources", "managed-settings", "mcp-config", "strict-mcp-config", "trust-project", "ignore-project-hooks", "ignore-bad-rules",
-	"max-turns", "max-budget-usd", "max-time", "include-partial-messages", "include-hook-events", "forward-subagent-text", "replay-user-messages",
+	"model", "fallback-model", "agent", "effort", "thinking", "thinking-display", "max-thinking-tokens", "betas", "task-budget",
+	"permission-mode", "allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "tools", "disable-slash-commands",
+	"system-prompt", "append-system-prompt", "json-schema", "name", "add-dir", "strict-mcp-config", "max-turns", "max-budget-usd", "max-time",
+	"include-partial-messages", "include-hook-events", "forward-subagent-text", "replay-user-messages",
 }
-
-// inFiles are the flags whose value may be the name of a file.
-var inFiles = []string{"settings", "mcp-config", "agents"}
 
 // textFiles are the flags that name a file, with those that say the same without one.
 var textFiles = map[string]string{"system-prompt-file": "system-prompt", "append-system-prompt-file": "append-system-prompt"}
@@ -74,11 +72,8 @@ func SubmittedFlags(fs *pflag.FlagSet, files bool, own []string) (args []string,
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			if isText || slices.Contains(inFiles, name) && !strings.HasPrefix(strings.TrimSpace(v), "{") {
-				text, readErr := inline(flag.Name, v, files)
-				err = errors.Join(err, readErr)
-				v = text
-			}
+			v, readErr := elsewhere(flag.Name, v, files)
+			err = errors.Join(err, readErr)
 			args = append(args, "--"+name+"="+v)
 		}
 	})
@@ -88,14 +83,20 @@ func SubmittedFlags(fs *pflag.FlagSet, files bool, own []string) (args []string,
 	return args, nil
 }
 
-// inline is the content of the file that a flag names.
-func inline(flag, file string, files bool) (string, error) {
-	if !files {
-		return "", fmt.Errorf("--%s %q names a file, and a session on another machine needs its content", flag, visible.Indented(file))
+// elsewhere is the value of a flag as another machine understands it: the content of a file,
+// and the whole path of a folder. Without files, it must be so already.
+func elsewhere(flag, value string, files bool) (string, error) {
+	switch {
+	case textFiles[flag] != "":
+		raw, err := os.ReadFile(value)
+		if err != nil {
+			return "", fmt.Errorf("--%s: %w", flag, err)
+		}
+		return string(raw), nil
+	case flag == "add-dir" && files:
+		return filepath.Abs(value)
+	case flag == "add-dir" && !filepath.IsAbs(value):
+		return "", fmt.Errorf("--%s %q: give the full path of a folder", flag, visible.Indented(value))
 	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("--%s: %w", flag, err)
-	}
-	return string(raw), nil
+	return value, nil
 }
