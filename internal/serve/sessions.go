@@ -32,6 +32,7 @@ func (s *Server) sessionRoutes() []route {
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
 		answers(http.StatusOK, "GET", "/sessions/{id}/prompts/{uuid}", "The outcome of a prompt", s.getOutcome),
+		answers(http.StatusNoContent, "DELETE", "/sessions/{id}/prompts/{uuid}", "Cancel a prompt: it is dropped if it waits, and its turn is stopped if it runs", s.cancelPrompt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a task that runs in the background", s.stopTask),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
@@ -297,6 +298,30 @@ func (s *Server) getOutcome(r *http.Request) (Outcome, error) {
 	}
 	defer w.release()
 	return s.back.Outcome(r.Context(), w.id, r.PathValue("uuid"))
+}
+
+// cancelPrompt drops a prompt that waits, or stops its turn. Turns of other prompts continue.
+func (s *Server) cancelPrompt(r *http.Request) (nothing, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	defer w.release()
+	id := r.PathValue("uuid")
+	if out, err := s.back.Outcome(r.Context(), w.id, id); err != nil || out.State != OutcomeWaiting {
+		return nothing{}, err
+	}
+	var reply wire.CancelAsyncMessageReply
+	if err := s.back.Call(r.Context(), w.id, &wire.CancelAsyncMessage{MessageUUID: id}, &reply); err != nil || reply.Cancelled {
+		return nothing{}, err
+	}
+	// It has begun, which the journal shows at once.
+	ctx, cancel := context.WithTimeout(r.Context(), journalTime)
+	defer cancel()
+	if w.await(ctx, func() bool { return w.fold.LastPrompt() == id }) != nil {
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt waits for the turn of another one and cannot be cancelled now. Close the session to cancel everything in it."}
+	}
+	return nothing{}, s.back.Call(r.Context(), w.id, &wire.Interrupt{}, nil)
 }
 
 // remember notes the id of a prompt, and reports whether it is new.
