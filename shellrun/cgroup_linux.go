@@ -88,10 +88,11 @@ func sweepCgroups(base string) {
 	}
 }
 
-// endCgroup ends what a keeper left that was killed, with or without a tag.
+// endCgroup ends what a keeper left that was killed, with or without a tag. The keeper is dead but not reaped, so that
+// no other has its pid. Its lock is not asked for: a child that it could not start may still hold that.
 func endCgroup(keeper int) {
 	if base, ok := ownCgroup(); ok {
-		sweepCgroup(keeperGroup(base, keeper))
+		clearCgroup(keeperGroup(base, keeper))
 	}
 }
 
@@ -106,17 +107,37 @@ func sweepCgroup(group string) {
 		return
 	}
 	defer lock.Close()
-	_ = os.WriteFile(filepath.Join(group, "cgroup.kill"), []byte("1"), 0)
+	clearCgroup(group)
+}
+
+// clearCgroup ends what is in a group and removes it.
+func clearCgroup(group string) {
+	killCgroup(group)
 	for range 100 { // the dead leave in their own time
-		children, _ := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
-		for _, child := range children {
-			os.Remove(filepath.Dir(child))
-		}
-		if os.Remove(group) == nil {
+		if removeCgroup(group) {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+func killCgroup(group string) {
+	_ = os.WriteFile(filepath.Join(group, "cgroup.kill"), []byte("1"), 0)
+}
+
+// removeCgroup removes a group, with the groups that commands have made in it. It reports whether it is gone.
+func removeCgroup(group string) bool {
+	err := unix.Rmdir(group)
+	if err == unix.EBUSY {
+		entries, _ := os.ReadDir(group)
+		for _, e := range entries {
+			if e.IsDir() {
+				removeCgroup(filepath.Join(group, e.Name()))
+			}
+		}
+		err = unix.Rmdir(group)
+	}
+	return err == nil || err == unix.ENOENT
 }
 
 // add makes the group of one command; nil when there is to be none.
@@ -142,7 +163,7 @@ func (c cgroups) add(id uint32) *cgroup {
 
 func (c cgroups) close() {
 	if c.dir != "" {
-		os.Remove(c.dir)
+		removeCgroup(c.dir)
 		c.lock.Close()
 	}
 }
@@ -156,18 +177,22 @@ type cgroup struct {
 
 func (g *cgroup) fd() int { return g.dir }
 
+// populated reports whether anything is in the group, or may be. One that was removed is empty: the kernel removes no other.
 func (g *cgroup) populated() bool {
 	if g == nil {
 		return false
 	}
 	var data [128]byte
 	n, err := unix.Pread(g.events, data[:], 0)
-	return err == nil && bytes.Contains(data[:n], []byte("populated 1"))
+	if err == unix.ENODEV {
+		return false
+	}
+	return err != nil || !bytes.Contains(data[:n], []byte("populated 0"))
 }
 
 func (g *cgroup) kill() {
 	if g != nil {
-		_ = os.WriteFile(filepath.Join(g.path, "cgroup.kill"), []byte("1"), 0)
+		killCgroup(g.path)
 	}
 }
 
@@ -175,6 +200,6 @@ func (g *cgroup) remove() {
 	if g != nil {
 		_ = unix.Close(g.dir)
 		_ = unix.Close(g.events)
-		os.Remove(g.path)
+		removeCgroup(g.path)
 	}
 }

@@ -25,7 +25,7 @@ type keeper struct {
 	self    int
 	session uint32
 	groups  cgroups
-	spare   *cgroup // an empty one, for the next command
+	grouped bool // a command was started in a group
 	jobs    map[uint32]*job
 	mains   map[int]*job // by pid, until the main process was reaped
 
@@ -46,7 +46,6 @@ func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box, score *score) {
 		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, score: score,
 	}
 	defer groups.close()
-	defer func() { k.spare.remove() }()
 
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
@@ -136,19 +135,17 @@ func (k *keeper) serve(r request) {
 // start starts the main process of a command: a session of its own, no
 // terminal, and death when the keeper dies.
 func (k *keeper) start(r request) {
-	j := &job{id: r.ID, tag: newTag(k.session, r.ID), group: k.spare}
-	if k.spare = nil; j.group == nil {
-		j.group = k.groups.add(r.ID)
-	}
+	// A new group each time: a command may have left its own frozen, threaded or with groups in it.
+	j := &job{id: r.ID, tag: newTag(k.session, r.ID), group: k.groups.add(r.ID)}
 	pid, err := k.fork(r, j)
 	if err != nil && j.group != nil { // a group we may make but not start in
 		j.group.remove()
 		j.group = nil
-		if pid, err = k.fork(r, j); err == nil {
-			k.groups.close()
-			k.groups = cgroups{}
+		if pid, err = k.fork(r, j); err == nil && !k.grouped {
+			k.groups.dir = "" // make no more; the lock on it is kept to the end
 		}
 	}
+	k.grouped = k.grouped || err == nil && j.group != nil
 	if err == nil && len(r.files) > stdFiles {
 		j.held, r.files = r.files[stdFiles:], r.files[:stdFiles]
 	}
@@ -285,22 +282,12 @@ func (k *keeper) stray(t tag) bool {
 
 func (k *keeper) finish(j *job) {
 	delete(k.jobs, j.id)
-	k.release(j)
+	j.group.remove()
 	closeAll(j.held)
 	k.tell(event{
 		Op: opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
 		UserNS: j.usage.Utime.Nano(), SysNS: j.usage.Stime.Nano(),
 	})
-}
-
-// release keeps the group of a command that ended by itself, of which nothing is left in it, for the next command:
-// making one takes longer than starting a process in it.
-func (k *keeper) release(j *job) {
-	if k.spare == nil && k.groups.dir != "" && j.phase == running && !j.group.populated() {
-		k.spare = j.group
-		return
-	}
-	j.group.remove()
 }
 
 func closeAll(fds []int) {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/haftdev/haft/internal/rawname"
 )
 
@@ -119,6 +121,12 @@ var errKeeperDied = errors.New("the shell supervisor was killed")
 // listen hands events to their processes until the keeper ends; then it ends,
 // as far as it can, what the keeper left.
 func (l *link) listen() {
+	dead := make(chan struct{})
+	go func() {
+		l.awaitDeath()
+		_ = l.conn.CloseRead() // what was sent is still read
+		close(dead)
+	}()
 	for {
 		var e event
 		if _, err := readFrame(l.conn, &e); err != nil {
@@ -126,7 +134,7 @@ func (l *link) listen() {
 		}
 		l.dispatch(e)
 	}
-	_ = l.cmd.Wait()
+	<-dead
 	l.conn.Close()
 	l.box.close()
 	l.mu.Lock()
@@ -137,9 +145,17 @@ func (l *link) listen() {
 		killSession(l.session)
 		endCgroup(l.cmd.Process.Pid)
 	}
+	_ = l.cmd.Wait()
 	close(l.gone)
 	for _, p := range orphaned {
 		p.finish(Status{Code: -1, Err: errKeeperDied})
+	}
+}
+
+// awaitDeath waits until the keeper has died, and leaves it to be reaped. The end of the socket does not tell: a child
+// that the keeper was about to start has the other end too, and may be frozen in its cgroup.
+func (l *link) awaitDeath() {
+	for unix.Waitid(unix.P_PID, l.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 }
 

@@ -70,7 +70,11 @@ func sweepOne(ctx context.Context, dir, home, name string, needed func(string, *
 	}
 	w := &Workspace{Options: Options{Dir: dir, Aside: aside}, lock: lock}
 	defer w.Close()
-	known := readNoted(root)
+	known, err := readNoted(root)
+	if err != nil {
+		w.root = root
+		return err // it stays for a user to look at
+	}
 	if known == nil { // it was never finished
 		w.root = root
 		return os.RemoveAll(root)
@@ -83,11 +87,11 @@ func sweepOne(ctx context.Context, dir, home, name string, needed func(string, *
 	if needed(known.Run, known.Point) {
 		return nil
 	}
-	settled, err := w.settled(ctx, known)
+	unchanged, left, err := w.compare(ctx, known)
 	if err != nil {
 		return err
 	}
-	if !settled {
+	if !unchanged || loses(left) {
 		return w.aside()
 	}
 	return os.RemoveAll(root)

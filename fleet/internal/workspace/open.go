@@ -51,7 +51,10 @@ type Workspace struct {
 	point *Point
 	tree  map[string]entry
 	seen  map[string]seen
-	refs  string
+	refs  string // the mark of those that are stored; "" if they could not be
+	// branches are those that were read last, left the files that were not stored.
+	branches branches
+	left     map[string]bool
 }
 
 // Folder is where the files are.
@@ -156,17 +159,22 @@ func (w *Workspace) Close() error {
 
 // fill makes the folder what it was at the last point.
 func (w *Workspace) fill(ctx context.Context) error {
-	known := readNoted(w.root)
+	known, err := readNoted(w.root)
+	if err != nil {
+		if err := w.aside(); err != nil {
+			return err
+		}
+	}
 	if known != nil {
-		settled, err := w.settled(ctx, known)
+		unchanged, left, err := w.compare(ctx, known)
 		if err != nil {
 			return err
 		}
-		if settled && (w.Last != nil && known.Point.same(w.Last) || w.Last == nil && w.Base != "" && known.Point.Base == w.Base && known.Point.Call == "") {
+		if unchanged && w.wanted(known) && (!loses(left) || slices.Equal(firstFew(left), known.Point.Left)) {
 			w.point.Path = w.work
 			return nil // it is that already
 		}
-		if !settled {
+		if !unchanged || loses(left) || !w.includes(ctx, known.Point) {
 			if err := w.aside(); err != nil {
 				return err
 			}
@@ -178,23 +186,60 @@ func (w *Workspace) fill(ctx context.Context) error {
 	return w.create(ctx)
 }
 
-// settled loads what is known of the folder, and reports whether it still is what was stored.
-func (w *Workspace) settled(ctx context.Context, known *noted) (bool, error) {
+// wanted reports whether a folder is known to be what the journal says.
+func (w *Workspace) wanted(known *noted) bool {
+	if w.Last != nil {
+		return known.Point.same(w.Last)
+	}
+	return w.Base != "" && known.Point.Base == w.Base && known.Point.Call == ""
+}
+
+// includes reports whether what the journal has was made from a point, or is that: a worker that
+// ended right after it had stored something leaves a point that nobody else knows.
+func (w *Workspace) includes(ctx context.Context, p *Point) bool {
+	switch {
+	case p.Commit == p.Base:
+		return true // nothing was changed
+	case w.Last == nil:
+		return p.Base == w.Base && p.Call == ""
+	case p.same(w.Last):
+		return true
+	case p.Base != w.Last.Base:
+		return false
+	case len(p.Packs) <= len(w.Last.Packs) && slices.Equal(p.Packs, w.Last.Packs[:len(p.Packs)]):
+		return true
+	}
+	if _, err := w.fetchPoint(ctx, w.Last); err != nil { // its packs may have been made into one
+		return false
+	}
+	_, err := w.objects.run(ctx, nil, "merge-base", "--is-ancestor", p.Commit, w.Last.Commit)
+	return err == nil
+}
+
+// compare loads what is known of the folder, and reports whether it still is what was stored, and
+// what was never stored.
+func (w *Workspace) compare(ctx context.Context, known *noted) (unchanged bool, left []leftOut, err error) {
 	w.point, w.refs, w.seen = known.Point, known.Refs, map[string]seen{}
-	var err error
 	if w.tree, err = w.readTree(ctx, known.Point.Commit); err != nil {
-		return false, nil // a crash has left it so; it is put aside
+		return false, nil, nil // a crash has left it so; it is put aside
 	}
 	refs, err := w.folderRefs()
 	if err != nil || refs.mark != w.refs {
-		return false, nil
+		return false, nil, nil
 	}
-	left, err := w.scan(ctx, func(*change) error { return errChanged })
+	if err := w.readBranches(ctx, refs, refs.mark); err != nil {
+		return false, nil, nil
+	}
+	left, err = w.scan(ctx, func(*change) error { return errChanged })
 	if errors.Is(err, errChanged) {
-		return false, nil
+		return false, nil, nil
 	}
-	lost := slices.ContainsFunc(left, func(l leftOut) bool { return l.lost })
-	return err == nil && !lost, err
+	return err == nil, append(left, w.branches.left...), err
+}
+
+// loses reports whether something would be lost with the folder.
+func loses(left []leftOut) bool {
+	return slices.ContainsFunc(left, func(l leftOut) bool { return l.lost })
 }
 
 var errChanged = errors.New("it has changed")
@@ -291,7 +336,7 @@ func (w *Workspace) checkOut(ctx context.Context) error {
 // begin notes that the folder is complete. Where git writes files in another way than it has
 // them, with other line ends, that is stored first.
 func (w *Workspace) begin(ctx context.Context) (err error) {
-	w.seen = map[string]seen{}
+	w.seen, w.branches = map[string]seen{}, branches{}
 	if w.tree, err = w.readTree(ctx, w.point.Commit); err != nil {
 		return err
 	}

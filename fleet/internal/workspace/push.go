@@ -3,9 +3,11 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -41,11 +43,10 @@ func (w *Workspace) Push(ctx context.Context, branch, expected string) (commit s
 
 // result makes the commit that is pushed. It is the same each time for the same point.
 func (w *Workspace) result(ctx context.Context) (string, error) {
-	refs, err := w.folderRefs()
-	if err != nil {
-		return "", err
+	if w.branches.state == nil {
+		return "", errors.New("nothing was stored")
 	}
-	parent := w.checkedOut(w.state(ctx, refs))
+	parent := w.checkedOut(w.branches.state)
 	index := filepath.Join(w.root, "result-index")
 	defer os.Remove(index)
 	g := w.objects.on(w.work, "GIT_INDEX_FILE="+index, "GIT_LITERAL_PATHSPECS=1")
@@ -64,6 +65,10 @@ func (w *Workspace) result(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		// Of a file that is not stored, the commit that is checked out has what the run wants.
+		paths = slices.Concat(slices.DeleteFunc(slices.Collect(bytes.SplitAfterSeq(paths, []byte{0})), func(path []byte) bool {
+			return w.left[string(bytes.TrimSuffix(path, []byte{0}))]
+		})...)
 		if len(paths) == 0 {
 			continue
 		}
@@ -85,17 +90,6 @@ func (w *Workspace) result(ctx context.Context) (string, error) {
 	}
 	g = g.on(w.work, "GIT_AUTHOR_NAME=haft", "GIT_AUTHOR_EMAIL=haft@localhost", "GIT_COMMITTER_NAME=haft", "GIT_COMMITTER_EMAIL=haft@localhost", "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
 	return g.text(ctx, "commit-tree", "-p", parent, "-m", "Changes of the run "+w.Run+" that were not committed", tree)
-}
-
-// checkedOut is the commit that the folder has checked out; the first one where it has none.
-func (w *Workspace) checkedOut(s *state) string {
-	if branch, ok := strings.CutPrefix(s.Head, "ref: refs/heads/"); ok && s.Heads[branch] != "" {
-		return s.Heads[branch]
-	}
-	if isHash(s.Head) {
-		return s.Head
-	}
-	return w.Base
 }
 
 // Export makes a folder of its own of the workspace, a clone that needs nothing else. The

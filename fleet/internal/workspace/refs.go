@@ -81,17 +81,63 @@ func (w *Workspace) takeRefs(ctx context.Context, r *refs) (why string) {
 	return ""
 }
 
-// state is what the branches are, as they were last fetched.
-func (w *Workspace) state(ctx context.Context, r *refs) *state {
-	s := &state{Head: r.head, Heads: map[string]string{}}
-	out, _ := w.objects.text(ctx, "for-each-ref", "--format=%(objectname) %(refname)", headsRef, detachedRef) // without branches, files are stored alone
+// branches are those of the folder, as they were last fetched.
+type branches struct {
+	mark string // of the refs that they were read with; "" if they could not be fetched
+	*state
+	left  []leftOut        // that cannot be stored
+	files map[string]entry // of the commit that is checked out
+}
+
+// readBranches reads what was fetched, unless it is what was read last.
+func (w *Workspace) readBranches(ctx context.Context, r *refs, mark string) error {
+	if w.branches.state != nil && mark != "" && w.branches.mark == mark {
+		return nil
+	}
+	b := branches{mark: mark, state: &state{Head: r.head, Heads: map[string]string{}}}
+	out, err := w.objects.text(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", headsRef, detachedRef)
+	if err != nil {
+		return fmt.Errorf("read the branches: %w", err)
+	}
+	detached := false
 	for line := range strings.Lines(out) {
-		hash, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if branch, ok := strings.CutPrefix(name, headsRef); ok {
-			s.Heads[branch] = hash
-		} else if isHash(s.Head) && name == detachedRef {
-			s.Head = hash
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(f) != 3 {
+			return fmt.Errorf("read the branches: git says %q", line)
+		}
+		branch, ok := strings.CutPrefix(f[2], headsRef)
+		switch {
+		case !ok:
+			detached = detached || f[0] == "commit" && f[1] == b.Head
+		case !validRef(branch):
+			b.left = append(b.left, leftOut{".git", fmt.Sprintf("the branch %q has a name that cannot be stored", branch), true})
+		case f[0] != "commit":
+			b.left = append(b.left, leftOut{".git", fmt.Sprintf("the branch %q is no commit", branch), true})
+		default:
+			b.Heads[branch] = f[1]
 		}
 	}
-	return s
+	if branch, ok := strings.CutPrefix(b.Head, "ref: refs/heads/"); ok && !validRef(branch) || !ok && !detached {
+		b.Head = ""
+	}
+	if b.Head == "" && isHash(r.head) && mark != "" {
+		b.left = append(b.left, leftOut{".git", "what HEAD names is no commit", true})
+	}
+	commit := w.checkedOut(b.state)
+	if b.files, err = w.readTree(ctx, commit); err != nil {
+		return err
+	}
+	w.branches = b
+	return nil
+}
+
+// checkedOut is the commit that the folder has checked out; the first one where it has none.
+func (w *Workspace) checkedOut(s *state) string {
+	if branch, ok := strings.CutPrefix(s.Head, "ref: refs/heads/"); ok && s.Heads[branch] != "" {
+		return s.Heads[branch]
+	}
+	if isHash(s.Head) {
+		return s.Head
+	}
+	return w.point.Base
 }

@@ -165,7 +165,7 @@ func safeName(name string) bool {
 		return false
 	}
 	for _, part := range strings.Split(name, "/") {
-		if strings.EqualFold(part, ".git") || part == "" {
+		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") || part == "" {
 			return false
 		}
 	}

@@ -49,12 +49,14 @@ type change struct {
 	content    []byte
 	entry      entry
 	seen       seen
+	// committed says that the commit that is checked out has the content.
+	committed bool
 }
 
 // leftOut is a file that is not stored. Lost says that there is something that no other place has.
 type leftOut struct {
-	text string
-	lost bool
+	path, why string
+	lost      bool
 }
 
 const noSubmodules = "submodules are not fetched"
@@ -81,7 +83,7 @@ func (w *Workspace) scan(ctx context.Context, each func(*change) error) (left []
 			return nil, err
 		}
 		if why != "" {
-			left = append(left, leftOut{name + ": " + why, why != noSubmodules})
+			left = append(left, leftOut{name, why, why != noSubmodules})
 		}
 		if c == nil {
 			continue
@@ -109,7 +111,7 @@ func (w *Workspace) names(ctx context.Context) (names []string, left []leftOut, 
 		switch n := string(name); {
 		case n == "":
 		case strings.HasSuffix(n, "/"):
-			left = append(left, leftOut{n + ": a repository of its own", true})
+			left = append(left, leftOut{n, "a repository of its own", true})
 		default:
 			names = append(names, n)
 		}
@@ -135,11 +137,20 @@ type looker struct {
 func (l *looker) look(name string) (c *change, why string, err error) {
 	old, known := l.tree[name]
 	info, err := l.root.Lstat(filepath.FromSlash(name))
-	switch gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || !l.folder(path.Dir(name)); {
+	gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	if !gone {
+		is, err := l.folder(path.Dir(name))
+		if gone = !is; err != nil {
+			return nil, "it cannot be read", nil
+		}
+	}
+	switch {
 	case gone && (!known || old.mode == gitMode):
 		return nil, "", nil
 	case gone:
 		return &change{path: name}, "", nil
+	case !safeName(name):
+		return nil, "its name cannot be stored", nil
 	case err != nil:
 		return nil, "it cannot be read", nil
 	case info.IsDir() && (!known || old.mode == gitMode):
@@ -164,6 +175,13 @@ func (l *looker) look(name string) (c *change, why string, err error) {
 		l.seen[name] = now
 		return nil, "", nil
 	}
+	if c.committed = l.branches.files[name] == c.entry; c.committed {
+		c.seen = now
+		return c, "", nil
+	}
+	if c.content == nil {
+		return nil, tooLarge(), nil
+	}
 	if l.secrets.Look(filepath.Join(l.work, filepath.FromSlash(name))).Level != secret.Open {
 		return nil, "a secret by its name", nil
 	}
@@ -171,15 +189,22 @@ func (l *looker) look(name string) (c *change, why string, err error) {
 	return c, "", nil
 }
 
-// folder reports whether a path and all above it are folders: what a link leads to has another name.
-func (l *looker) folder(dir string) bool {
-	is, known := l.folders[dir]
-	if !known {
-		info, err := l.root.Lstat(filepath.FromSlash(dir))
-		is = err == nil && info.IsDir() && l.folder(path.Dir(dir))
-		l.folders[dir] = is
+// folder reports whether a path and all above it are folders: what a link leads to has another
+// name. A folder that cannot be looked at may still be there.
+func (l *looker) folder(dir string) (bool, error) {
+	if is, known := l.folders[dir]; known {
+		return is, nil
 	}
-	return is
+	above, err := l.folder(path.Dir(dir))
+	if err != nil || !above {
+		return above, err
+	}
+	info, err := l.root.Lstat(filepath.FromSlash(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return false, err
+	}
+	l.folders[dir] = err == nil && info.IsDir()
+	return l.folders[dir], nil
 }
 
 func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
@@ -192,8 +217,8 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 			return nil, "it changes"
 		}
 		c.mode, c.content = linkMode, []byte(to)
-	case info.Size() > maxFile:
-		return nil, fmt.Sprintf("larger than %d MB", maxFile>>20)
+	case info.Size() > maxFile && l.tree[name].mode == "" && l.branches.files[name].mode == "":
+		return nil, tooLarge()
 	default:
 		if info.Mode()&0o111 != 0 {
 			c.mode = execMode
@@ -206,23 +231,39 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 			return nil, "it changes"
 		}
+		if info.Size() > maxFile { // its content stays where it is
+			object, err := l.objectOf(info.Size(), file)
+			if err != nil {
+				return nil, "it changes"
+			}
+			c.entry = entry{c.mode, object}
+			return c, ""
+		}
 		if c.content, err = io.ReadAll(io.LimitReader(file, maxFile+1)); err != nil || len(c.content) > maxFile {
 			return nil, "it cannot be read"
 		}
 	}
-	c.entry = entry{c.mode, l.objectOf(c.content)}
+	object, err := l.objectOf(int64(len(c.content)), bytes.NewReader(c.content))
+	if err != nil {
+		return nil, "it changes"
+	}
+	c.entry = entry{c.mode, object}
 	return c, ""
 }
 
+func tooLarge() string { return fmt.Sprintf("larger than %d MB", maxFile>>20) }
+
 // objectOf is the name that git gives to a content.
-func (w *Workspace) objectOf(content []byte) string {
+func (w *Workspace) objectOf(size int64, content io.Reader) (string, error) {
 	var h hash.Hash = sha1.New()
 	if len(w.point.Base) == 64 {
 		h = sha256.New()
 	}
-	fmt.Fprintf(h, "blob %d\x00", len(content))
-	h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
+	fmt.Fprintf(h, "blob %d\x00", size)
+	if n, err := io.Copy(h, io.LimitReader(content, size+1)); err != nil || n != size {
+		return "", errors.Join(err, errChanged)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 func seenAs(info fs.FileInfo) seen {

@@ -34,20 +34,25 @@ func (w *Workspace) store(ctx context.Context, call string) (*Point, error) {
 		return nil, err
 	}
 	var left []leftOut
-	if refs.mark != w.refs {
-		if why := w.takeRefs(ctx, refs); why != "" {
-			left = append(left, leftOut{".git: " + why, true})
+	mark := refs.mark
+	if mark != w.refs {
+		if why := w.takeRefs(ctx, refs); why != "" { // the next call tries again
+			left, mark = append(left, leftOut{".git", why, true}), ""
 		}
 	}
-	im := &importer{w: w, ctx: ctx, refs: refs}
+	if err := w.readBranches(ctx, refs, mark); err != nil {
+		return nil, err
+	}
+	im := &importer{w: w, ctx: ctx}
 	defer im.abort()
 	more, err := w.scan(ctx, im.change)
 	if err != nil {
 		return nil, err
 	}
+	left = slices.Concat(left, w.branches.left, more)
 	p := *w.point
-	p.Call, p.Path, p.Left = call, w.work, firstFew(append(left, more...))
-	if refs.mark != w.refs && im.cmd == nil {
+	p.Call, p.Path, p.Left = call, w.work, firstFew(left)
+	if mark != w.refs && im.cmd == nil {
 		if err := im.start(); err != nil {
 			return nil, err
 		}
@@ -57,13 +62,17 @@ func (w *Workspace) store(ctx context.Context, call string) (*Point, error) {
 			return nil, err
 		}
 	}
-	if fresh := readNoted(w.root) == nil; fresh || im.cmd != nil { // else nothing has changed but the call
-		w.refs = refs.mark
+	known, _ := readNoted(w.root)                                                 // one that cannot be read is replaced
+	if known == nil || im.cmd != nil || !slices.Equal(p.Left, known.Point.Left) { // else nothing has changed but the call
+		w.refs = mark
 		if err := w.note(&p); err != nil {
 			return nil, err
 		}
 	}
-	w.point = &p
+	w.point, w.left = &p, map[string]bool{}
+	for _, l := range left {
+		w.left[l.path] = true
+	}
 	return &p, nil
 }
 
@@ -99,7 +108,7 @@ const maxLeft = 20
 
 func firstFew(left []leftOut) (list []string) {
 	for _, l := range left {
-		list = append(list, l.text)
+		list = append(list, l.path+": "+l.why)
 	}
 	slices.Sort(list)
 	if len(list) > maxLeft {
@@ -115,7 +124,6 @@ const pointRef = "refs/haft/point"
 type importer struct {
 	w       *Workspace
 	ctx     context.Context
-	refs    *refs
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Writer
@@ -125,7 +133,7 @@ type importer struct {
 
 func (im *importer) start() (err error) {
 	w := im.w
-	state := w.state(im.ctx, im.refs)
+	state := w.branches.state
 	message, err := json.Marshal(state)
 	if err != nil {
 		return err
@@ -169,9 +177,12 @@ func (im *importer) change(c *change) error {
 			return err
 		}
 	}
-	if c.mode == "" {
+	switch {
+	case c.mode == "":
 		fmt.Fprintf(im.out, "D %s\n", quote(c.path))
-	} else {
+	case c.committed:
+		fmt.Fprintf(im.out, "M %s %s %s\n", c.mode, c.entry.object, quote(c.path))
+	default:
 		fmt.Fprintf(im.out, "M %s inline %s\ndata %d\n", c.mode, quote(c.path), len(c.content))
 		im.out.Write(c.content)
 		im.out.WriteByte('\n')
@@ -227,12 +238,22 @@ const (
 	objectsName = "objects.git"
 )
 
-// readNoted returns what is known of the folder in root; nil if it was never finished.
-func readNoted(root string) *noted {
+// readNoted returns what is known of the folder in root; nil if it was never finished. One whose
+// note cannot be read may have anything in it.
+func readNoted(root string) (*noted, error) {
 	raw, err := os.ReadFile(filepath.Join(root, notedName))
-	n := new(noted)
-	if err != nil || json.Unmarshal(raw, n) != nil || n.Point == nil {
-		return nil
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
 	}
-	return n
+	n := new(noted)
+	if err == nil {
+		err = json.Unmarshal(raw, n)
+	}
+	if err == nil && n.Point == nil {
+		err = errors.New("it names no point")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of the folder %s: %w", root, err)
+	}
+	return n, nil
 }
