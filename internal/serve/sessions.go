@@ -137,7 +137,7 @@ func (s *Server) existing(in *NewSession) (*watch, error) {
 // create begins a new session, unless there is the one that is meant.
 func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 	if w, err := s.existing(in); w != nil || err != nil {
-		return w, err
+		return w.created(ctx, err)
 	}
 	id := cmp.Or(in.ID, session.NewUUID())
 	s.mu.Lock()
@@ -150,21 +150,49 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 		w.users++
 		w.mu.Unlock()
 		s.mu.Unlock()
-		return w, nil
+		return w.created(ctx, nil)
 	}
 	w, err := s.newWatch(id, "")
 	if err == nil {
-		w.users, w.cwd = w.users+1, in.place() // nobody else knows it yet
+		w.users, w.cwd, w.creation = w.users+1, in.place(), &creation{done: make(chan struct{})} // nobody else knows it yet
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.back.Create(ctx, id, in); err != nil {
+	err = s.back.Create(ctx, id, in)
+	w.creation.err = err
+	close(w.creation.done)
+	if err != nil {
 		s.mu.Lock()
 		delete(s.watches, id)
 		s.mu.Unlock()
 		w.stop()
+		return nil, err
+	}
+	return w, nil
+}
+
+// A creation is that of a session by the first of several equal requests.
+type creation struct {
+	done chan struct{}
+	err  error // once it is done
+}
+
+// created waits until the session is there, for a request that found it, and releases the watch
+// if that fails.
+func (w *watch) created(ctx context.Context, err error) (*watch, error) {
+	if err != nil || w.creation == nil {
+		return w, err
+	}
+	select {
+	case <-w.creation.done:
+		err = w.creation.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		w.release()
 		return nil, err
 	}
 	return w, nil
