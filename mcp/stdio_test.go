@@ -125,7 +125,7 @@ func TestEveryMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing.T) 
 		"refuses to list":                         `status failed: list the tools: calling "tools/list": database is locked`,
 		"has pages without end":                   "status failed: list the tools: the list has more than 1000 pages",
 		"crashes in a call":                       "error: " + fmt.Sprintf(lost, "exit status 2", "fatal: segfault in tool"),
-		"is killed in a call":                     "error: MCP server bad ended during the call of echo: the server exited (killed by signal 9) without writing anything to standard error. It is unknown whether the call took effect; check before you repeat it.",
+		"is killed in a call":                     "error: MCP server bad ended during the call to echo: the server exited (killed by signal 9) without writing anything to standard error. It is unknown whether the call took effect; check before you repeat it.",
 		"a result of ten megabytes":               "10485760 characters",
 		"a result that is too long":               "error: MCP error -32603: the server's answer is longer than 2 MiB",
 		"never answers a call":                    "error: The call to echo at the MCP server bad was cancelled: no result and no progress for 300ms. It may have taken partial effect.",

@@ -59,7 +59,7 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 		h.denied = &finding{reason: reason, message: fmt.Sprintf("The command ran in a preview, and its changes were dropped: %s.", reason)}
 	}
 	if i := slices.IndexFunc(p.ask, func(r *Rule) bool { return r.name == editRule && deniedBy(r) }); i >= 0 && h.asked == nil {
-		h.asked = byRule(p.ask[i], "a rule requires asking about changes to "+f.Path+" asked")
+		h.asked = byRule(p.ask[i], "a rule requires asking about changes to "+f.Path)
 	}
 	covers := func(r *Rule) bool { return r.name == editRule && r.coversPath(facts, p) }
 	i := slices.IndexFunc(p.allow, covers)

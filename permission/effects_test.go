@@ -47,7 +47,7 @@ func TestACommandIsJudgedByWhatItChanged(t *testing.T) {
 		{name: "a link that stays", mode: permission.AcceptEdits, changed: "a>src/b", want: "allow"},
 		{name: "a denied path", mode: permission.AcceptEdits, rules: "deny Edit(secrets/**)", changed: "a secrets/k", want: "deny", reason: "secrets/k"},
 		{name: "a path that may not be read", mode: permission.AcceptEdits, rules: "deny Read(secrets/**)", changed: "secrets/k", want: "deny"},
-		{name: "a path that is asked about", mode: permission.AcceptEdits, rules: "ask Edit(docs/**)", changed: "docs/k", want: "ask", reason: "a rule wants"},
+		{name: "a path that is asked about", mode: permission.AcceptEdits, rules: "ask Edit(docs/**)", changed: "docs/k", want: "ask", reason: "a rule requires asking about changes to PROJECT/docs/k"},
 
 		{name: "a bound rule", rules: "allow Bash(make:*) if Edit(build/**)", command: "make all", changed: "build/x", want: "allow", reason: "a rule allows what it changed"},
 		{name: "a bound rule, and more", rules: "allow Bash(make:*) if Edit(build/**)", command: "make all", changed: "build/x src/y", want: "ask", reason: "src/y"},

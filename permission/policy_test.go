@@ -210,7 +210,7 @@ func TestAnEngineLosesNoGrant(t *testing.T) {
 		}
 	}
 	e.SetMode(permission.DontAsk)
-	if v := e.Judge(t.Context(), bash("make")); v.Behavior != tool.Deny || !strings.Contains(v.Message, "asks nobody") {
+	if v := e.Judge(t.Context(), bash("make")); v.Behavior != tool.Deny || !strings.Contains(v.Message, "never asks") {
 		t.Errorf("%+v", v)
 	}
 }

@@ -84,7 +84,7 @@ func TestCommandsThatNeverEndAreTold(t *testing.T) {
 	if _, _, err := hold(t.Context(), s.Dir(), 0); !errors.Is(err, errHeld) {
 		t.Errorf("error %v", err)
 	}
-	want := "commands of session " + s.ID() + " outlive process " + strconv.Itoa(nobody)
+	want := "commands of session " + s.ID() + " are still running although process " + strconv.Itoa(nobody) + " was killed"
 	if err := held(s.Dir(), s.ID()); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), command.Name()) {
 		t.Errorf("error %q, want %q and the file %s", err, want, command.Name())
 	}

@@ -28,8 +28,8 @@ func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	c := s.callOf(r, Judged)
 	c.Behavior, c.Reason, c.Approved, c.Confinement = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved, r.Verdict.Confinement
 	e := Entry{Agent: r.Call.Agent, Call: &c}
-	if c.Behavior == tool.Allow && !r.Waits {
-		return s.AppendSoon(e) // its dispatch follows
+	if c.Behavior == tool.Allow && !r.Waits && c.Approved == "" {
+		return s.AppendSoon(e) // its dispatch follows; what a user approved is written at once
 	}
 	return s.Append(ctx, e)
 }
@@ -70,13 +70,12 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 	delete(s.uses, out.UseID)
 	err := s.appendLocked(ctx, []Entry{e})
 	st := s.streams[out.Agent]
-	s.mu.Unlock()
-	if err != nil {
-		return err
+	if err == nil && pure {
+		st.syncSoon() // with the lock, so that the log is not closed in between
 	}
-	if pure {
-		st.syncSoon()
-		return nil
+	s.mu.Unlock()
+	if err != nil || pure {
+		return err
 	}
 	return st.log.Sync(ctx)
 }

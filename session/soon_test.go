@@ -2,10 +2,12 @@ package session_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,6 +128,45 @@ func TestWhatWaitsIsBoundedAndCanBeWritten(t *testing.T) {
 	sessiontest.Close(t, s)
 	checkStated(t, s.Path(), "main")
 	checkStated(t, filepath.Join(s.Dir(), "subagents", "agent-a.jsonl"), want...)
+}
+
+// An agent that writes also writes what waits for the others: nothing is lost, doubled or out of order.
+func TestAgentsThatWriteAtOnce(t *testing.T) {
+	s := sessiontest.Create(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
+	agents := []string{"", "a", "b"}
+	var want []string
+	for i := range 100 {
+		want = append(want, fmt.Sprint(i))
+	}
+	var writers sync.WaitGroup
+	for _, agent := range agents {
+		writers.Go(func() {
+			for i, name := range want {
+				err := s.AppendSoon(fact(agent, name))
+				switch {
+				case i%10 == 9:
+					err = errors.Join(err, s.Rest(agent), s.Sync())
+				case i%3 == 0:
+					err = errors.Join(err, s.Append(t.Context(), fact(agent, "between")))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	sessiontest.Close(t, s)
+	for _, agent := range agents {
+		path := s.Path()
+		if agent != "" {
+			path = filepath.Join(s.Dir(), "subagents", "agent-"+agent+".jsonl")
+		}
+		got := slices.DeleteFunc(stated(t, path), func(name string) bool { return name == "between" })
+		if !slices.Equal(got, want) {
+			t.Errorf("the journal of %q has %q", agent, got)
+		}
+	}
 }
 
 func TestAnAgentRestsWithWhatWaitedForIt(t *testing.T) {

@@ -317,7 +317,7 @@ type RewindFilesReply struct {
 	SkippedLinks *int         `json:"skippedLinks,omitempty"`
 }
 
-// SeedReadState says that the model knows the content that a file had at a time.
+// SeedReadState says that the model knows the content that a file had at a given time.
 type SeedReadState struct {
 	Base
 	Path  string  `json:"path"`

@@ -72,7 +72,7 @@ type QuestionAsked struct {
 func (*QuestionAsked) Tag() Tag { return system("question_asked") }
 
 // QuestionAnswered says that a question was answered, from where and how; both are empty if
-// it was withdrawn.
+// the question was withdrawn.
 type QuestionAnswered struct {
 	Stamp
 	QuestionID string `json:"question_id"`

@@ -72,7 +72,7 @@ const (
 
 // SessionStateChanged tells a host whether a turn is running, is waiting for the host's
 // answer, or has ended. It is sent only to hosts whose environment says that they read it;
-// after a running there is always an idle.
+// every running is followed by an idle.
 type SessionStateChanged struct {
 	Stamp
 	State string `json:"state" wire:"enum=running|idle|requires_action"`

@@ -68,8 +68,8 @@ type ToolUseMeta struct {
 	ToolName          string `json:"tool_name,omitempty"`
 }
 
-// User is a prompt when sent to the command line. When sent by it, it is content that it
-// adds to the conversation: one message per tool result, and a few others.
+// User is a prompt if a host sends it. If the command line sends it, it is content that was
+// added to the conversation: one message per tool result, and a few others.
 type User struct {
 	Base
 	Message UserMessage `json:"message"`
@@ -175,7 +175,7 @@ const (
 	ResultStructuredRetries = "error_max_structured_output_retries"
 )
 
-// Result ends a turn: there is exactly one, and it comes last. If the API failed, it is a
+// Result ends a turn: each turn has exactly one, and it comes last. If the API failed, it is a
 // success with IsError and the text in Result; the error subtypes have Errors instead of
 // Result.
 type Result struct {

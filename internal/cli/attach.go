@@ -59,7 +59,7 @@ and the session continues.
 A session of 'haft serve', even on another machine, is named by its address, such as
 http://127.0.0.1:7420/s/3f9a; leave out /s/… if only one is running. The token is
 read from --token-file or from the variable HAFT_SERVE_TOKEN; for your own server on
-this machine, haft finds it. Never put it into the address, which others can see.`,
+this machine, haft finds the token. Never put the token into the address, which others can see.`,
 		Example: `  haft attach
   haft attach 3f9a --watch
   haft attach 3f9a --json --from end
@@ -70,7 +70,7 @@ this machine, haft finds it. Never put it into the address, which others can see
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
 	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
-	c.Flags().BoolVar(&f.cancel, "cancel", false, "stop the turn of the session, drop the prompts that wait, and leave")
+	c.Flags().BoolVar(&f.cancel, "cancel", false, "stop the session's turn, drop queued prompts, and leave")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
 	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
 	return c

@@ -129,7 +129,7 @@ func TestAnswersOfAttachedTerminals(t *testing.T) {
 	near := startLines(t, env, "attach", session.ID)
 	near.see("Asked because")
 	far.answer("y")
-	near.see("allow by haft serve")
+	near.see("allow by an attached terminal")
 	near.see("Asked because")
 	far.see("Asked because")
 	near.answer("n not this one")

@@ -22,8 +22,8 @@ func newToolsCall(f *toolsFlags) *cobra.Command {
 		Short: "Run tools; progress goes to standard error, results to standard output",
 		Long: `Run a tool, or several in sequence in one session, through the same pipeline
 as a model's calls. An input is a JSON object, or - to read one from standard
-input; for a tool that needs only one field, its value is enough. Progress and notices go to standard error, results to standard
-output. If a call does not succeed, the ones after it are not run.
+input; for a tool that needs only one field, the value of that field is enough. Progress and
+notices go to standard error, results to standard output. If a call does not succeed, the ones after it are not run.
 
 Exit codes: 0 every call succeeded, 1 a call failed, 2 there is no such tool or
 the input is invalid, 3 a call was denied, 130 a call was cancelled.`,

@@ -200,8 +200,8 @@ func newSessions(s Streams) *cobra.Command {
 	c := group(&cobra.Command{
 		Use:   "sessions",
 		Short: "Show, export, fork and delete conversations",
-		Long: `Show, export, fork and delete conversations. They are kept until you delete
-them. Name a session by its id or the first characters of it, from any directory;
+		Long: `Show, export, fork and delete conversations. Conversations are kept until you delete
+them. Name a session by its id or by the beginning of its id, from any directory;
 where the id is optional, it defaults to the latest session in this directory.`,
 	})
 	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
@@ -315,7 +315,7 @@ func newMCPList(f *mcpFlags) *cobra.Command {
 		Use: "list", Short: "List MCP servers and their status", Args: exactly(0),
 		Long: "List the MCP servers that are set up, and connect to each to check its status. They are\nall tried at once, for at most five seconds.",
 	}
-	offline := c.Flags().Bool("offline", false, "connect to none")
+	offline := c.Flags().Bool("offline", false, "do not connect to the servers")
 	c.RunE = func(c *cobra.Command, _ []string) error { return f.list(c.Context(), *offline) }
 	return c
 }
@@ -326,7 +326,7 @@ func newMCPLogin(f *mcpFlags) *cobra.Command {
 		Use: "login NAME", Short: "Log in to a remote MCP server", Args: exactly(1),
 		Long: `Log in to a remote MCP server. This opens a browser if there is one, and always shows
 the address of the login page. If your browser is on another machine, log in there and
-paste the address that it ends on.`,
+paste the address of the page where you end up.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.login(c.Context(), args[0], noBrowser) },
 	}
 	c.Flags().BoolVar(&noBrowser, "no-browser", false, "only show the address; do not open a browser")

@@ -21,7 +21,7 @@ func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the configuration and suggest fixes",
 		Long: `Check the configuration and suggest fixes. Nothing is started
-and no one is asked, unless you give --connect: then the model is asked for one
+and no request is sent, unless you give --connect: then the model is asked for one
 word, and the MCP servers are started. The exit code is 1 if something is broken.`,
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },

@@ -61,11 +61,11 @@ func source(s settings.Source, plugin string) string {
 
 // command returns the command with its list and show.
 func (k *written) command() *cobra.Command {
-	c := group(&cobra.Command{Use: k.name, Short: "List and show the " + k.name + " there are", Long: k.long})
+	c := group(&cobra.Command{Use: k.name, Short: "List and show " + k.name, Long: k.long})
 	c.PersistentFlags().BoolVar(&k.json, "json", false, "write JSON")
 	c.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "List the " + k.name + " there are", Args: exactly(0),
+			Use: "list", Short: "List the available " + k.name, Args: exactly(0),
 			RunE: func(*cobra.Command, []string) error { return k.list() },
 		},
 		&cobra.Command{

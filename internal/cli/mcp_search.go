@@ -30,8 +30,8 @@ func newMCPSearch(f *mcpFlags) *cobra.Command {
 	s := &searchFlags{mcpFlags: f}
 	c := &cobra.Command{
 		Use: "search [WORD…]", Short: "Search a registry for MCP servers",
-		Long: `Search a registry for MCP servers: a file or an address with a list in the format of the
-official registry (server.json). Servers whose names, titles or descriptions contain
+		Long: `Search a registry for MCP servers. A registry is a file or an address with a list in the
+format of the official registry (server.json). Servers whose names, titles or descriptions contain
 all words are shown; an online registry may search names only. Nothing is set up.`,
 		Example: "  haft mcp search weather --registry https://registry.modelcontextprotocol.io\n  haft mcp search --registry servers.json --json",
 		RunE:    func(c *cobra.Command, args []string) error { return s.search(c.Context(), args) },

@@ -50,8 +50,8 @@ func newMCPServe(f *mcpFlags) *cobra.Command {
 		Long: `Offer haft's tools to an MCP client, on standard input and output or over HTTP.
 
 Calls go through the same pipeline as a model's calls: the same rules, hooks and limits.
-If the user must be asked, the question goes through the client, if it supports that;
-otherwise the call is denied, with the reason.
+If the user must be asked, the question goes through the client, if the client supports
+that; otherwise the call is denied, with the reason.
 
 Over HTTP, every request must carry a bearer token: the one in ` + tokenEnv + `, or
 one that is created for this run and printed on standard error (with --json, also on

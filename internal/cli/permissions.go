@@ -53,8 +53,8 @@ runs and no one is asked; hooks that would see the call are named but not run.
 
 With --batch, questions are read from standard input, one JSON object per line with
 tool, input, and optionally mode, rules {allow, ask, deny}, source, cwd, home and
-trusted; one verdict per line is written. Then only what a question says counts, and
-the rules alone decide.`,
+trusted; one verdict per line is written. The verdict then depends only on the question
+and its rules, not on settings or hooks.`,
 		Example: `  haft permissions explain Bash 'git status && git push'
   haft permissions explain --permission-mode plan Write '{"file_path": "/src/a.go", "content": ""}'
   haft permissions explain --batch < questions.jsonl`,
@@ -74,7 +74,7 @@ the rules alone decide.`,
 	explain.Flags().StringVar(&f.mode, "permission-mode", "", "permission mode to judge in; defaults to the one in the settings")
 	explain.Flags().BoolVar(&f.batch, "batch", false, "read one question per line from standard input")
 	c.AddCommand(explain, f.newList(), f.newWhy(),
-		f.newChange(change{name: "add", short: "Keep a rule", do: settings.AddRule}),
+		f.newChange(change{name: "add", short: "Add a rule", do: settings.AddRule}),
 		f.newChange(change{name: "remove", short: "Remove a rule", do: settings.RemoveRule, removes: true}))
 	return c
 }

@@ -23,11 +23,11 @@ func newPlugin(s Streams) *cobra.Command {
 	f := &pluginFlags{Streams: s}
 	c := group(&cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Install, update, remove and list plugins",
-		Long: `Install, update, remove and list plugins: folders that bring skills, commands, agents,
-output styles, hooks and MCP servers. They are in ~/.haft/plugins, where
-'haft plugin install' puts them, in .haft/plugins of a project, and where Claude Code
-has installed those that your settings enable. What a project's plugin brings applies
-once you trust it. See docs/skills.md.`,
+		Long: `Install, update, remove and list plugins: folders with skills, commands, agents,
+output styles, hooks and MCP servers. haft looks for plugins in ~/.haft/plugins, where
+'haft plugin install' puts them, in a project's .haft/plugins, and among the plugins that
+Claude Code has installed and your settings enable. A project's plugin takes effect
+once you trust its parts. See docs/skills.md.`,
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(

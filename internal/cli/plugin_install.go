@@ -24,9 +24,9 @@ func (f *pluginFlags) newInstall() *cobra.Command {
 	c := &cobra.Command{
 		Use: "install NAME[@MARKETPLACE]", Aliases: []string{"i"}, Short: "Install a plugin from a marketplace", Args: exactly(1),
 		Long: `Install a plugin from a marketplace that you have added: its folder is copied to
-~/.haft/plugins. What it brings is shown first, and none of it is run. A plugin
-with hooks or MCP servers runs programs in your sessions, so you are asked first;
-without a terminal, use --yes. Sessions that start afterwards have it.`,
+~/.haft/plugins. The contents of the plugin are shown first, and none of them are run. A
+plugin with hooks or MCP servers runs programs in your sessions, so you are asked first;
+without a terminal, use --yes. Sessions that start afterwards use the plugin.`,
 		Example: "  haft plugin marketplace add https://example.com/tools.git\n  haft plugin install review@tools --dry-run\n  haft plugin install review@tools",
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := f.store("install")
@@ -41,7 +41,7 @@ without a terminal, use --yes. Sessions that start afterwards have it.`,
 		},
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what it brings and install nothing")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what the plugin contains and install nothing")
 	return c
 }
 
@@ -49,8 +49,8 @@ func (f *pluginFlags) newUpdate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "update [NAME…]", Short: "Update plugins from their marketplaces", Args: cobra.ArbitraryArgs,
 		Long: `Update plugins from their marketplaces, which are fetched again first. Without a name,
-update all plugins that haft has installed. If hooks or MCP servers change, or run files of the plugin,
-you are asked; without a terminal, use --yes. A plugin that cannot be updated stays as it is.`,
+update all plugins that haft has installed. If hooks or MCP servers change, or run files in
+the plugin, you are asked; without a terminal, use --yes. A plugin that cannot be updated stays as it is.`,
 		RunE: func(c *cobra.Command, args []string) error { return f.update(c.Context(), args) },
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)

@@ -37,8 +37,8 @@ rewind to your last message.
 The changes are shown and you are asked first. Without a terminal, use --yes,
 or --json in a program.
 
-If another program has changed files since, they are shown and nothing is done, unless
-you give --force. A rewind is atomic. To undo it, rewind to the id
+If another program has changed some of these files since, haft lists them and does nothing,
+unless you give --force. A rewind is atomic. To undo it, rewind to the id
 that it prints. The conversation stays as it is.`,
 		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
 		Args:    atMost(1),
@@ -47,7 +47,7 @@ that it prints. The conversation stays as it is.`,
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	c.Flags().BoolVar(&f.force, "force", false, "overwrite changes that other programs have made since")
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "rewind without asking")
 	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, from 'haft sessions show'")
 	return c
 }

@@ -46,13 +46,14 @@ describes the API.
 
 The server listens on this machine only and prints an address with a token, which is
 kept in a file that only you can read. Anyone who has the token can do in your sessions
-what you can, except change settings, trust a folder or turn permissions off.
+what you can, except turn on bypassPermissions, trust a folder, or change settings other
+than this project's local permission rules.
 
 To listen elsewhere, give --listen, a certificate (--tls-cert and --tls-key) and the
-host names that clients use for it (--host). Without a certificate it needs
+host names that clients use for the server (--host). Without a certificate, you need
 --insecure: anyone on the network path can then read the token and use it.
 
---pair shows a QR code that a phone scans to watch sessions and answer questions. Its
+--pair shows a QR code that a phone scans to watch sessions and answer questions. The
 code works once, within a minute; run 'haft serve --pair' again for another one,
 even while the server runs. The phone must be able to reach the server: give the name of
 a TLS tunnel with --host https://NAME, or use --listen.

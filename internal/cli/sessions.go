@@ -63,7 +63,7 @@ func newSessionsList(s Streams) *cobra.Command {
 	f := &sessionsList{Streams: s}
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions of this directory, or of all",
+		Short: "List the sessions of this directory, or of all directories",
 		Args:  exactly(0),
 		RunE:  func(*cobra.Command, []string) error { return f.run() },
 	}

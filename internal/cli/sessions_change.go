@@ -74,7 +74,7 @@ session. With --dry-run it only shows what it would delete and free.`,
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only tell")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be deleted")
 	c.Flags().StringVar(&f.older, "older-than", "", "sessions that have not been written to for this long, such as 90d or 12h")
 	return c
 }

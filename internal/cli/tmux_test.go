@@ -37,7 +37,7 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 				p.until("ask", "tab: go to this question") // on a screen that is full
 				time.Sleep(400 * time.Millisecond)         // until it can be turned to
 				p.run("send-keys", "Tab")
-				p.until("turn to it", "answer with a letter")
+				p.until("turn to it", "a letter answers")
 				time.Sleep(200 * time.Millisecond) // and answered
 				p.run("send-keys", "n")
 				p.until("begin", "this is 5")
@@ -72,10 +72,10 @@ func TestCommandsInTmux(t *testing.T) {
 				p.run("send-keys", c.command, "Enter")
 				p.until("show "+c.command, c.want)
 				p.run("send-keys", "Escape")
-				p.until("close "+c.command, "要 haft 做什么？")
+				p.until("close "+c.command, "tab：/init")
 			}
 			p.run("send-keys", "/context", "Enter")
-			p.until("draw the context", "The context of")
+			p.until("draw the context", "的上下文包含")
 			p.run("send-keys", "/vim", "Enter")
 			p.until("switch to vim", "插入 · 先询问")
 		})

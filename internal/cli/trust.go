@@ -29,7 +29,7 @@ func newTrust(s Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust [HASH…]",
 		Short: "See what this project's settings ask for, and trust it",
-		Long: `See what this project's settings ask for, and trust it. Until you do, they cannot
+		Long: `See what this project's settings ask for, and trust it. Until you do, the settings cannot
 run anything, connect to anything or loosen a restriction; deny and ask rules always apply.
 
 Each item is trusted separately, exactly as it is now: if the project
@@ -41,7 +41,7 @@ after reading the list.`,
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().BoolVar(&f.all, "all", false, "all items")
-	c.Flags().BoolVar(&f.revoke, "revoke", false, "take trust back")
+	c.Flags().BoolVar(&f.revoke, "revoke", false, "revoke trust")
 	return c
 }
 

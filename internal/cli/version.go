@@ -27,8 +27,8 @@ type build struct {
 func newVersion(s Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Show the version and how this program was built", Args: exactly(0),
-		Long: `Show the version of haft, and the commit and date it was built from, as far as the
-build recorded them. 'haft --version' shows the version alone.`,
+		Long: `Show the version of haft, and the commit and date it was built from, if the build
+recorded them. 'haft --version' shows the version alone.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "write JSON")
 	c.RunE = func(*cobra.Command, []string) error {

@@ -84,7 +84,7 @@ func TestHowAgentsEnd(t *testing.T) {
 		text     string
 	}{
 		{status: subagent.Completed, child: []script.Turn{says("found it")}, text: "found it"},
-		{status: subagent.Empty, child: []script.Turn{says("")}, text: "without a word"},
+		{status: subagent.Empty, child: []script.Turn{says("")}, text: "without a report"},
 		{status: subagent.Stalled, child: []script.Turn{hangs()}, settings: `{"agents":{"idleSeconds":1}}`, text: "so far"},
 		{status: subagent.Cancelled, child: []script.Turn{hangs()}, stop: true, text: "so far"},
 		{status: subagent.Budget, child: busy, text: "so far"},

@@ -37,7 +37,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"add-dir":      {r.dir},
 		"export":       {"The conversation is in " + r.dir},
 		"config":       {"calls.afterFailure", "one of continue, cancel", "/config KEY VALUE"},
-		"hooks":        {"There are no hooks"},
+		"hooks":        {"No hooks are set up"},
 		"memory":       {"There are no instructions here. /init writes some.", "AGENTS.md", "/memory add"},
 		"status":       {"Session", c.Agent.Session(), "Permission mode  acceptEdits", "MCP servers      0 of 0 connected"},
 		"model":        {"The model is claude-opus-5-5"},
@@ -48,7 +48,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"skills":       {"pdf", "Reads PDFs"},
 		"resume":       {c.Agent.Session(), "this one", "make it", "haft --resume ID"},
 		"rewind":       {"delete", "made.txt", "To do it: /rewind apply"},
-		"doctor":       {" in " + r.dir, "mode acceptEdits", "There are no MCP servers"},
+		"doctor":       {" in " + r.dir, "mode acceptEdits", "No MCP servers are set up"},
 		"tools":        {"Agent", "TaskCreate", "found by ToolSearch"},
 	}
 	for _, b := range command.Builtins() {
@@ -78,7 +78,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"rewind nothing":    "nothing",
 		"mcp enable x":      "Server not found: x",
 		"add-dir nowhere":   "could not add nowhere: it is not a folder",
-		"config colour red": `there is no setting "colour" that accepts only one value`,
+		"config colour red": `there is no setting "colour" with a single value`,
 		"config modle opus": "Did you mean model?",
 	} {
 		name, args, _ := strings.Cut(typed, " ")

@@ -136,7 +136,7 @@ func TestWhatAPreviewCannotGiveIsAskedAboutAsACommand(t *testing.T) {
 	c := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
 	defer c.Close(t.Context())
 	r.say(c, "fetch")
-	if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), "it wanted to reach host.invalid:80") {
+	if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), "tried to reach host.invalid:80") {
 		t.Errorf("asked %+v", user.asked)
 	}
 	if got, _ := os.ReadFile(filepath.Join(r.dir, "notes")); string(got) != "1\n2\n" {

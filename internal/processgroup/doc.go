@@ -3,7 +3,10 @@
 //
 //	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 //	processgroup.Own(cmd)
+//	err := cmd.Run()
+//	processgroup.End(cmd)
 //
-// Call it before the command starts. It has no state. Where there are no process groups, as on
+// Call Own before the command starts. End is for a command that must leave nothing behind; a hook
+// may start programs that outlive it. The package has no state. Where there are no process groups, as on
 // Windows, the command is ended alone.
 package processgroup

@@ -3,6 +3,8 @@
 package processgroup
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -11,5 +13,20 @@ import (
 // ends. A process that has left the group stays.
 func Own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return kill(cmd) }
+}
+
+// End kills what a command that has ended left running in its group.
+func End(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = kill(cmd) // as a rule nothing is left
+	}
+}
+
+func kill(cmd *exec.Cmd) error {
+	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
 }

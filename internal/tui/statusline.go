@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os/exec"
 	"strings"
 	"time"
@@ -92,7 +93,11 @@ func commandLine(ctx context.Context, most time.Duration, command, dir, input st
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
 	cmd.WaitDelay = time.Second // for what it started and left
 	processgroup.Own(cmd)
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	// It runs at every change, so what it leaves would pile up, and it has said all it had to say
+	// even if that holds its output open.
+	processgroup.End(cmd)
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		if ctx.Err() != nil {
 			return "", lang.Errorf("it took longer than %s", most)
 		}

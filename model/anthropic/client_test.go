@@ -93,7 +93,7 @@ func TestRefusals(t *testing.T) {
 		says  string
 	}{
 		{"a bad key", script.Fault{Status: 401, Message: "invalid x-api-key"}, model.Unauthorized, 0, false, "invalid x-api-key. Check ANTHROPIC_API_KEY"},
-		{"no right", script.Fault{Status: 403}, model.Unauthorized, 0, false, "refused the credentials"},
+		{"no right", script.Fault{Status: 403}, model.Unauthorized, 0, false, "rejected the credentials"},
 		{"no money", script.Fault{Status: 400, Message: "Your credit balance is too low"}, model.Billing, 0, false, "Add credit"},
 		{"no such model", script.Fault{Status: 404, Message: "model: x"}, model.UnknownModel, 0, false, `there is no model "claude-opus-5-5" at http://`},
 		{"a bad block", script.Fault{Status: 400, Message: "messages.3.content.0: tool_use_id not found"}, model.InvalidRequest, 0, false, "messages.3.content.0"},

@@ -51,12 +51,12 @@ func TestAdjustmentsAreTold(t *testing.T) {
 		req  model.Request
 		want string
 	}{
-		{"an effort that the model lacks", model.Request{Model: "claude-opus-4-6", Effort: "xhigh"}, "high is used for xhigh"},
+		{"an effort that the model lacks", model.Request{Model: "claude-opus-4-6", Effort: "xhigh"}, "high is used instead of xhigh"},
 		{"an effort where there is none", model.Request{Model: "claude-haiku-4-5", Effort: "low"}, "does not support effort levels"},
 		{"thinking that cannot be turned off", model.Request{Model: "claude-opus-5-5", Thinking: &model.ThinkingOptions{Mode: "disabled"}}, "always thinks"},
 		{"thinking turned off at a high effort", model.Request{Model: "claude-opus-5", Effort: "max", Thinking: &model.ThinkingOptions{Mode: "disabled"}}, "always thinks at effort max"},
-		{"a small task budget", model.Request{Model: "claude-opus-5-5", TaskBudget: 100}, "20000 tokens, the least"},
-		{"a long answer", model.Request{Model: "claude-haiku-4-5", MaxTokens: 100_000}, "at most 64000 tokens"},
+		{"a small task budget", model.Request{Model: "claude-opus-5-5", TaskBudget: 100}, "20000 tokens, the minimum"},
+		{"a long answer", model.Request{Model: "claude-haiku-4-5", MaxTokens: 100_000}, "at most 64000 output tokens"},
 		{"what fits", model.Request{Model: "claude-opus-5-5", Effort: "xhigh", TaskBudget: 50_000}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -128,7 +128,7 @@ func (t *Tools) missed(task *shellrun.Task) string {
 	if wanted == "" {
 		return ""
 	}
-	return "it wanted to " + wanted + ", which a preview does not allow"
+	return "it tried to " + wanted + ", which a preview does not allow"
 }
 
 // missing finds complaints about services, processes and devices that are not there.

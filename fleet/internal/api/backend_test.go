@@ -17,7 +17,9 @@ import (
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/sessiontest"
 	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -84,6 +86,46 @@ func TestLargeFlagsAreRefused(t *testing.T) {
 	}
 	if b.Status("run", "").Working {
 		t.Error("the run is shown at work")
+	}
+}
+
+// A session that is renamed after its worker was lost still has the files of its last result.
+func TestARenamedSessionKeepsItsFiles(t *testing.T) {
+	b := open(t)
+	ctx := t.Context()
+	s, err := b.sessions().Create(ctx, &session.CreateOptions{Cwd: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []session.Entry{
+		{Message: &session.Message{Role: model.User, Content: []model.Block{{Type: model.Text, Text: "hi"}}}},
+		{State: &session.State{Name: session.StateFiles, Value: json.RawMessage(`{"call":"before"}`)}},
+		{Message: &session.Message{Role: model.Assistant, Content: []model.Block{{Type: model.ToolUse, ID: "a", Name: "Bash", Input: json.RawMessage(`{}`)}}}},
+		{Call: &session.Call{Step: session.Dispatched, ID: "id-a", UseID: "a", Tool: "Bash", Effect: tool.Unsafe}},
+	} {
+		if err := s.Append(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Create(ctx, s.ID(), &serve.NewSession{Cwd: "/", Workspace: &serve.Workspace{Repository: "/repository"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Call(ctx, s.ID(), &wire.RenameSession{Title: "new name"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	held, err := b.logs.Hold(ctx, s.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call, err := held.Unstored(ctx, session.StateFiles); call != "" || err != nil {
+		t.Errorf("the call %q has no files, %v", call, err)
+	}
+	again, err := b.sessions().Resume(ctx, s.ID(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Restored(); string(got.States["title"]) != `"new name"` || string(got.States[session.StateFiles]) != `{"call":"before"}` {
+		t.Errorf("the journal says %s", got.States)
 	}
 }
 

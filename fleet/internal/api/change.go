@@ -128,7 +128,7 @@ func (b *Backend) call(ctx context.Context, id string, r wire.Request, reply any
 	if run.State == runs.Queued {
 		return false, nil // a worker begins any moment
 	}
-	if err := b.note(ctx, id, name, value); err != nil {
+	if err := b.note(ctx, run, name, value); err != nil {
 		return !errors.Is(err, session.ErrFenced), err
 	}
 	return true, b.keepChange(ctx, id, r)
@@ -182,19 +182,28 @@ func changed(r wire.Request) (name, value string) {
 
 // note writes a fact into the journal of a run that nobody leads. A worker that takes it
 // meanwhile finds out, or this does.
-func (b *Backend) note(ctx context.Context, id, name, value string) error {
+func (b *Backend) note(ctx context.Context, run *runs.Run, name, value string) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	ses, err := b.sessions().Resume(ctx, id, nil)
+	ses, err := b.sessions().Resume(ctx, run.ID, nil)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil // nothing was said yet; the run has it
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(ses.Append(ctx, session.Entry{State: &session.State{Name: name, Value: raw}}), ses.Close())
+	entries := []session.Entry{{State: &session.State{Name: name, Value: raw}}}
+	if run.Workspace != nil && len(ses.Restored().Lost) > 0 {
+		// That the outcome of a call is unknown is written as its result, and its files are those before it.
+		files := ses.Restored().States[session.StateFiles]
+		if files == nil {
+			files = json.RawMessage("null")
+		}
+		entries = append(entries, session.Entry{State: &session.State{Name: session.StateFiles, Value: files}})
+	}
+	return errors.Join(ses.Append(ctx, entries...), ses.Close())
 }
 
 func (b *Backend) sessions() *session.Store {

@@ -30,8 +30,8 @@ func newAPI(out io.Writer) *cobra.Command {
 	join, f := &joinFlags{}, &apiFlags{}
 	cmd := &cobra.Command{
 		Use: "api", Short: "Serve the page and the HTTP API of 'haft serve' for a fleet", Args: cobra.NoArgs,
-		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach it. Several of these\n" +
-			"can serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the server's own process. See docs/fleet.md.",
+		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach the fleet's server.\n" +
+			"Several API servers can serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the server's own process. See docs/fleet.md.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conn, err := join.connect(cmd.Context(), "operator.nk")
 			if err != nil {

@@ -39,7 +39,7 @@ func newFiles(out io.Writer) *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().StringVar(&to, "to", "", "folder to make, which becomes a clone of the repository with the files of the run")
+	cmd.Flags().StringVar(&to, "to", "", "folder to create, which becomes a clone of the repository with the files of the run")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was stored, and where it is now, as JSON")
 	_ = cmd.MarkFlagRequired("to") // the flag is there
 	return cmd
@@ -59,7 +59,7 @@ func getFiles(ctx context.Context, conn *engine.Conn, tenant, id, to string) (*w
 		return nil, err
 	}
 	if run.Workspace == nil {
-		return nil, fmt.Errorf("they are in the folder %s of the host %s, not in a repository", run.Dir, run.Host)
+		return nil, fmt.Errorf("its files are in the folder %s on the host %s, not in a repository", run.Dir, run.Host)
 	}
 	logs := journal.New(conn, tenant, nil)
 	blobs, err := filesStore(logs, run)
@@ -104,21 +104,34 @@ func storedFiles(ctx context.Context, logs *journal.Logs, run *runs.Run, temp st
 	return p, err
 }
 
-// archiveFiles copies what the repository of a run does not have into an archive.
-func archiveFiles(ctx context.Context, logs *journal.Logs, run *runs.Run, to archive.Store) error {
-	if run.Workspace == nil || run.Workspace.Stored == nil {
-		return nil
+// archiveFiles copies what the repository of a run does not have into an archive, and returns the last
+// point, which the journal has.
+func archiveFiles(ctx context.Context, logs *journal.Logs, run *runs.Run, to archive.Store) (*workspace.Point, error) {
+	if run.Workspace == nil {
+		return nil, nil
 	}
-	for _, digest := range run.Workspace.Stored.Packs {
+	temp, err := os.MkdirTemp("", "haft-archive-")
+	if err != nil {
+		return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
+	}
+	defer os.RemoveAll(temp)
+	p, err := storedFiles(ctx, logs, run, temp)
+	if err != nil {
+		return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
+	}
+	if p == nil {
+		return nil, nil
+	}
+	for _, digest := range p.Packs {
 		pack, err := logs.Blobs().Get(ctx, digest)
 		if err == nil {
 			_, err = to.Put(ctx, packName(digest), pack)
 		}
 		if err != nil {
-			return fmt.Errorf("archive the files of run %s: %w", run.ID, err)
+			return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
 		}
 	}
-	return nil
+	return p, nil
 }
 
 func packName(digest string) string { return "haft-blobs/" + digest[:2] + "/" + digest[2:] }

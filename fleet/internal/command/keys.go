@@ -15,7 +15,7 @@ func newKeys(out io.Writer) *cobra.Command {
 	var store, tenant string
 	add := &cobra.Command{
 		Use: "add WORKER", Short: "Create a key for a worker and print the path of its file", Args: cobra.ExactArgs(1),
-		Long: "Create a key for a worker and print the path of its file. The server accepts it after its next start.\n" +
+		Long: "Create a key for a worker and print the path of its file. The server accepts the key after its next start.\n" +
 			"To revoke the key, remove the file and restart the server.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, err := engine.AddWorkerKey(store, tenant, args[0])

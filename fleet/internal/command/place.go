@@ -22,7 +22,7 @@ func (f *placeFlags) add(cmd *cobra.Command, s *runs.Submission) {
 	flags.StringVar(&s.Dir, "dir", "", "folder to work in, on the worker's machine; the default is this folder, on this host")
 	flags.StringVar(&s.Class, "label", runs.AnyWorker, "which workers may take a new run")
 	flags.StringVar(&f.host, "host", "", "only workers on this host may take a new run")
-	flags.StringVar(&f.space.Repository, "repo", "", "work on a git repository instead, on any worker: its address, or its absolute path on every worker")
+	flags.StringVar(&f.space.Repository, "repo", "", "work on a git repository instead of a folder, on any worker: the repository's address, or its absolute path on every worker")
 	flags.StringVar(&f.space.Ref, "ref", "", "with --repo: the branch, tag or commit to begin with; the default is the repository's own branch")
 	flags.StringVar(&f.space.Push, "push", "", "with --repo: push the result to this branch whenever the run has nothing more to do")
 	cmd.MarkFlagsMutuallyExclusive("label", "host")

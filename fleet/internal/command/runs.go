@@ -35,7 +35,7 @@ func newRuns(out io.Writer) *cobra.Command {
 			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
 		}), asJSON)
 	})
-	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the place of the archive)")
+	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the location of the archive)")
 	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
 	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
 	seal := runsCommand("archive", "Seal a run into a file and delete its journal", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
@@ -128,7 +128,8 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	if err != nil {
 		return "", "", fmt.Errorf("archive run %s: %w", id, err)
 	}
-	if err := archiveFiles(ctx, logs, run, store); err != nil {
+	files, err := archiveFiles(ctx, logs, run, store)
+	if err != nil {
 		return "", "", err
 	}
 	if location, digest, err = logs.Seal(ctx, id, store); err != nil {
@@ -140,6 +141,9 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 			return fmt.Errorf("archive run %s: it is now %s", id, run.State)
 		}
 		run.State, run.Archive, run.Digest = runs.Archived, location, digest
+		if run.Workspace != nil {
+			run.Workspace.Stored = files // the journal is gone then
+		}
 		return nil
 	}); err != nil {
 		return "", "", err

@@ -57,10 +57,10 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		return errors.New("--tls-cert and --tls-key are for the built-in server. With --nats, give the cluster's CA certificate with --tls-ca")
 	}
 	if f.nats != "" && len(f.tenants) != 1 {
-		return errors.New("with --nats, tenants are accounts of the cluster: start one 'haft-fleet serve' for each, with its --tenant and --key")
+		return errors.New("with --nats, tenants are accounts in the cluster: start one 'haft-fleet serve' for each tenant, with its --tenant and --key")
 	}
 	if f.api.listen != "" && len(f.tenants) != 1 {
-		return errors.New("--http serves one tenant: start 'haft-fleet api' for each, with its --key")
+		return errors.New("--http serves only one tenant: start 'haft-fleet api' for each tenant, with its --key")
 	}
 	conns, stop, err := f.connect(ctx, out)
 	defer stop()

@@ -61,10 +61,10 @@ func newSubmit(out io.Writer) *cobra.Command {
 	place.add(cmd, &s)
 	flags := cmd.Flags()
 	flags.StringVar(&s.ID, "run", "", "continue this run instead of a new one")
-	flags.BoolVar(&s.Ask, "ask", false, "let a new run wait for answers ('haft-fleet questions') to what would be denied")
+	flags.BoolVar(&s.Ask, "ask", false, "let a new run ask ('haft-fleet questions') and wait for an answer where a call would otherwise be denied")
 	flags.StringVar(&s.Priority, "priority", runs.Normal, "how urgent a new run is: "+strings.Join(runs.Priorities(), ", "))
 	flags.StringToStringVar(&s.Tags, "tag", nil, "tags of a new run, such as team=docs; 'runs ls --tag' finds them")
-	flags.StringVar(&s.Prompt.UUID, "uuid", "", "name of the prompt: sent again under the same name, it is not run again")
+	flags.StringVar(&s.Prompt.UUID, "uuid", "", "id of the prompt: a prompt that is sent again with the same id does not run again")
 	flags.BoolVar(&wait, "wait", false, "wait for the answer and print it")
 	flags.BoolVar(&asJSON, "json", false, "with --wait: print the outcome as JSON")
 	return cmd

@@ -23,7 +23,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var dir, workspaces, host string
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
-		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish and hands the rest back.",
+		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish and returns the rest to the queue.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conn, err := join.connect(cmd.Context(), "worker.nk")
 			if err != nil {
@@ -46,7 +46,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	flags.DurationVar(&lease, "lease", time.Minute, "how long a silent worker keeps its run before another may take it; must be the same for all workers")
 	flags.IntVar(&attempts, "attempts", 5, "how many workers may fail to finish a run before it is quarantined")
 	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
-	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share one. The default is the hostname")
+	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share a name. The default is the hostname")
 	flags.StringVar(&workspaces, "workspaces", defaultWorkspaces(), "folders of runs that work on git repositories")
 	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "what belongs to sessions on this machine")
 	return cmd

@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/workspace"
 	"github.com/haftdev/haft/model/script"
@@ -180,6 +182,64 @@ func TestAWorkspaceMovesToAnotherHost(t *testing.T) {
 	}
 }
 
+// A worker that ends between a push and noting it does not keep the next one from pushing, and what
+// is archived is what the journal has, even if the run says less.
+func TestAPushThatWasNotNoted(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	remote := f.remote()
+	f.setOverride(calls(t, func(n int, _ *script.Request) string {
+		if n%2 == 1 {
+			return ""
+		}
+		return fmt.Sprintf("echo %d > file", n/2+1)
+	}))
+	f.startHost("host-a")
+	id := f.operate("submit", "TURN", "--repo", remote, "--ref", "main", "--push", "haft/result", "--", "--permission-mode=bypassPermissions", "--model=sonnet")
+	pushed := func(old string) (now string) {
+		t.Helper()
+		waitFor(t, "the push", func() bool {
+			w := f.show(id).Workspace
+			now = w.Pushed
+			return now != "" && now != old && w.PushError == "" && len(w.Pushing) == 0
+		})
+		return now
+	}
+	first := pushed("")
+	change := func(do func(*runs.Workspace)) {
+		t.Helper()
+		if _, err := runs.New(f.conn, engine.DefaultTenant).Update(t.Context(), id, func(r *runs.Run) error { do(r.Workspace); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(func(w *runs.Workspace) { w.Pushed, w.Pushing, w.Stored = "", []string{first}, nil })
+	f.operate("submit", "again", "--wait", "--run", id)
+	second := pushed("")
+	if got := f.git(remote, "rev-parse", "haft/result"); got != second || second == first {
+		t.Errorf("the branch is %s; first %s, second %s", got, first, second)
+	}
+	// What is about to be pushed is noted before.
+	hook := filepath.Join(remote, "hooks", "pre-receive")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f.operate("submit", "again", "--wait", "--run", id)
+	waitFor(t, "the push that fails", func() bool {
+		w := f.show(id).Workspace
+		return w.PushError != "" && len(w.Pushing) == 1 && w.Pushed == second
+	})
+	stored := f.show(id).Workspace.Stored
+	change(func(w *runs.Workspace) { w.Stored = nil })
+	f.operate("runs", "archive", id, "--to", filepath.Join(f.dir, "archive"))
+	var p workspace.Point
+	if err := json.Unmarshal([]byte(f.operate("runs", "files", id, "--json", "--to", filepath.Join(f.dir, "got"))), &p); err != nil || p.Commit != stored.Commit {
+		t.Errorf("the archive has %+v, %v; want %s", p, err, stored.Commit)
+	}
+	if raw, err := os.ReadFile(filepath.Join(f.dir, "got", "file")); err != nil || string(raw) != "3\n" {
+		t.Errorf("the archived file has %q, %v", raw, err)
+	}
+}
+
 // withoutLogs leaves out what git ignores.
 func withoutLogs(list string) string {
 	var kept []string
@@ -197,7 +257,7 @@ func TestAWorkspaceThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	remote := f.remote()
-	f.startHost("host-a")
+	f.startHost("host-a", "--attempts", "2")
 	submit := func(flags ...string) string {
 		return f.operate(append(append([]string{"submit", "TURN", "--repo"}, flags...), "--", "--permission-mode=bypassPermissions", "--model=sonnet")...)
 	}
@@ -209,6 +269,14 @@ func TestAWorkspaceThatCannotBeMade(t *testing.T) {
 	waitFor(t, "the run that waits to say why", func() bool {
 		run := f.show(away)
 		return run.State == runs.Queued && strings.Contains(run.Reason, "could not fetch "+filepath.Join(f.dir, "later.git"))
+	})
+	// However often that is tried, it is no fault of the run.
+	waitFor(t, "a third attempt", func() bool {
+		run := f.show(away)
+		if run.State == runs.Quarantined {
+			t.Fatalf("the run was put aside: %s", run.Reason)
+		}
+		return run.State == runs.Queued && run.Postponed >= 3
 	})
 	if err := os.Rename(remote, filepath.Join(f.dir, "later.git")); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func (r *Runs) Reopen(ctx context.Context, id string) (run *Run, undo func(conte
 		was = *run
 		switch run.State {
 		case Cancelled:
-			run.Attempts, run.Taken = 0, 0
+			run.Attempts, run.Taken, run.Postponed = 0, 0, 0
 		case Idle, Failed:
 		default:
 			return ErrUnchanged
@@ -65,7 +65,7 @@ func (r *Runs) Reopen(ctx context.Context, id string) (run *Run, undo func(conte
 			if run.revision != reopened || reopened == was.revision {
 				return ErrUnchanged
 			}
-			run.State, run.Reason, run.Attempts, run.Taken = was.State, was.Reason, was.Attempts, was.Taken
+			run.State, run.Reason, run.Attempts, run.Taken, run.Postponed = was.State, was.Reason, was.Attempts, was.Taken, was.Postponed
 			return nil
 		})
 	}, nil

@@ -42,7 +42,7 @@ func (r *Runs) Retry(ctx context.Context, id string) error {
 		default:
 			return fmt.Errorf("retry run %s: it is %s", id, run.State)
 		}
-		run.State, run.Reason, run.Attempts, run.Taken = Queued, "", 0, 0
+		run.State, run.Reason, run.Attempts, run.Taken, run.Postponed = Queued, "", 0, 0, 0
 		return nil
 	})
 	if err != nil {

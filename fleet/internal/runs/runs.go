@@ -65,8 +65,11 @@ type Run struct {
 	// Attempts counts workers that took it since the journal last grew past Tip.
 	Attempts int `json:"attempts,omitempty"`
 	// Taken counts workers that took it since it last had nothing to do.
-	Taken int    `json:"taken,omitempty"`
-	Tip   string `json:"tip,omitempty"`
+	Taken int `json:"taken,omitempty"`
+	// Postponed counts how often its folder could not be made for now, since the journal last grew
+	// past Tip.
+	Postponed int    `json:"postponed,omitempty"`
+	Tip       string `json:"tip,omitempty"`
 	// Archive is the file that it was sealed into, Digest its SHA-256.
 	Archive string `json:"archive,omitempty"`
 	Digest  string `json:"digest,omitempty"`

@@ -17,8 +17,10 @@ type Workspace struct {
 	// Stored is what the fleet's store has, since the run last rested; the journal may have more.
 	Stored *workspace.Point `json:"stored,omitempty"`
 	// Pushed is the commit that was pushed, PushError why a later one could not be.
-	Pushed    string `json:"pushed,omitempty"`
-	PushError string `json:"push_error,omitempty"`
+	Pushed string `json:"pushed,omitempty"`
+	// Pushing are commits that were about to be pushed: whether they were is not known.
+	Pushing   []string `json:"pushing,omitempty"`
+	PushError string   `json:"push_error,omitempty"`
 }
 
 // Copy is what a fork of a run begins with: the same files, of which its journal says how they were.
@@ -58,6 +60,9 @@ type Aside struct {
 	Call string    `json:"call,omitempty"`
 	Time time.Time `json:"time"`
 }
+
+// MaxPushing is how many commits are known whose push has no outcome.
+const MaxPushing = 20
 
 // MaxAside is how many folders a run lists; the oldest are dropped from the list, not from the disk.
 const MaxAside = 20

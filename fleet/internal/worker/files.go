@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -181,31 +182,55 @@ func (l *leader) keepFiles(rests bool) error {
 	if err != nil {
 		return err
 	}
-	pushed, pushError := l.run.Workspace.Pushed, ""
+	pushed, pushing, pushError := l.run.Workspace.Pushed, l.run.Workspace.Pushing, ""
 	if branch := l.run.Workspace.Push; branch != "" && rests {
-		commit, err := f.Push(ctx, branch, pushed)
+		commit, err := l.push(ctx)
 		if err != nil {
-			pushError = err.Error()
+			pushing, pushError = l.run.Workspace.Pushing, err.Error()
 			w.Log.Warn("could not push the result of a run", "run", l.run.ID, "branch", branch, "error", err)
 		} else {
-			pushed = commit
+			pushed, pushing = commit, nil
 		}
 	}
 	was := l.run.Workspace
-	if was.Stored != nil && was.Stored.Commit == p.Commit && was.Pushed == pushed && was.PushError == pushError {
+	if len(was.Pushing) == len(pushing) && was.Stored != nil && was.Stored.Commit == p.Commit && was.Pushed == pushed && was.PushError == pushError {
 		return nil
 	}
 	run, err := w.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
 		if r.Workspace == nil || r.Owner != w.Name && r.Owner != "" {
 			return runs.ErrUnchanged
 		}
-		r.Workspace.Stored, r.Workspace.Pushed, r.Workspace.PushError = p, pushed, pushError
+		r.Workspace.Stored, r.Workspace.Pushed, r.Workspace.Pushing, r.Workspace.PushError = p, pushed, pushing, pushError
 		return nil
 	})
 	if err == nil && run.Workspace != nil {
 		l.run.Workspace = run.Workspace
 	}
 	return err
+}
+
+// push pushes the result of the run. What is about to be pushed is noted first: a worker that ends
+// right after leaves a branch that the next one knows.
+func (l *leader) push(ctx context.Context) (commit string, err error) {
+	f, w, was := l.files, l.worker, l.run.Workspace
+	if commit, err = f.Result(ctx); err != nil {
+		return "", err
+	}
+	if commit != was.Pushed && !slices.Contains(was.Pushing, commit) {
+		run, err := w.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
+			if r.Workspace == nil || r.Owner != w.Name && r.Owner != "" {
+				return errors.New("another worker leads the run")
+			}
+			r.Workspace.Pushing = append(r.Workspace.Pushing, commit)
+			r.Workspace.Pushing = r.Workspace.Pushing[max(0, len(r.Workspace.Pushing)-runs.MaxPushing):]
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+		l.run.Workspace = run.Workspace
+	}
+	return commit, f.Push(ctx, was.Push, commit, append([]string{was.Pushed}, l.run.Workspace.Pushing...))
 }
 
 // noteFiles stores the files and writes that into the journal, if there is anything new.
@@ -289,7 +314,7 @@ func (l *leader) unprepared(pending []runs.Prompt, err error) error {
 	case errors.As(err, &damaged):
 		return l.quarantine(err.Error())
 	}
-	return l.postpone(err)
+	return l.postpone(err, true)
 }
 
 // A laterError is why a run is tried again after some time.
@@ -304,18 +329,25 @@ func (e *laterError) Unwrap() error { return e.error }
 // maxLater is the longest wait before a run is tried again.
 const maxLater = time.Minute
 
-// postpone says why a run waits, and lets workers try again after a while.
-func (l *leader) postpone(why error) error {
+// maxPostponed is how often a folder may be tried: for about a day.
+const maxPostponed = int(24 * time.Hour / maxLater)
+
+// postpone says why a run waits, and lets workers try again after a while. That a repository is away
+// for some time is no fault of the run, and does not count as an attempt.
+func (l *leader) postpone(why error, away bool) error {
 	w := l.worker
 	run, err := w.runs.Update(context.WithoutCancel(w.hard), l.run.ID, func(r *runs.Run) error {
 		if !r.Open() || r.Owner != w.Name {
 			return runs.ErrUnchanged
 		}
 		r.State, r.Owner, r.Reason = runs.Queued, "", why.Error()
+		if away {
+			r.Attempts, r.Taken, r.Postponed = max(0, r.Attempts-1), max(0, r.Taken-1), r.Postponed+1
+		}
 		return nil
 	})
 	if err != nil {
 		return errors.Join(why, err)
 	}
-	return &laterError{why, min(time.Second<<min(run.Attempts, 10), maxLater)}
+	return &laterError{why, min(time.Second<<min(run.Attempts+run.Postponed, 10), maxLater)}
 }

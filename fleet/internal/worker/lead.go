@@ -113,7 +113,7 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 	defer func() {
 		l.left = left
 		if err != nil && l.files != nil && !left && !errors.Is(err, session.ErrFenced) {
-			err = l.postpone(err)
+			err = l.postpone(err, false)
 		}
 		l.leaveFiles(err)
 	}()
@@ -149,7 +149,7 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 		r.Attempts++
 		r.Taken++
 		if r.Tip != tip {
-			r.Attempts, r.Tip = 1, tip
+			r.Attempts, r.Postponed, r.Tip = 1, 0, tip
 		}
 		why := ""
 		if r.Reason != "" {
@@ -164,6 +164,9 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 		case r.Taken > takenFactor*w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
 			r.Reason = fmt.Sprintf("%d workers took it and none of them finished it%s", r.Taken-1, why)
+		case r.Postponed > maxPostponed:
+			r.State, r.Owner = runs.Quarantined, ""
+			r.Reason = fmt.Sprintf("its folder could not be made for a day%s", why)
 		}
 		return nil
 	})

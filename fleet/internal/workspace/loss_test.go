@@ -159,7 +159,7 @@ func TestCommittedFilesArePushed(t *testing.T) {
 	if !slices.Equal(p.Left, []string{"later.env: a secret by its name"}) {
 		t.Errorf("left out %q", p.Left)
 	}
-	if _, err := w.Push(t.Context(), "result", ""); err != nil {
+	if _, err := push(t, w, "result", ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := run(t, remote, "git", "diff", "--name-status", "result~", "result"); got != "M\tok" {

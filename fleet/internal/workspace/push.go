@@ -11,37 +11,45 @@ import (
 	"strings"
 )
 
-// Push pushes what is stored to a branch of the repository and returns its commit: what is checked
-// out, and a commit with what was not committed. Expected is the commit that was pushed there
-// before; "" means that the branch must be new.
-func (w *Workspace) Push(ctx context.Context, branch, expected string) (commit string, err error) {
+// Result makes a commit of what is stored: what is checked out, and a commit with what was not
+// committed. It is the same each time for the same point.
+func (w *Workspace) Result(ctx context.Context) (commit string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if commit, err = w.result(ctx); err != nil {
+		return "", fmt.Errorf("make a commit of the files: %w", explain(err, w.Dir))
+	}
+	return commit, nil
+}
+
+// Push pushes a result to a branch of the repository. Expected are the commits that may be there, of
+// which "" means that there is no such branch.
+func (w *Workspace) Push(ctx context.Context, branch, commit string, expected []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := CheckBranch(branch); err != nil {
-		return "", err
-	}
-	if commit, err = w.result(ctx); err != nil {
-		return "", fmt.Errorf("make a commit of the files: %w", explain(err, w.Dir))
+		return err
 	}
 	g, ref := w.objects, "refs/heads/"+branch
 	g.user = true
 	now, err := g.text(ctx, "ls-remote", "--", w.Spec.Repository, ref)
 	if err != nil {
-		return "", fmt.Errorf("push the branch %s: %w", branch, err)
+		return fmt.Errorf("push the branch %s: %w", branch, err)
 	}
-	if is, _, _ := strings.Cut(now, "\t"); is == commit {
-		return commit, nil
-	} else if is != expected {
-		return "", refuse("push the branch %s: %s has another commit there (%s) that the run did not push. Submit with another branch", branch, w.Spec.Repository, is)
+	is, _, _ := strings.Cut(now, "\t")
+	if is == commit {
+		return nil
 	}
-	_, err = g.run(ctx, nil, "push", "-q", "--no-verify", "--no-recurse-submodules", "--force-with-lease="+ref+":"+expected, "--", w.Spec.Repository, commit+":"+ref)
+	if !slices.Contains(expected, is) {
+		return refuse("push the branch %s: %s has another commit there (%s) that the run did not push. Submit with another branch", branch, w.Spec.Repository, is)
+	}
+	_, err = g.run(ctx, nil, "push", "-q", "--no-verify", "--no-recurse-submodules", "--force-with-lease="+ref+":"+is, "--", w.Spec.Repository, commit+":"+ref)
 	if err != nil {
-		return "", fmt.Errorf("push the branch %s: %w", branch, err)
+		return fmt.Errorf("push the branch %s: %w", branch, err)
 	}
-	return commit, nil
+	return nil
 }
 
-// result makes the commit that is pushed. It is the same each time for the same point.
 func (w *Workspace) result(ctx context.Context) (string, error) {
 	if w.branches.state == nil {
 		return "", errors.New("nothing was stored")

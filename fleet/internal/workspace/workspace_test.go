@@ -107,6 +107,15 @@ func store(t *testing.T, w *Workspace, call string) *Point {
 	return p
 }
 
+func push(t *testing.T, w *Workspace, branch string, expected ...string) (string, error) {
+	t.Helper()
+	commit, err := w.Result(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit, w.Push(t.Context(), branch, commit, expected)
+}
+
 // What one machine stores after a call, another one has byte for byte: new, changed, deleted and
 // renamed files, links, modes, odd names, line ends, commits and branches.
 func TestAnotherMachineHasTheSameFiles(t *testing.T) {
@@ -314,7 +323,7 @@ func TestAHostileFolder(t *testing.T) {
 	run(t, w.Folder(), "sh", "-c", "rm -r dir && ln -s "+outside+" dir && mkfifo pipe")
 	write(t, w.Folder(), map[string]string{".git/refs/heads/other": run(t, remote, "git", "rev-parse", "HEAD") + "\n"})
 	p := store(t, w, "call")
-	if _, err := w.Push(t.Context(), "result", ""); err != nil {
+	if _, err := push(t, w, "result", ""); err != nil {
 		t.Error(err)
 	}
 	w.Close()
@@ -343,17 +352,17 @@ func TestPush(t *testing.T) {
 	w := open(t, Options{Dir: t.TempDir(), Spec: Spec{Repository: remote, Ref: "main"}, Blobs: blob.Dir(t.TempDir())})
 	base := run(t, remote, "git", "rev-parse", "main")
 	store(t, w, "")
-	if c, err := w.Push(t.Context(), "haft/x", ""); err != nil || c != base {
+	if c, err := push(t, w, "haft/x", ""); err != nil || c != base {
 		t.Errorf("pushed %s, %v; want %s, which nothing has changed", c, err, base)
 	}
 	write(t, w.Folder(), map[string]string{"a": "b\n", "new": "n"})
 	run(t, w.Folder(), "git", "commit", "-q", "-a", "-m", "mine")
 	store(t, w, "call")
-	c, err := w.Push(t.Context(), "haft/x", base)
+	c, err := push(t, w, "haft/x", base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := w.Push(t.Context(), "haft/x", base); again != c || err != nil {
+	if again, err := push(t, w, "haft/x", base); again != c || err != nil {
 		t.Errorf("pushed again as %s, %v", again, err)
 	}
 	if got := run(t, remote, "git", "log", "--format=%s", "haft/x"); got != "Changes of the run run-1 that were not committed\nmine\nfirst" {
@@ -362,8 +371,17 @@ func TestPush(t *testing.T) {
 	if got := run(t, remote, "git", "diff", "--name-only", "main", "haft/x"); got != "a\nnew" {
 		t.Errorf("changed:\n%s", got)
 	}
+	// A worker that pushed and then ended has left a commit of which only that is known.
+	write(t, w.Folder(), map[string]string{"a": "c\n"})
+	store(t, w, "call-2")
 	var refused *RefusedError
-	if _, err := w.Push(t.Context(), "main", ""); !errors.As(err, &refused) {
+	if _, err := push(t, w, "haft/x", base); !errors.As(err, &refused) {
+		t.Errorf("a commit that is not known was replaced: %v", err)
+	}
+	if _, err := push(t, w, "haft/x", base, c); err != nil {
+		t.Error(err)
+	}
+	if _, err := push(t, w, "main", ""); !errors.As(err, &refused) {
 		t.Errorf("main was pushed: %v", err)
 	}
 	if got := run(t, remote, "git", "rev-parse", "main"); got != base {

@@ -48,7 +48,7 @@ func TestTheMenuComesBack(t *testing.T) {
 	if err := o.menu(t.Context(), []scene{first, seen, quick}); err != context.Canceled {
 		t.Fatalf("the scene was not played: %v", err)
 	}
-	for _, want := range []string{"enter for first", `There is no scene "dance"`, "2  seen        one that fails to be ready"} {
+	for _, want := range []string{"enter: first", `There is no scene "dance"`, "2  seen        one that fails to be ready"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, &out)
 		}

@@ -256,7 +256,7 @@ func TestGitSeesNoKeys(t *testing.T) {
 func TestWhatCannotBeMadeIsSaid(t *testing.T) {
 	repo := newRepo(t)
 	add(t, repo, "fix")
-	for name, want := range map[string]string{"fix": "there already", "../x": "not a name", "a/b": "not a name", "-x": "not a name", "a..b": "not a name", "x.lock": "not a name", "": "not a name"} {
+	for name, want := range map[string]string{"fix": "already exists", "../x": "not a valid worktree name", "a/b": "not a valid worktree name", "-x": "not a valid worktree name", "a..b": "not a valid worktree name", "x.lock": "not a valid worktree name", "": "not a valid worktree name"} {
 		if _, err := repo.Add(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", name, err)
 		}
