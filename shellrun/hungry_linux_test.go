@@ -2,11 +2,15 @@ package shellrun
 
 import (
 	"context"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/sandbox"
 )
@@ -55,4 +59,44 @@ func scores(t *testing.T) []string {
 		return []string{own, own}
 	}
 	return []string{"500", own}
+}
+
+// The keeper is expendable only while it starts a process, not while it makes the room for that.
+func TestTheKeeperIsNotExpendableWithItsCommands(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "score"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	content := func() string {
+		raw, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	var limit unix.Rlimit // a started command wears its tag there
+	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, nil, &limit); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Prlimit(0, unix.RLIMIT_RTTIME, &limit, nil) }()
+	k := &keeper{rooms: rooms{}, score: &score{file, "007"}}
+	r := request{Path: "/dev/null", Args: []string{"true"}, Dir: "/", Expendable: true, files: []int{0, 1, 2}}
+	r.Box = json.RawMessage("[]") // no room can be made by it
+	if _, err := k.fork(r, &job{}); err == nil || content() != "" {
+		t.Errorf("without a room: error %v, score %q", err, content())
+	}
+	var during string
+	if !k.score.raised(func() { during = content() }) || during != expendable || content() != "007" {
+		t.Errorf("score %q, and %q after that", during, content())
+	}
+	r.Box = nil
+	if file, err = os.Open(file.Name()); err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	k.score = &score{file, "007"} // which cannot be written
+	if _, err := k.fork(r, &job{}); err == nil || k.score != nil {
+		t.Errorf("error %v, and a score that cannot be lowered is still in use: %v", err, k.score != nil)
+	}
 }

@@ -173,18 +173,23 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
 	}
 	j.tag.wear()
-	if r.Expendable {
-		defer k.score.raise()()
-	}
 	files := []uintptr{uintptr(r.files[0]), uintptr(r.files[1]), uintptr(r.files[2])}
 	exec := func() {
 		pid, err = syscall.ForkExec(r.Path, r.Args, &syscall.ProcAttr{Dir: r.Dir, Env: r.Env, Files: files, Sys: attr})
 	}
+	start := exec
+	if r.Expendable {
+		start = func() {
+			if !k.score.raised(exec) {
+				k.score = nil
+			}
+		}
+	}
 	if len(r.Box) == 0 {
-		exec()
+		start()
 		return pid, err
 	}
-	if err := k.rooms.run(string(r.Box), k.enter(r), exec); err != nil {
+	if err := k.rooms.run(string(r.Box), k.enter(r), start); err != nil {
 		return 0, err
 	}
 	return pid, err

@@ -30,11 +30,15 @@ func openScore() *score {
 	return &score{file, own}
 }
 
-// raise lets processes be expendable that are started until lower is called.
-func (s *score) raise() (lower func()) {
+// raised calls start, and lets the processes be expendable that it starts. It reports false if this process could not
+// get its own score back.
+func (s *score) raised(start func()) (lowered bool) {
 	if s == nil {
-		return func() {}
+		start()
+		return true
 	}
 	_, _ = s.file.WriteAt([]byte(expendable), 0)
-	return func() { _, _ = s.file.WriteAt([]byte(s.own), 0) }
+	start()
+	_, err := s.file.WriteAt([]byte(s.own), 0)
+	return err == nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -235,23 +236,40 @@ func (h *Host) openProgram(t *Task, c Command, words []string) bool {
 	if len(words) == 0 || slices.ContainsFunc(c.Env, changesShell) {
 		return false
 	}
-	dirs := filepath.SplitList(lookup(c.Env, "PATH"))
-	if strings.Contains(words[0], "/") {
-		dirs = []string{""}
+	path, ok := program(words[0], lookup(c.Env, "PATH"))
+	if !ok {
+		return false
 	}
-	for _, dir := range dirs {
-		if path, err := exec.LookPath(filepath.Join(dir, words[0])); err == nil && filepath.IsAbs(path) {
-			c.Path, c.Args, c.Env = path, words, append(c.Env, "SHLVL=1", "_="+path)
-			return h.open(t, c) == nil
+	level, _ := strconv.Atoi(lookup(c.Env, "SHLVL"))
+	added := []string{"SHLVL=" + strconv.Itoa(level+1), "_=" + path}
+	c.Path, c.Args, c.Env = path, words, replaceAll(nil, slices.Concat(c.Env, added)) // each name once
+	return h.open(t, c) == nil
+}
+
+// program finds the file that bash would run by a name. It reports false if there is none, and if that depends on the
+// directory in which the command starts.
+func program(name, path string) (file string, ok bool) {
+	if strings.Contains(name, "/") {
+		_, err := exec.LookPath(name)
+		return name, err == nil && filepath.IsAbs(name)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			return "", false
+		}
+		file = strings.TrimSuffix(dir, "/") + "/" + name // not cleaned: what is before .. may be a link
+		if _, err := exec.LookPath(file); err == nil {
+			return file, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // changesShell reports whether a variable is a function of bash or an option, so that a word
 // may mean another thing than the program of its name.
 func changesShell(entry string) bool {
-	return strings.HasPrefix(entry, "BASH_FUNC_") || strings.HasPrefix(entry, "SHELLOPTS=") || strings.HasPrefix(entry, "BASHOPTS=")
+	name, _, _ := strings.Cut(entry, "=")
+	return strings.HasPrefix(name, "BASH_FUNC_") || slices.Contains([]string{"SHELLOPTS", "BASHOPTS", "BASH_ENV", "EXECIGNORE"}, name)
 }
 
 // shellArgs makes the arguments of the shell for a command. The command is an

@@ -110,6 +110,26 @@ func TestACommandThatOnlyReadsRunsPlain(t *testing.T) {
 	}
 }
 
+// Nobody else reports the signal that ended a program which was started without bash, or bash itself.
+func TestADeathBySignalIsNoted(t *testing.T) {
+	var words []string
+	r := newRig(t, nil, &bash.Options{Plain: func(string, string) (env, list []string) { return []string{"HARD=hard"}, words }})
+	for _, c := range []struct {
+		command, want string
+		words         []string
+	}{
+		{"not run", "Exit code 137\n<bash-notes>\nThe command was terminated by signal 9 (killed). The machine may have run out of memory.\n</bash-notes>", []string{"sh", "-c", "kill -KILL $$"}},
+		{"not run", "Exit code 139\n<bash-notes>\nThe command was terminated by signal 11 (segmentation fault).\n</bash-notes>", []string{"sh", "-c", "ulimit -c 0; kill -SEGV $$"}},
+		{"kill -TERM $$", "Exit code 143\n<bash-notes>\nThe command was terminated by signal 15 (terminated).\n</bash-notes>", nil},
+		{"not run", "Exit code 7", []string{"sh", "-c", "exit 7"}},
+	} {
+		words = c.words
+		if result, _ := r.bash(t, c.command); result.Text() != c.want || !result.Failed {
+			t.Errorf("%s %q: %q, want %q", c.command, c.words, result.Text(), c.want)
+		}
+	}
+}
+
 func TestAPromptEndsFastWithAdvice(t *testing.T) {
 	r := newRig(t, nil, nil)
 	start := time.Now()

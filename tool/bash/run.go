@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/haftdev/haft/internal/plural"
@@ -199,6 +200,7 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		o.SupervisorProblem = r.Status.Err.Error()
 	}
 	if r.State == shellrun.Exited {
+		o.signalled(r.Status.Signal)
 		last := lastCommand(command)
 		o.NoOutputExpected = last.silent()
 		if o.ExitCode != 0 {
@@ -224,4 +226,17 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 	if len(r.Status.Left) > 0 {
 		o.note("These processes of the command could not be stopped: %v.", r.Status.Left)
 	}
+}
+
+// signalled notes the signal that ended a command, 0 for none. Bash reports one that ended a child, but not its own, and
+// some programs are started without bash.
+func (o *Output) signalled(signal int) {
+	if signal == 0 {
+		return
+	}
+	about := ""
+	if syscall.Signal(signal) == syscall.SIGKILL {
+		about = " The machine may have run out of memory."
+	}
+	o.note("The command was terminated by signal %d (%v).%s", signal, syscall.Signal(signal), about)
 }

@@ -12,10 +12,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/processgroup"
 )
 
-// gitTime is how long one call of git may take: a large repository comes over a slow line.
-const gitTime = 20 * time.Minute
+const (
+	// remoteTime is how long one call of git may take that asks another machine: a large repository
+	// comes over a slow line.
+	remoteTime = 20 * time.Minute
+	// localTime is how long any other may take: what a command left in the folder may keep git waiting.
+	localTime = 5 * time.Minute
+)
 
 // A git runs git in one of our own repositories.
 type git struct {
@@ -41,7 +48,11 @@ func (g git) text(ctx context.Context, args ...string) (string, error) {
 
 // stream runs git with its output going to out.
 func (g git) stream(ctx context.Context, stdin io.Reader, out io.Writer, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	most := localTime
+	if g.user {
+		most = remoteTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cmd := g.command(ctx, args...)
 	var said tail
@@ -68,13 +79,15 @@ func (g git) stream(ctx context.Context, stdin io.Reader, out io.Writer, args ..
 // settings nor the hooks that count here.
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "protocol.ext.allow=never"}, args...)...)
+	processgroup.Own(cmd) // git has children, which wait for what it waits for
 	cmd.WaitDelay, cmd.Dir = 5*time.Second, cmp.Or(g.work, g.dir)
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasPrefix(name, "GIT_") || g.user && name == "GIT_SSH_COMMAND" {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS=true", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_DIR="+g.dir)
+	cmd.Env = append(cmd.Env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS=true", "GIT_OPTIONAL_LOCKS=0", "GIT_LFS_SKIP_SMUDGE=1",
+		"GIT_ALLOW_PROTOCOL=file:https:ssh", "GIT_NO_LAZY_FETCH=1", "GIT_DIR="+g.dir)
 	if !g.user {
 		cmd.Env = append(cmd.Env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_ATTR_NOSYSTEM=1")
 	} else if os.Getenv("GIT_SSH_COMMAND") == "" {

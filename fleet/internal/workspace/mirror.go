@@ -20,10 +20,14 @@ type mirror struct {
 	spec *Spec
 }
 
+func mirrorPath(dir string, spec *Spec) string {
+	sum := sha256.Sum256([]byte(spec.Repository))
+	return filepath.Join(dir, "mirrors", hex.EncodeToString(sum[:8])+".git")
+}
+
 // openMirror returns the mirror of a repository, which may be empty. Unlock lets others use it.
 func openMirror(ctx context.Context, dir string, spec *Spec) (m *mirror, unlock func(), err error) {
-	sum := sha256.Sum256([]byte(spec.Repository))
-	path := filepath.Join(dir, "mirrors", hex.EncodeToString(sum[:8])+".git")
+	path := mirrorPath(dir, spec)
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make a copy of the repository: %w", err)
 	}
@@ -99,14 +103,17 @@ func (m *mirror) fetch(ctx context.Context, commit string, others ...string) err
 	if m.has(ctx, commit) {
 		return nil
 	}
-	args := []string{"fetch", "-q", "--no-write-fetch-head", "--no-tags", "--no-auto-maintenance", "--no-recurse-submodules", "--force", "--", m.spec.Repository}
-	_, err := m.run(ctx, nil, append(args, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")...)
+	args := []string{"fetch", "-q", "--no-write-fetch-head", "--no-tags", "--no-auto-maintenance", "--no-recurse-submodules", "--force"}
+	// A branch that is gone may be in the way of a new one, as a/b is of a. Its commits stay: nothing
+	// ever collects them.
+	_, err := m.run(ctx, nil, append(args, "--prune", "--", m.spec.Repository, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")...)
+	if m.has(ctx, commit) {
+		return nil // what else went wrong does not matter
+	}
 	if err != nil {
 		return m.unreachable(err)
 	}
-	if m.has(ctx, commit) {
-		return nil
-	}
+	args = append(args, "--", m.spec.Repository)
 	for i, name := range append(others, commit) { // neither a branch nor a tag has it
 		if name == "HEAD" || strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/") {
 			continue

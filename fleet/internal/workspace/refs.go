@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -67,8 +68,8 @@ const (
 // takeRefs fetches the branches of the folder's repository. A repository that a command has broken
 // keeps the files of the run from nobody: it returns why there are no branches.
 func (w *Workspace) takeRefs(ctx context.Context, r *refs) (why string) {
-	if info, err := os.Lstat(filepath.Join(w.work, ".git")); err != nil || !info.IsDir() {
-		return "it is not the repository of the run"
+	if err := w.checkRepository(); err != nil {
+		return "commits cannot be stored: " + err.Error()
 	}
 	from := []string{"+refs/heads/*:" + headsRef + "*"}
 	if isHash(r.head) {
@@ -79,6 +80,48 @@ func (w *Workspace) takeRefs(ctx context.Context, r *refs) (why string) {
 		return "commits cannot be stored: " + err.Error()
 	}
 	return ""
+}
+
+// checkRepository refuses a repository that git would leave for another one, or that would keep git
+// waiting: the links, the alternates and the pipes that a command may have made.
+func (w *Workspace) checkRepository() error {
+	root, err := os.OpenRoot(w.work)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
+		return errors.New("it is not the repository of the run")
+	}
+	for _, name := range []string{"commondir", "gitdir", "reftable", "objects/info/http-alternates"} {
+		if _, err := root.Lstat(".git/" + name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return fmt.Errorf("%s leads to another repository", name)
+		}
+	}
+	for _, name := range []string{"HEAD", "packed-refs", "config", "config.worktree", "shallow", "objects/info/alternates"} {
+		if info, err := root.Lstat(".git/" + name); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a file", name)
+		}
+	}
+	for _, name := range []string{"refs", "objects"} {
+		if info, err := root.Lstat(".git/" + name); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", name)
+		}
+		err := fs.WalkDir(root.FS(), ".git/"+name, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && !e.Type().IsRegular() {
+				return fmt.Errorf("%s is neither a file nor a folder", strings.TrimPrefix(path, ".git/"))
+			}
+			return nil // what cannot be read, git cannot read
+		})
+		if err != nil {
+			return err
+		}
+	}
+	alternates, err := root.ReadFile(".git/objects/info/alternates")
+	if own := filepath.Join(mirrorPath(w.Dir, &w.Spec), "objects"); err == nil && strings.TrimSpace(string(alternates)) != own {
+		return errors.New("objects/info/alternates leads to another repository")
+	}
+	return nil
 }
 
 // branches are those of the folder, as they were last fetched.
