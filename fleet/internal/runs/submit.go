@@ -3,6 +3,7 @@ package runs
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,6 +81,8 @@ type Submission struct {
 	Class, Priority, Dir string
 	Args                 []string
 	Tags                 map[string]string
+	// Host is the machine that has the folder Dir of a new run; "" if that is not known.
+	Host string
 	// Workspace is where the files of a new run come from; nil means the folder Dir.
 	Workspace *Workspace
 	// Mode, Model and Title are those of a new run, besides what Args say.
@@ -94,7 +97,12 @@ type Submission struct {
 // disk and will be run; one that was submitted before is not run again. With an error, the
 // prompt is "" unless it is on the disk nevertheless.
 func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, err error) {
-	id, p := cmp.Or(s.ID, session.NewUUID()), s.Prompt
+	id, p := s.ID, s.Prompt
+	if id == "" && p.UUID != "" {
+		id = r.runOf(p.UUID)
+	}
+	known := id != ""
+	id = cmp.Or(id, session.NewUUID())
 	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
 	if !engine.Word(id) || !engine.Word(p.UUID) || !engine.Word(cmp.Or(s.Class, AnyWorker)) {
 		return "", "", fmt.Errorf("submit: ids and classes may contain only letters, digits, - and _")
@@ -115,7 +123,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		return "", "", fmt.Errorf("submit: %w", ErrTooLarge)
 	}
 	var run *Run
-	if err = ErrNotFound; s.ID != "" {
+	if err = ErrNotFound; known {
 		run, err = r.Get(ctx, id)
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -136,10 +144,17 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	return id, p.UUID, r.Wake(ctx, run)
 }
 
+// runOf is the run that a prompt begins: the same one if the prompt is sent again.
+func (r *Runs) runOf(prompt string) string {
+	sum := sha256.Sum256([]byte("haft run\x00" + r.tenant + "\x00" + prompt))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}
+
 // run is a new run of a submission.
 func (s *Submission) run(id, text string) *Run {
 	return &Run{
-		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Args: s.Args, Mode: s.Mode, Model: s.Model,
+		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Host: s.Host, Args: s.Args, Mode: s.Mode, Model: s.Model,
 		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(), Workspace: s.Workspace,
 	}
 }
