@@ -184,7 +184,7 @@ func TestAnInterruptEndsTheAgentsThatAreWaitedFor(t *testing.T) {
 	}
 }
 
-var idOfAgent = regexp.MustCompile(`The agent (a[a-z0-9]+) works in the background`)
+var idOfAgent = regexp.MustCompile(`The agent (a[a-z0-9]+) is working in the background`)
 
 // TestAModelStopsAnAgent lets the model end an agent by the tool that ends commands.
 func TestAModelStopsAnAgent(t *testing.T) {
@@ -492,7 +492,7 @@ func TestWhatADefinitionSays(t *testing.T) {
 	for _, ev := range events {
 		switch ev := ev.(type) {
 		case agent.Returned:
-			refused = refused || ev.Outcome.Agent != "" && strings.Contains(ev.Outcome.Result.Text(), "these kinds only: Explore")
+			refused = refused || ev.Outcome.Agent != "" && strings.Contains(ev.Outcome.Result.Text(), "only start agents of these types: Explore")
 		case agent.Notice:
 			warned = warned || strings.Contains(ev.Text, "starts without the skill none")
 		}

@@ -157,7 +157,7 @@ func TestACommandThatFailsSaysSo(t *testing.T) {
 		"permissions wrong": `unknown permission mode "wrong"`,
 		"mcp reconnect x":   "Server not found: x",
 		"resume abc":        "haft --resume abc",
-		"rewind":            "nothing was said in this session yet",
+		"rewind":            "this session has no messages yet",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
 		if text, ok, err := answers.Run(c, nil, name, args); !ok || err == nil || !strings.Contains(err.Error(), words) {
@@ -186,21 +186,21 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 		{"permissions remove Bash(mkae:*)", `there is no rule "Bash(mkae:*)"`, local, "", "make"},
 		{"permissions add allow Bash(", "could not add the rule", local, "", "Bash("},
 		{"config calls.afterFailure cancel project", "calls.afterFailure is cancel in", filepath.Join(r.dir, ".claude", "settings.json"), `"afterFailure": "cancel"`, ""},
-		{"config calls.afterFailure sometimes project", `calls.afterFailure takes one of continue, cancel, not "sometimes"`, filepath.Join(r.dir, ".claude", "settings.json"), "cancel", "sometimes"},
-		{"config agents.maxRunning -3", "takes a whole number from 0 on", user, "", "maxRunning"},
+		{"config calls.afterFailure sometimes project", `calls.afterFailure accepts one of continue, cancel, not "sometimes"`, filepath.Join(r.dir, ".claude", "settings.json"), "cancel", "sometimes"},
+		{"config agents.maxRunning -3", "accepts a whole number from 0 on", user, "", "maxRunning"},
 		{"config permissions.defaultMode wild", "wild", user, "", "wild"},
 		{"config model other", "model is other in ~/.claude/settings.json. It takes effect with the next request.", user, `"model": "other"`, ""},
-		{"config unset model", "model is not set in", user, "", `"model"`},
+		{"config unset model", "model is no longer set in", user, "", `"model"`},
 		{"memory add project run make lint first", "Added to " + filepath.Join(r.dir, "AGENTS.md"), filepath.Join(r.dir, "AGENTS.md"), "- run make lint first\n", ""},
 		{"export talk.md", "The conversation is in " + filepath.Join(r.dir, "talk.md"), filepath.Join(r.dir, "talk.md"), "## user\n\nhello", ""},
 		{"export talk.html", "The conversation is in", filepath.Join(r.dir, "talk.html"), "<pre>hello</pre>", ""},
-		{"export talk.md", "exists already", filepath.Join(r.dir, "talk.md"), "hello", ""},
+		{"export talk.md", "already exists", filepath.Join(r.dir, "talk.md"), "hello", ""},
 		{"memory add nowhere x", "type /memory", filepath.Join(r.dir, "AGENTS.md"), "make lint", "x\n"},
 	}
 	for _, s := range steps {
 		name, args, _ := strings.Cut(s.typed, " ")
 		before, _ := os.ReadFile(s.file)
-		if _, _, err := answers.Run(c, nil, name, args); err == nil || !strings.Contains(err.Error(), "type it on a terminal") {
+		if _, _, err := answers.Run(c, nil, name, args); err == nil || !strings.Contains(err.Error(), "type it in a terminal") {
 			t.Errorf("/%s for a program: %v", s.typed, err)
 		}
 		if after, _ := os.ReadFile(s.file); string(after) != string(before) {

@@ -75,7 +75,7 @@ const maxFormatted = 8 << 10
 func formattedText(path string, hunks []patch.Hunk) string {
 	diff := strings.TrimRight(patch.Unified("written", "now", hunks), "\n")
 	if len(diff) > maxFormatted {
-		return fmt.Sprintf("A hook has changed %s after this call, in %d places, which is too much to show. Read it before you edit it again.", path, len(hunks))
+		return fmt.Sprintf("A hook has changed %s after this call, in %d places, which is too much to show. Read the file before you edit it again.", path, len(hunks))
 	}
 	return fmt.Sprintf("A hook has changed %s after this call. It now differs from what was written:\n%s", path, diff)
 }

@@ -164,7 +164,7 @@ func (p previewed) Wanted() string {
 	case len(p.Outside) > 0 && !p.Changed():
 		return fmt.Sprintf("it wrote %s outside the project, which a preview drops", strings.Join(p.Outside, ", "))
 	case len(p.LeftOut) > 0:
-		return fmt.Sprintf("it made the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
+		return fmt.Sprintf("it created the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func (s *skillTexts) carry(agent string) (texts []string) {
 		texts = append(texts, "You have loaded the skill "+t.name+". Its text:\n"+t.text)
 	}
 	if left != nil {
-		texts = append(texts, fmt.Sprintf("You have also loaded these skills, whose text is not here any more; load them again if you need them: %s", strings.Join(left, ", ")))
+		texts = append(texts, fmt.Sprintf("You have also loaded these skills, whose text is no longer in the conversation; load them again if you need them: %s", strings.Join(left, ", ")))
 	}
 	return texts
 }

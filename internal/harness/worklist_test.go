@@ -85,7 +85,7 @@ func TestAListIsKeptAsItWasBegun(t *testing.T) {
 	}
 	events, _ := r.say(again, "more")
 	for _, ev := range events {
-		if ret, ok := ev.(agent.Returned); ok && !strings.Contains(ret.Outcome.Result.Text(), "kept with TodoWrite") {
+		if ret, ok := ev.(agent.Returned); ok && !strings.Contains(ret.Outcome.Result.Text(), "uses TodoWrite instead") {
 			t.Errorf("TaskCreate said %q", ret.Outcome.Result.Text())
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type MonitorInput struct {
 	BashID  string `json:"bash_id,omitempty" jsonschema:"The id of the background command." haft:"alias=task_id|shell_id;example=b1a2b3c4d5"`
 	Pattern string `json:"pattern,omitempty" jsonschema:"A regular expression that a line must match." haft:"alias=filter|until;example=listening on"`
-	File    string `json:"file_path,omitempty" jsonschema:"A file or folder to wait for: until it appears, changes or goes." haft:"path;alias=path|file"`
+	File    string `json:"file_path,omitempty" jsonschema:"A file or folder to wait for: until it appears, changes or disappears." haft:"path;alias=path|file"`
 	Timeout int64  `json:"timeout,omitempty" jsonschema:"Maximum time to wait, in milliseconds." haft:"clamp;min=1;max=600000;default=60000"`
 }
 

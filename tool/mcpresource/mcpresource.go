@@ -119,7 +119,7 @@ func explain(ctx context.Context, err error) error {
 
 func renderList(list []mcp.Resource) tool.Result {
 	if len(list) == 0 {
-		return tool.Text("No connected MCP server has resources. Their tools may still have what you need.")
+		return tool.Text("No connected MCP server has resources. The servers' tools may still have what you need.")
 	}
 	var b strings.Builder
 	for _, r := range list {

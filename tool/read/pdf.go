@@ -119,7 +119,7 @@ func pages(s string) (first, last int, err error) {
 func pdftotext(ctx context.Context, pdf disk.File, first, last int) (string, error) {
 	bin, err := exec.LookPath("pdftotext")
 	if err != nil {
-		return "", tool.Errorf("The text of single pages needs the program pdftotext, which is not installed (package poppler-utils). Call Read without pages to see the whole document, or install it.")
+		return "", tool.Errorf("The text of single pages needs the program pdftotext, which is not installed (package poppler-utils). Call Read without pages to see the whole document, or install pdftotext.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, pdfPatience)
 	defer cancel()

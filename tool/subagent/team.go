@@ -100,7 +100,7 @@ func newEndTeam(crew Crew) tool.Tool {
 	return tool.New(tool.Def[EndTeamInput, EndTeamOutput]{
 		Name:        "TeamDelete",
 		SearchHint:  "end team stop teammates",
-		Description: "End a team. Members that still work are stopped; what they did stays.",
+		Description: "End a team. Members that are still working are stopped; their changes stay.",
 		Marks:       func(EndTeamInput) tool.Marks { return tool.Marks{} },
 		Permission:  harmless[EndTeamInput],
 		Run: func(ctx context.Context, _ *tool.Call, in EndTeamInput) (EndTeamOutput, error) {

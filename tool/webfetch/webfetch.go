@@ -172,7 +172,7 @@ func (f *fetcher) run(ctx context.Context, c *tool.Call, in Input) (Output, erro
 	}
 	switch {
 	case page.Redirect != "":
-		out.Result = fmt.Sprintf("%s redirects to another host, which was not followed. To read it, call WebFetch with the address %s", page.URL, page.Redirect)
+		out.Result = fmt.Sprintf("%s redirects to another host; the redirect was not followed. To read that page, call WebFetch with the address %s", page.URL, page.Redirect)
 	case page.Status >= 400:
 		err = tool.Errorf("%s answered %d %s.%s", page.URL, page.Status, http.StatusText(page.Status), excerpt(page.Text))
 	case page.Kind == webpage.Image:

@@ -91,7 +91,7 @@ func TestWhatTheModelReads(t *testing.T) {
 	fetches := webfetch.New(fetcher(t), nil)
 	for path, want := range map[string]string{
 		"/page":    "From " + url + "/page (A page):\n\n# Hello\n\nSee [this](" + url + "/x).",
-		"/moved":   url + "/moved redirects to another host, which was not followed. To read it, call WebFetch with the address https://elsewhere.example/",
+		"/moved":   url + "/moved redirects to another host; the redirect was not followed. To read that page, call WebFetch with the address https://elsewhere.example/",
 		"/app":     "From " + url + "/app:\n\n\n\n[The page has no text. It may need a browser that runs its scripts.]",
 		"/picture": "From " + url + "/picture:\n\nan image of 3000×10 pixels, shown at 1568×5",
 		"/paper":   "From " + url + "/paper:\n\na PDF of 14 bytes",

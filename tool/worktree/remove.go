@@ -39,14 +39,14 @@ func (s *stay) remove(ctx context.Context, discard bool, out *ExitOutput) error 
 // refusal says what is in the worktree and nowhere else.
 func (s *stay) refusal(ctx context.Context) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The worktree %s was not removed because it has work that is nowhere else:\n", s.tree.Path)
+	fmt.Fprintf(&b, "The worktree %s was not removed because it contains work that exists nowhere else:\n", s.tree.Path)
 	loss, err := s.tree.Loss(ctx)
 	if err != nil {
 		fmt.Fprintf(&b, "(it cannot be listed: %v)\n", err)
 	}
 	show(&b, "not committed", loss.Files)
 	show(&b, "commits", loss.Commits)
-	b.WriteString("Commit and merge it, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
+	b.WriteString("Commit and merge that work, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	return tool.Errorf("%s", b.String())
 }
 

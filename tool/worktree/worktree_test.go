@@ -136,9 +136,9 @@ func TestWorkIsNeverLost(t *testing.T) {
 	tree := b.dir("")
 	b.write(tree, "a.txt", "changed\n")
 	b.write(tree, "new.txt", "new\n")
-	b.want(b.call(b.exit, "", `{"action":"remove"}`), "error: The worktree ROOT/.worktrees/fix was not removed because it has work that is nowhere else:\n"+
+	b.want(b.call(b.exit, "", `{"action":"remove"}`), "error: The worktree ROOT/.worktrees/fix was not removed because it contains work that exists nowhere else:\n"+
 		"- not committed: M a.txt\n- not committed: ?? new.txt\n"+
-		"Commit and merge it, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
+		"Commit and merge that work, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	if b.dir("") != tree {
 		t.Error("the session left a worktree that was not removed")
 	}

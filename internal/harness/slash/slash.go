@@ -59,7 +59,7 @@ func (in *Input) Read(ctx context.Context, text string) (t Command, ok bool, err
 	}
 	c, err := in.Commands.Find(name)
 	if isHeld(err) {
-		return Command{Command: commands.Command{Name: name}}, true, lang.Errorf("this project brings /%s and is not trusted: 'haft trust' shows what it brings", name)
+		return Command{Command: commands.Command{Name: name}}, true, lang.Errorf("/%s comes from this project, which is not trusted: review it with 'haft trust'", name)
 	}
 	if err != nil {
 		return Command{}, false, nil
