@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +98,7 @@ type Submission struct {
 func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, err error) {
 	id, p := s.ID, s.Prompt
 	if id == "" && p.UUID != "" {
-		id = r.runOf(p.UUID)
+		id = uuidOf("run of " + r.tenant + " " + p.UUID) // the same one if the prompt is sent again
 	}
 	known := id != ""
 	id = cmp.Or(id, session.NewUUID())
@@ -142,13 +141,6 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		return "", "", fmt.Errorf("submit: %w", err)
 	}
 	return id, p.UUID, r.Wake(ctx, run)
-}
-
-// runOf is the run that a prompt begins: the same one if the prompt is sent again.
-func (r *Runs) runOf(prompt string) string {
-	sum := sha256.Sum256([]byte("haft run\x00" + r.tenant + "\x00" + prompt))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
-	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
 // run is a new run of a submission.
