@@ -41,6 +41,11 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			if host == "" {
 				host, _ = os.Hostname() // without one, the name is the process
 			}
+			if workspaces != "" {
+				if workspaces, err = filepath.Abs(workspaces); err != nil { // repositories name each other
+					return fmt.Errorf("find the folder for workspaces: %w", err)
+				}
+			}
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
 				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Reexec: reexec, Version: "fleet", Log: logger(),
