@@ -42,6 +42,9 @@ func (l *leader) prepare() error {
 	if spec == nil {
 		return nil
 	}
+	if w.ToolHost != nil {
+		return &workspace.RefusedError{Why: "the run works on a git repository of the worker, and the tools of this worker run on another machine (--tools-on)"}
+	}
 	if w.Workspaces == "" {
 		return errors.New("this worker has no folder for workspaces; start it with --workspaces")
 	}
