@@ -321,7 +321,7 @@ func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 			typed := 0
 			waitFor(t, "the command to run", func() bool {
 				// What is typed as the question comes is not an answer: it is asked again.
-				if strings.Count(c.said(&c.out), "y allows it once") > typed {
+				if strings.Count(c.said(&c.out), "y: allow once") > typed {
 					fmt.Fprintln(c.in, "y")
 					typed++
 				}
