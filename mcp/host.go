@@ -101,16 +101,32 @@ func (h *Host) tell() {
 // Wait returns when no server is on its way any more, or when ctx ends.
 func (h *Host) Wait(ctx context.Context) error {
 	for _, p := range h.all() {
-		p.mu.Lock()
-		settled := p.settled
-		p.mu.Unlock()
-		select {
-		case <-settled:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := p.wait(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// WaitFor is Wait for one server.
+func (h *Host) WaitFor(ctx context.Context, server string) error {
+	p, err := h.find(server)
+	if err != nil {
+		return err
+	}
+	return p.wait(ctx)
+}
+
+func (p *peer) wait(ctx context.Context) error {
+	p.mu.Lock()
+	settled := p.settled
+	p.mu.Unlock()
+	select {
+	case <-settled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // WaitForTools is Wait without the servers whose tools are known from an earlier

@@ -268,8 +268,8 @@ func program(name, path string) (file string, ok bool) {
 // changesShell reports whether a variable is a function of bash or an option, so that a word
 // may mean another thing than the program of its name.
 func changesShell(entry string) bool {
-	name, _, _ := strings.Cut(entry, "=")
-	return strings.HasPrefix(name, "BASH_FUNC_") || slices.Contains([]string{"SHELLOPTS", "BASHOPTS", "BASH_ENV", "EXECIGNORE"}, name)
+	name, value, _ := strings.Cut(entry, "=")
+	return strings.HasPrefix(name, "BASH_FUNC_") || value != "" && slices.Contains([]string{"SHELLOPTS", "BASHOPTS", "BASH_ENV", "EXECIGNORE"}, name)
 }
 
 // shellArgs makes the arguments of the shell for a command. The command is an

@@ -27,6 +27,9 @@ type FactsOptions struct {
 	// Dir is the working directory; Added are other folders that belong to the work.
 	Dir   string
 	Added []string
+	// Elsewhere says where the work is if it is on another machine: it is told in place of Dir,
+	// Added, State and the platform of this one. "" means that it is here.
+	Elsewhere string
 	// Cwd returns where the shell is now; nil means that it stays in Dir.
 	Cwd func() string
 	// Instructions returns the project's instructions, such as the text of HAFT.md;
@@ -123,7 +126,11 @@ const instructionsIntro = "The user and the project have left these instructions
 const environmentIntro = "Where and when you work, as of this message:"
 
 func (f *Facts) look() facts {
-	return facts{date: f.opts.Now().Format("Monday, 2006-01-02"), cwd: f.opts.Cwd(), branch: Branch(f.opts.Dir)}
+	now := facts{date: f.opts.Now().Format("Monday, 2006-01-02")}
+	if f.opts.Elsewhere == "" {
+		now.cwd, now.branch = f.opts.Cwd(), Branch(f.opts.Dir)
+	}
+	return now
 }
 
 func (f *Facts) instructions(ctx context.Context) string {
@@ -140,21 +147,10 @@ func (f *Facts) instructions(ctx context.Context) string {
 func (f *Facts) environment(ctx context.Context, now facts) string {
 	var b strings.Builder
 	b.WriteString(environmentIntro + "\n")
-	fmt.Fprintf(&b, "Working directory: %s\n", now.cwd)
-	if now.cwd != f.opts.Dir {
-		fmt.Fprintf(&b, "Project: %s\n", f.opts.Dir)
-	}
-	for _, dir := range f.opts.Added {
-		fmt.Fprintf(&b, "Also yours to work in: %s\n", dir)
-	}
-	if now.branch == "" {
-		b.WriteString("Git repository: no\n")
+	if f.opts.Elsewhere != "" {
+		b.WriteString(f.opts.Elsewhere + "\n")
 	} else {
-		fmt.Fprintf(&b, "Git repository: yes, %s\n", now.branch)
-	}
-	fmt.Fprintf(&b, "Platform: %s/%s\n", runtime.GOOS, runtime.GOARCH)
-	if f.opts.Shell != "" {
-		fmt.Fprintf(&b, "Shell: %s\n", f.opts.Shell)
+		f.here(&b, now)
 	}
 	if f.opts.Model != "" {
 		fmt.Fprintf(&b, "Model: %s\n", f.opts.Model)
@@ -166,6 +162,26 @@ func (f *Facts) environment(ctx context.Context, now facts) string {
 		}
 	}
 	return b.String()
+}
+
+// here describes the folder and this machine.
+func (f *Facts) here(b *strings.Builder, now facts) {
+	fmt.Fprintf(b, "Working directory: %s\n", now.cwd)
+	if now.cwd != f.opts.Dir {
+		fmt.Fprintf(b, "Project: %s\n", f.opts.Dir)
+	}
+	for _, dir := range f.opts.Added {
+		fmt.Fprintf(b, "Also yours to work in: %s\n", dir)
+	}
+	if now.branch == "" {
+		b.WriteString("Git repository: no\n")
+	} else {
+		fmt.Fprintf(b, "Git repository: yes, %s\n", now.branch)
+	}
+	fmt.Fprintf(b, "Platform: %s/%s\n", runtime.GOOS, runtime.GOARCH)
+	if f.opts.Shell != "" {
+		fmt.Fprintf(b, "Shell: %s\n", f.opts.Shell)
+	}
 }
 
 // changes tells what is not as it was.

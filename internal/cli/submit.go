@@ -24,13 +24,14 @@ import (
 // lose the server, and the prompt is answered nevertheless.
 type submission struct {
 	*converseFlags
-	server  *attach.Server
-	session string
-	prompt  string // its UUID
-	from    string // the position in the journal of what was shown
-	heard   *messages
-	partial bool // the pieces of answers are shown
-	replay  bool // the prompt is shown
+	server    *attach.Server
+	session   string
+	prompt    string // its UUID
+	from      string // the position in the journal of what was shown
+	heard     *messages
+	unwritten error // why output is missing
+	partial   bool  // the pieces of answers are shown
+	replay    bool  // the prompt is shown
 }
 
 // runOn submits a prompt to a server and follows it to its end.
@@ -44,6 +45,12 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 	given, err := launch.SubmittedFlags(c.Flags(), true, ownFlags)
 	if err != nil {
 		return usageError{fmt.Errorf("could not submit the prompt: %w", err)}
+	}
+	if _, err := f.Options(c.Flags(), version()); err != nil { // it says what is wrong
+		return usageError{err}
+	}
+	if c.Flags().Changed("resume") && f.Resume == "" {
+		return usageError{errors.New("--resume needs a session id here; use --continue for the newest session")}
 	}
 	prompt, err := f.prompt(c.Context(), args)
 	if err != nil {
@@ -87,8 +94,20 @@ func (s *submission) submit(c *cobra.Command, text string, args []string) error 
 			return serve.Refused(0, "no_session", fmt.Sprintf("there is no session in %s to continue.", dir))
 		}
 	}
+	id, _ := flags.GetString("session-id") // it is defined
+	if s.session == "" && id != "" {
+		row, err := s.server.Get(ctx, id)
+		var refusal *serve.Problem
+		switch {
+		case err == nil && row.Cwd != dir:
+			return serve.Refused(0, "id_taken", fmt.Sprintf("there is a session %s, and it works in %s.", id, row.Cwd))
+		case err == nil:
+			s.session = id // what it cannot be given any more is refused, as with --resume
+		case !errors.As(err, &refusal) || refusal.Code != "no_session":
+			return err
+		}
+	}
 	if s.session == "" {
-		id, _ := flags.GetString("session-id") // it is defined
 		if id == "" {
 			id = session.NewUUID()
 		}
@@ -106,6 +125,9 @@ func (s *submission) submit(c *cobra.Command, text string, args []string) error 
 		return serve.Refused(0, "needs_fork", "--resume-session-at needs --fork-session on a server: others may watch the session.")
 	}
 	if err := s.change(ctx, args); err != nil {
+		return err
+	}
+	if s.from, err = s.server.Position(ctx, s.session); err != nil { // what was said before is not shown
 		return err
 	}
 	return s.server.Prompt(ctx, s.session, &serve.Prompt{UUID: s.prompt, Text: text})
@@ -140,6 +162,7 @@ const (
 	leaveTime  = 5 * time.Second
 	awayTime   = 10 * time.Minute
 	outcomeGap = 500 * time.Millisecond
+	askTime    = 2 * time.Second // the same, while events are heard
 )
 
 // run follows the prompt. The first Ctrl-C leaves it, unless a second one cancels it.
@@ -190,9 +213,9 @@ func (s *submission) tellHow(first string) {
 	fmt.Fprintf(s.Err, "haft: %s\n  Follow it with: haft attach %s/s/%s\n  Cancel it with: haft attach %s/s/%s --cancel\n", first, s.server.URL, s.session, s.server.URL, s.session)
 }
 
-// cancel stops the turn.
+// cancel drops the prompt, or stops its turn. Those of others continue.
 func (s *submission) cancel(ctx context.Context) {
-	if err := s.server.Interrupt(ctx, s.session); err != nil {
+	if err := s.server.CancelPrompt(ctx, s.session, s.prompt); err != nil {
 		fmt.Fprintf(s.Err, "haft: could not cancel the prompt: %s\n", visible.Text(err.Error()))
 	}
 }
@@ -210,7 +233,7 @@ func (s *submission) follow(ctx context.Context) (serve.Outcome, error) {
 			return out, nil
 		case err == nil:
 			seen = time.Now()
-			s.server.Follow(ctx, s.session, s.from, false, s.show)
+			s.watch(ctx)
 		case errors.As(err, &refusal) && refusal.Code != "ended", ctx.Err() != nil, time.Since(seen) > awayTime:
 			return out, err
 		}
@@ -220,6 +243,26 @@ func (s *submission) follow(ctx context.Context) (serve.Outcome, error) {
 			return out, ctx.Err()
 		}
 	}
+}
+
+// watch shows what happens until the prompt may have an outcome. One that it got before this was
+// heard is asked for.
+func (s *submission) watch(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			select {
+			case <-time.After(askTime):
+			case <-ctx.Done():
+			}
+			if out, err := s.server.Outcome(ctx, s.session, s.prompt); err == nil && out.State != serve.OutcomeWaiting {
+				return
+			}
+		}
+	}()
+	s.server.Follow(ctx, s.session, s.from, false, s.show)
 }
 
 // rest shows what the journal has beyond what was shown.
@@ -267,8 +310,12 @@ func (s *submission) write(m wire.Message) {
 		_ = s.heard.Write(m) // what cannot be encoded is left out, as on the wire
 		return
 	}
-	if raw, err := wire.Encode(m); err == nil {
-		_, _ = s.Out.Write(append(bytes.TrimSpace(raw), '\n')) // the end of the run says so again
+	raw, err := wire.Encode(m)
+	if err == nil {
+		_, err = s.Out.Write(append(bytes.TrimSpace(raw), '\n'))
+	}
+	if s.unwritten == nil {
+		s.unwritten = err
 	}
 }
 
@@ -286,6 +333,9 @@ func (s *submission) finish(out *serve.Outcome) error {
 			return fmt.Errorf("write the answer: %w", err)
 		}
 	}
+	if s.unwritten != nil {
+		return fmt.Errorf("could not write the output: %w", s.unwritten)
+	}
 	if out.Reason != "" {
 		fmt.Fprintf(s.Err, "haft: the prompt was not answered: %s\n", visible.Text(out.Reason))
 	}
@@ -298,6 +348,9 @@ func (s *submission) finish(out *serve.Outcome) error {
 		return codeError(exitFailed)
 	case out.State == serve.OutcomeCancelled, strings.HasPrefix(result.TerminalReason, "aborted_"):
 		return codeError(exitCancelled)
+	case out.State == serve.OutcomeDone && out.Result == nil:
+		fmt.Fprintf(s.Err, "haft: the prompt was answered, and its result is no longer known. Read the answer with: haft attach %s/s/%s\n", s.server.URL, s.session)
+		return codeError(exitFailed)
 	case out.State != serve.OutcomeDone, result.IsError:
 		return codeError(exitFailed)
 	case s.onAsk == onAskFail && len(result.PermissionDenials) > 0:

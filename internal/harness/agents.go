@@ -68,7 +68,11 @@ func (c *Conversation) makeAgent(ctx context.Context, s crew.Spec) (*crew.Made, 
 	if err != nil {
 		return nil, err
 	}
-	dir := c.dirs.For(s.ID, s.Worktree || d.Isolation == "worktree")
+	isolated := s.Worktree || d.Isolation == "worktree"
+	if w.Project.Options.ToolHost != nil && (isolated || s.Dir != "") {
+		return nil, errors.New("the tools run on another machine, where agents work in the folder of the session: start the agent without a worktree and without a folder")
+	}
+	dir := c.dirs.For(s.ID, isolated)
 	if dir.Folder, err = c.folderFor(s.Dir); err != nil {
 		return nil, err
 	}
@@ -158,7 +162,7 @@ func (c *Conversation) toolsFor(d agentdef.Definition, depth int) *tool.Set {
 	for _, t := range c.Agent.Tools().All() {
 		switch {
 		case t.Name == tool.DoorName: // the set adds it if it needs it
-		case notForChildren[t.Name] || !hasTool(d, t.Name) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
+		case notForChildren[t.Name] || !c.World.mayHave(d, t) || t.Name == "Agent" && depth >= c.World.Project.Limits().Agents.Depth:
 		case t.Source == "":
 			ours = append(ours, *t)
 		default:
@@ -203,12 +207,12 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.News = func(ctx context.Context) []string { return nested(ctx, false) }
 	o.Carry = func() []string { return c.skills.carry(s.ID) }
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told(d.Model, nil).Instructions,
+		Elsewhere: w.Project.Elsewhere(), Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told(d.Model, nil).Instructions,
 		More: sysprompt.Together(c.preload(d), nested),
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
-	o.Permissions, o.Sched.Judge = policy, sched.JudgeFunc(policy.judge)
+	o.Permissions, o.Sched.Judge = policy, w.judgeElsewhere(policy.policy, sched.JudgeFunc(policy.judge))
 	if o.Person != nil {
 		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
 	}

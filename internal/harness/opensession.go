@@ -70,6 +70,9 @@ func (c *Conversation) states(o *TalkOptions, chosen string) map[string]any {
 	if mode := string(c.World.Engine.Policy().Mode()); mode != known {
 		states[agent.StateMode] = mode
 	}
+	if host := c.World.Project.Options.ToolHost; host != nil {
+		states[stateToolHost] = host.Address
+	}
 	states[stateKept] = c.World.Project.Kept.Names()
 	lead := ""
 	if c.lead != nil {

@@ -51,6 +51,9 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 	project := p.world.Project
 	opts := p.loading.setOptions(session != nil && session.Flags[mcpresource.Flag])
 	opts.Only, opts.Denied, opts.Redirect = project.Only(p.lead), denied, project.Options.Redirect
+	if project.Options.ToolHost != nil {
+		opts.Only, opts.Denied = elsewhere(opts.Only, denied)
+	}
 	tools := p.builtins.Tools()
 	for _, t := range tools {
 		opts.Known = append(opts.Known, t.Name)

@@ -167,6 +167,9 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
+	if err := w.sameToolHost(state[string](journal.Restored(), stateToolHost)); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	follow(lead, &opts, journal.Restored())
 	if err := w.leadHooks(lead); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -248,11 +251,14 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 			return err
 		}
 	}
-	if dir := c.Dir(); dir != w.Project.Home && dir != "/" {
+	if dir := c.Dir(); dir != w.Project.Home && dir != "/" && w.Project.Options.ToolHost == nil {
 		c.prepare = time.AfterFunc(settle, func() { w.Search.Prepare(dir) })
 	}
 	if err := c.MCP.Start(state[[]mcp.Task](restored, servers.StateCalls)); err != nil {
 		return err
+	}
+	if err := c.awaitToolHost(ctx, o.Version); err != nil {
+		return errors.Join(err, c.MCP.Close())
 	}
 	c.pool.builtins.Schedule.Start()
 	c.watched.open(c, o.Watch)
@@ -284,7 +290,9 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	w.Project.Kept.Recall(state[[]string](restored, stateKept))
 	if dir := c.Journal().Dir(); dir != "" {
 		w.Project.Kept.Add(filepath.Join(dir, "subagents"))
-		w.Project.Kept.BeginPlan(filepath.Join(dir, planName))
+		if w.Project.Options.ToolHost == nil { // no tool could write it
+			w.Project.Kept.BeginPlan(filepath.Join(dir, planName))
+		}
 		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
@@ -293,7 +301,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	if plan := state[string](restored, statePlan); plan != "" {
 		c.plan.Store(&plan)
 	}
-	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, Hooks: b.TextHooks, Fork: c.fork}
+	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, Hooks: b.TextHooks, Fork: c.fork, Elsewhere: w.Project.Options.ToolHost != nil}
 }
 
 // settle is when the list of files is made: the first request must not wait for it, and the
@@ -352,7 +360,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.Engine, Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
+			Judge: w.judgeElsewhere(w.Engine.Policy, w.Engine), Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.Project.Limits().AfterFailure,
 		},
 		Repeats: w.Project.Limits().Repeats,

@@ -30,6 +30,9 @@ func (s *server) fileRequests() []row {
 // readFile reads a file as the Read tool would be allowed to.
 func readFile(_ context.Context, talk *harness.Conversation, r *wire.ReadFile) (any, error) {
 	path := r.Path
+	if host := talk.World.Project.Options.ToolHost; host != nil {
+		return nil, fmt.Errorf("read %s: the files of this session are on %s", path, host.Address)
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(talk.Dir(), path)
 	}

@@ -32,9 +32,9 @@ func TestTheFleetReplacesOnlyHaft(t *testing.T) {
 
 // fleetMay is what the fleet, a module of its own above the front ends, imports of this one:
 // it leads conversations as a front end does, keeps their journals, stores their files after each
-// step that may change them, without secrets, and serves their API. It ends git with its children, and
+// step that may change them, without secrets, lets their tools run elsewhere, and serves their API. It ends git with its children, and
 // shows operators what others have written without its control characters.
-const fleetMay = "./agent ./sched ./tool ./internal/secret ./session ./model/... ./wire ./shellrun ./internal/headless ./internal/headless/launch ./internal/live ./internal/serve ./internal/serve/servetest ./internal/page ./internal/workspace/blob ./internal/processgroup ./internal/visible ./internal/sessiontest ./internal/tracetest "
+const fleetMay = "./agent ./sched ./tool ./internal/secret ./session ./model/... ./wire ./shellrun ./internal/headless ./internal/headless/launch ./internal/live ./internal/serve ./internal/serve/servetest ./internal/page ./internal/workspace/blob ./internal/processgroup ./internal/visible ./internal/mcp/toolhost ./internal/needtest ./internal/sessiontest ./internal/tracetest "
 
 func TestTheFleetImportsItsLayer(t *testing.T) {
 	may := matcher(fleetMay)

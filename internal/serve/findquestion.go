@@ -31,8 +31,11 @@ func (s *Server) findQuestion(r *http.Request) (QuestionPlace, error) {
 		}
 		r.SetPathValue("id", info.ID)
 		w, err := s.watched(r)
+		if r.Context().Err() != nil {
+			return QuestionPlace{}, r.Context().Err()
+		}
 		if err != nil {
-			return QuestionPlace{}, err
+			continue // it is gone, or cannot be read; another one may have the question
 		}
 		at, ok := w.place(id)
 		if w.release(); ok {

@@ -84,8 +84,10 @@ func (l *list) look(ctx context.Context, info session.Info, read bool) known {
 	}
 	k.Info = info
 	if watched {
-		k.summary, k.read, k.fold = now, info.Size, nil
-		return *k
+		k.summary, k.read, k.fold = now, 0, nil // the watch may not have read all of it when it ends
+		up := *k
+		up.read = info.Size
+		return up
 	}
 	if read && k.read != info.Size && info.Size <= maxListed {
 		k.refresh(ctx)
@@ -110,8 +112,13 @@ func (w *watch) summarize(s *timeline.Summary) bool {
 
 // handOver returns the fold of a journal that the list has and does not need any more, nil if
 // there is none.
+//
+// The server is locked here. A list that folds a long journal is not waited for: the watch then
+// reads its journal itself.
 func (l *list) handOver(path string) *timeline.Fold {
-	l.mu.Lock()
+	if !l.mu.TryLock() {
+		return nil
+	}
 	defer l.mu.Unlock()
 	k := l.known[path]
 	if k == nil || k.read < 0 {

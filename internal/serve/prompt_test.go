@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"image"
 	"image/png"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/servetest"
-	"github.com/haftdev/haft/tool"
 )
 
 // picture is a small PNG.
@@ -136,40 +134,4 @@ func TestTheModelIsChanged(t *testing.T) {
 	if s.must("GET", path, nil, &row); !strings.HasSuffix(row.Model, "claude-haiku-4-5") { // as the model calls itself
 		t.Errorf("the row says %q", row.Model)
 	}
-}
-
-// Every prompt has an outcome: one that is sent to a terminal's session, a command, the one that
-// leaves the session, and one of so many that its result is not kept.
-func TestEveryPromptHasAnOutcome(t *testing.T) {
-	servetest.Home(t)
-	dir := t.TempDir()
-	m := servetest.Scripted(t, servetest.Says("First."), servetest.Says("Prompted."))
-	talk := terminal(t, m, dir, make(chan tool.Verdict), nil)
-	s := startSite(t, m, "127.0.0.1:0")
-	talk.Send(promptOf("x"))
-	path := "/v1/sessions/" + talk.Agent.Session()
-	until(t, "the session to run", func() bool {
-		var row serve.Session
-		status, raw := s.do("GET", path, nil)
-		return status == http.StatusOK && json.Unmarshal(raw, &row) == nil && row.PID != 0
-	})
-	send := func(id, uuid, text string) {
-		t.Helper()
-		s.must("POST", "/v1/sessions/"+id+"/prompts", serve.Prompt{UUID: uuid, Text: text}, nil)
-		s.answered(id, uuid)
-	}
-	send(talk.Agent.Session(), "0c0ffee0-0000-4000-8000-00000000000d", "y")
-
-	in := submitted(dir)
-	s.must("POST", "/v1/sessions", in, nil)
-	s.answered(in.ID, in.UUID)
-	send(in.ID, "0c0ffee0-0000-4000-8000-0000000000a1", "/compact")
-	send(in.ID, "0c0ffee0-0000-4000-8000-0000000000a2", "/cost")
-	for i := range 201 {
-		send(in.ID, fmt.Sprintf("1c0ffee0-0000-4000-8000-%012d", i), "/cost")
-	}
-	for _, uuid := range []string{in.UUID, "1c0ffee0-0000-4000-8000-000000000150"} {
-		s.answered(in.ID, uuid)
-	}
-	send(in.ID, "0c0ffee0-0000-4000-8000-0000000000a3", "/clear")
 }

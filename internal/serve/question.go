@@ -25,6 +25,7 @@ type question struct {
 	Question
 	answers chan any
 	by      string   // who has answered; "" if nobody has
+	verdict string   // that of a permission
 	lost    *Problem // why the answer does not count, of one that was settled elsewhere
 }
 
@@ -171,7 +172,7 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 	if q.lost != nil {
 		return nothing{}, q.lost
 	}
-	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && i.Call.By != q.by {
+	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && (i.Call.By != q.by || q.verdict != "" && i.Call.Verdict != q.verdict) {
 		return nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
 	}
 	return nothing{}, nil
@@ -211,7 +212,7 @@ func (w *watch) claim(r *http.Request, in *Answer) (*question, error) {
 	by := client(r)
 	switch a := a.(type) {
 	case *wire.PermissionAnswer:
-		a.By = by
+		a.By, q.verdict = by, a.Behavior
 		for _, u := range a.UpdatedPermissions {
 			if err := mayPermit(r, u.Destination); err != nil {
 				return nil, err

@@ -32,6 +32,7 @@ func (s *Server) sessionRoutes() []route {
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
 		answers(http.StatusOK, "GET", "/sessions/{id}/prompts/{uuid}", "The outcome of a prompt", s.getOutcome),
+		answers(http.StatusNoContent, "DELETE", "/sessions/{id}/prompts/{uuid}", "Cancel a prompt: it is dropped if it waits, and its turn is stopped if it runs", s.cancelPrompt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a task that runs in the background", s.stopTask),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
@@ -136,7 +137,7 @@ func (s *Server) existing(in *NewSession) (*watch, error) {
 // create begins a new session, unless there is the one that is meant.
 func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 	if w, err := s.existing(in); w != nil || err != nil {
-		return w, err
+		return w.created(ctx, err)
 	}
 	id := cmp.Or(in.ID, session.NewUUID())
 	s.mu.Lock()
@@ -149,21 +150,49 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 		w.users++
 		w.mu.Unlock()
 		s.mu.Unlock()
-		return w, nil
+		return w.created(ctx, nil)
 	}
 	w, err := s.newWatch(id, "")
 	if err == nil {
-		w.users, w.cwd = w.users+1, in.place() // nobody else knows it yet
+		w.users, w.cwd, w.creation = w.users+1, in.place(), &creation{done: make(chan struct{})} // nobody else knows it yet
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.back.Create(ctx, id, in); err != nil {
+	err = s.back.Create(ctx, id, in)
+	w.creation.err = err
+	close(w.creation.done)
+	if err != nil {
 		s.mu.Lock()
 		delete(s.watches, id)
 		s.mu.Unlock()
 		w.stop()
+		return nil, err
+	}
+	return w, nil
+}
+
+// A creation is that of a session by the first of several equal requests.
+type creation struct {
+	done chan struct{}
+	err  error // once it is done
+}
+
+// created waits until the session is there, for a request that found it, and releases the watch
+// if that fails.
+func (w *watch) created(ctx context.Context, err error) (*watch, error) {
+	if err != nil || w.creation == nil {
+		return w, err
+	}
+	select {
+	case <-w.creation.done:
+		err = w.creation.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		w.release()
 		return nil, err
 	}
 	return w, nil
@@ -297,6 +326,30 @@ func (s *Server) getOutcome(r *http.Request) (Outcome, error) {
 	}
 	defer w.release()
 	return s.back.Outcome(r.Context(), w.id, r.PathValue("uuid"))
+}
+
+// cancelPrompt drops a prompt that waits, or stops its turn. Turns of other prompts continue.
+func (s *Server) cancelPrompt(r *http.Request) (nothing, error) {
+	w, err := s.watched(r)
+	if err != nil {
+		return nothing{}, err
+	}
+	defer w.release()
+	id := r.PathValue("uuid")
+	if out, err := s.back.Outcome(r.Context(), w.id, id); err != nil || out.State != OutcomeWaiting {
+		return nothing{}, err
+	}
+	var reply wire.CancelAsyncMessageReply
+	if err := s.back.Call(r.Context(), w.id, &wire.CancelAsyncMessage{MessageUUID: id}, &reply); err != nil || reply.Cancelled {
+		return nothing{}, err
+	}
+	// It has begun, which the journal shows at once.
+	ctx, cancel := context.WithTimeout(r.Context(), journalTime)
+	defer cancel()
+	if w.await(ctx, func() bool { return w.fold.LastPrompt() == id }) != nil {
+		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt waits for the turn of another one and cannot be cancelled now. Close the session to cancel everything in it."}
+	}
+	return nothing{}, s.back.Call(r.Context(), w.id, &wire.Interrupt{}, nil)
 }
 
 // remember notes the id of a prompt, and reports whether it is new.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/haftdev/haft/internal/serve"
@@ -160,4 +161,53 @@ func TestFlagsOutliveTheProcess(t *testing.T) {
 	if p := s.refused("POST", path+"/prompts", serve.Prompt{Text: "w"}, http.StatusConflict); p.Code != "unknown_flags" {
 		t.Errorf("flags that are not understood: %+v", p)
 	}
+}
+
+// Equal requests at the same time have the same answer, also if the session cannot be begun.
+func TestEqualRequestsAreOne(t *testing.T) {
+	servetest.Home(t)
+	s := startSite(t, servetest.Scripted(t), "127.0.0.1:0")
+	for i, want := range []int{http.StatusCreated, http.StatusUnprocessableEntity} {
+		for n := range 5 {
+			in := submitted(s.dir, []string{"--max-turns=3", "--agent=nobody"}[i])
+			in.ID, in.UUID = fmt.Sprintf("3f9a1c00-0000-4000-8000-%012d", 10*i+n), fmt.Sprintf("0c0ffee0-0000-4000-8000-%012d", 10*i+n)
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					if status, raw := s.do("POST", "/v1/sessions", in); status != want {
+						t.Errorf("%v: %d %s", in.Args, status, raw)
+					}
+				})
+			}
+			all.Wait()
+		}
+	}
+}
+
+// Who cancels a prompt that waits leaves the turn that runs alone.
+func TestAPromptIsCancelledByName(t *testing.T) {
+	servetest.Home(t)
+	dir := t.TempDir()
+	s := startSite(t, servetest.Scripted(t, servetest.Writes(filepath.Join(dir, "a.txt"), "x"), servetest.Says("Written.")), "127.0.0.1:0")
+	in := submitted(dir)
+	in.Unattended = false
+	path := "/v1/sessions/" + in.ID
+	s.must("POST", "/v1/sessions", in, nil)
+	q := s.feed(path+"/events", "").Questions(1)[0]
+	second := serve.Prompt{UUID: "0c0ffee0-0000-4000-8000-00000000000d", Text: "y"}
+	s.must("POST", path+"/prompts", second, nil)
+	s.must("DELETE", path+"/prompts/"+second.UUID, nil, nil)
+	var out serve.Outcome
+	if s.must("GET", path+"/prompts/"+second.UUID, nil, &out); out.State != serve.OutcomeCancelled {
+		t.Errorf("the prompt that waited is %+v", out)
+	}
+	if s.must("GET", path+"/prompts/"+in.UUID, nil, &out); out.State != serve.OutcomeWaiting {
+		t.Errorf("the other one is %+v", out)
+	}
+	s.must("DELETE", path+"/prompts/"+in.UUID, nil, nil)
+	s.answered(in.ID, in.UUID)
+	if p := s.refused("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()}, http.StatusConflict); p.Code == "" {
+		t.Errorf("the question of a turn that was stopped: %+v", p)
+	}
+	s.refused("DELETE", path+"/prompts/0c0ffee0-0000-4000-8000-00000000000f", nil, http.StatusNotFound)
 }

@@ -24,6 +24,8 @@ type watch struct {
 	stop context.CancelFunc
 	// pokes holds a token when the journal may have grown.
 	pokes chan struct{}
+	// creation is that of a session that begins here; nil if it was there before.
+	creation *creation
 
 	mu        sync.Mutex
 	cwd       string // of a session that begins here

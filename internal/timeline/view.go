@@ -148,18 +148,20 @@ func (v *View) Prompted(id string) bool {
 	return false
 }
 
+// LastPrompt is the id of the last prompt of the user; "" if there is none.
+func (v *View) LastPrompt() string {
+	for n := len(v.items) - 1; n >= 0; n-- {
+		if i := v.items[n]; i.Kind == Prompt && i.Lane == "" {
+			return i.ID
+		}
+	}
+	return ""
+}
+
 // Over reports whether the turn of a prompt has ended. It has if the session rests, or if the
 // user has said something else since.
 func (v *View) Over(id string) bool {
-	for n := len(v.items) - 1; n >= 0; n-- {
-		if i := v.items[n]; i.Kind == Prompt && i.Lane == "" {
-			if i.ID == id {
-				return !v.working
-			}
-			return v.Prompted(id)
-		}
-	}
-	return false
+	return v.Prompted(id) && (!v.working || v.LastPrompt() != id)
 }
 
 // take takes in an entry.

@@ -191,5 +191,15 @@ func Names() (names []string) {
 	return names
 }
 
+// Conversational returns the names of the tools that act on the conversation alone: on no file,
+// process or network of the machine that haft runs on. A session whose tools run elsewhere keeps
+// these. A tool that is missing here is off in such a session.
+func Conversational() []string {
+	return []string{
+		"Agent", "AskUserQuestion", "CronCreate", "CronDelete", "CronList", "EnterPlanMode", "ExitPlanMode", "ListAgents", "RefreshMcpTools", "ScheduleWakeup", "SendMessage",
+		"TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoWrite", tool.SearchName,
+	}
+}
+
 // Bare returns the names that a bare session keeps.
 func Bare() []string { return []string{"Bash", "Edit", "Read"} }

@@ -129,6 +129,32 @@ func TestARenamedSessionKeepsItsFiles(t *testing.T) {
 	}
 }
 
+// A fork works where its first run does.
+func TestAForkStaysOnItsHost(t *testing.T) {
+	b := open(t)
+	ctx := t.Context()
+	s, err := b.sessions().Create(ctx, &session.CreateOptions{Cwd: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(ctx, session.Entry{Message: &session.Message{Role: model.User, Content: []model.Block{{Type: model.Text, Text: "hi"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Create(ctx, s.ID(), &serve.NewSession{Cwd: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.runs.Update(ctx, s.ID(), func(r *runs.Run) error { r.Host = "host-a"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := b.Fork(ctx, s.ID(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run, err := b.runs.Get(ctx, fork); err != nil || run.Host != "host-a" || run.Class != runs.OnHost("host-a") {
+		t.Errorf("the fork is %+v, %v", run, err)
+	}
+}
+
 // A program that gives up before a worker has come is not waited for.
 func TestAProgramGivesUp(t *testing.T) {
 	b := open(t)

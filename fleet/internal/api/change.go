@@ -268,8 +268,12 @@ func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	class := run.Class
+	if run.Host != "" {
+		class = runs.OnHost(run.Host) // nobody else has its files
+	}
 	made, err := b.runs.Begin(ctx, &runs.Submission{
-		ID: fork, Class: run.Class, Priority: run.Priority, Dir: run.Dir, Args: run.Args, Mode: run.Mode, Model: run.Model, Title: run.Title, Tags: run.Tags, Ask: run.Ask,
+		ID: fork, Class: class, Host: run.Host, Priority: run.Priority, Dir: run.Dir, Args: run.Args, Mode: run.Mode, Model: run.Model, Title: run.Title, Tags: run.Tags, Ask: run.Ask,
 		Workspace: run.Workspace.Copy(),
 	})
 	if err != nil {

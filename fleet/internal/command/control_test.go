@@ -141,7 +141,7 @@ func TestARunThatKillsWorkersIsQuarantined(t *testing.T) {
 	var mu sync.Mutex
 	var w *exec.Cmd
 	var harmless atomic.Bool
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		if harmless.Load() {
 			return script.Turn{}, false
 		}
@@ -149,7 +149,7 @@ func TestARunThatKillsWorkersIsQuarantined(t *testing.T) {
 		defer mu.Unlock()
 		_ = w.Process.Kill() // it may be dead
 		return script.Turn{Blocks: []script.Block{{Text: "too late"}}}, true
-	}
+	})
 	id, prompts := f.submit(1)
 	start := func() {
 		mu.Lock()
@@ -193,13 +193,13 @@ func TestAWorkerDrains(t *testing.T) {
 	f := newFleet(t)
 	asked, proceed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		once.Do(func() {
 			close(asked)
 			<-proceed
 		})
 		return script.Turn{}, false
-	}
+	})
 	w := f.startWorker()
 	id, prompts := f.submit(1)
 	<-asked
@@ -243,13 +243,13 @@ func TestUrgentRunsAreTakenFirst(t *testing.T) {
 	f.connect()
 	var mu sync.Mutex
 	var order []string
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		text := strings.TrimSpace(q.LastText())
 		order = append(order, text[strings.LastIndexByte(text, '\n')+1:])
 		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
-	}
+	})
 	submit := func(priority string) (string, string, error) {
 		return f.runs.Submit(t.Context(), &runs.Submission{Dir: filepath.Join(f.dir, "project"), Args: []string{"--model=sonnet"}, Priority: priority,
 			Tags: map[string]string{"why": "test"}, Prompt: runs.Prompt{Text: "priority " + priority}})

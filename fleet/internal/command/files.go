@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/workspace"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
@@ -35,7 +36,7 @@ func newFiles(out io.Writer) *cobra.Command {
 		}
 		fmt.Fprintln(out, p.Path)
 		for _, left := range p.Left {
-			fmt.Fprintf(os.Stderr, "not stored: %s\n", left)
+			fmt.Fprintf(os.Stderr, "not stored: %s\n", visible.Name(left))
 		}
 		return nil
 	})

@@ -161,11 +161,11 @@ func TestASubmittedPromptOutlivesEverything(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)
 	asked, proceed := make(chan struct{}, 16), make(chan struct{})
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		asked <- struct{}{}
 		<-proceed
 		return script.Turn{}, false
-	}
+	})
 	w := f.startWorker()
 	c := f.submitted(t, "--output-format=stream-json", "TURN once")
 	<-asked
@@ -238,7 +238,7 @@ func TestExitCodesOfASubmission(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)
 	waiting := make(chan struct{}, 16)
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		text := q.LastText()
 		switch {
 		case strings.Contains(text, "FAIL"):
@@ -248,7 +248,7 @@ func TestExitCodesOfASubmission(t *testing.T) {
 			return script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: json.RawMessage(`{"command":"sleep 300"}`)}}}, true
 		}
 		return script.Turn{}, false
-	}
+	})
 	w := f.startWorker()
 	t.Cleanup(func() { kill(w) })
 	latest := func() string {
@@ -410,10 +410,10 @@ func TestAProgramConnects(t *testing.T) {
 	}
 	c = begin("--resume=" + id)
 	asked := make(chan struct{}, 16)
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		asked <- struct{}{}
 		return script.Turn{}, false
-	}
+	})
 	say(c, "TURN 2")
 	<-asked
 	kill(w)
@@ -489,10 +489,10 @@ func TestFlagsOfAProgramAreNotKept(t *testing.T) {
 	const secret = "a-secret-of-the-program"
 	c := f.haft(t, "connect", f.site.URL, "--", "--input-format=stream-json", "--output-format=stream-json", "--append-system-prompt="+secret)
 	told := make(chan bool, 16)
-	f.override = func(q *script.Request) (script.Turn, bool) {
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
 		told <- strings.Contains(string(q.Body), secret)
 		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
-	}
+	})
 	fmt.Fprintln(c.in, `{"type":"user","session_id":"","parent_tool_use_id":null,"message":{"role":"user","content":"hello"}}`)
 	if !<-told {
 		t.Error("the flag has not reached the model")

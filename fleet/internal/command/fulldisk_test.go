@@ -34,13 +34,13 @@ func TestAFullDisk(t *testing.T) {
 	mountImage(t, filepath.Join(f.dir, "disk"), store)
 	asked, proceed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	f.override = func(*script.Request) (script.Turn, bool) {
+	f.setOverride(func(*script.Request) (script.Turn, bool) {
 		once.Do(func() {
 			close(asked)
 			<-proceed
 		})
 		return script.Turn{}, false
-	}
+	})
 	f.startServer()
 	f.connect()
 	w := f.startWorker()

@@ -26,7 +26,7 @@ func TestNoMoreRunsAreLedThanMayBe(t *testing.T) {
 	f.connect()
 	var mu sync.Mutex
 	now, most := 0, 0
-	f.override = func(*script.Request) (script.Turn, bool) {
+	f.setOverride(func(*script.Request) (script.Turn, bool) {
 		mu.Lock()
 		now++
 		most = max(most, now)
@@ -36,7 +36,7 @@ func TestNoMoreRunsAreLedThanMayBe(t *testing.T) {
 		now--
 		mu.Unlock()
 		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
-	}
+	})
 	prompts := map[string][]string{}
 	for range 6 {
 		id, names := f.submit(1)

@@ -29,9 +29,9 @@ func TestLoad(t *testing.T) {
 		sessions, led = 1000, 200
 	}
 	f := newFleet(t)
-	f.override = func(*script.Request) (script.Turn, bool) {
+	f.setOverride(func(*script.Request) (script.Turn, bool) {
 		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
-	}
+	})
 	before, used := f.resident(t), f.processorTime(t)
 	began := time.Now()
 	f.each(sessions, 64, func(int) error { return f.leadByHand(t) })

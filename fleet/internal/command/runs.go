@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // newRuns shows and changes runs.
@@ -102,7 +103,7 @@ func printRuns(out io.Writer, list []*runs.Run, asJSON bool) error {
 			}
 			continue
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), run.Dir, cmp.Or(run.Archive, run.Reason))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run.ID, run.State, run.Updated.Local().Format(time.DateTime), visible.Name(run.Dir), visible.Name(cmp.Or(run.Archive, run.Reason)))
 	}
 	return table.Flush()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/worker"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -20,11 +21,18 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var labels []string
 	var slots, attempts int
 	var lease, drain time.Duration
-	var dir, workspaces, host string
+	var dir, workspaces, host, toolsOn string
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
 		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish and returns the rest to the queue.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var tools *toolhost.Host
+			if cmd.Flags().Changed("tools-on") {
+				var err error
+				if tools, err = toolhost.Parse(toolsOn); err != nil {
+					return fmt.Errorf("--tools-on: %w", err)
+				}
+			}
 			conn, err := join.connect(cmd.Context(), "worker.nk")
 			if err != nil {
 				return err
@@ -33,9 +41,14 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			if host == "" {
 				host, _ = os.Hostname() // without one, the name is the process
 			}
+			if workspaces != "" {
+				if workspaces, err = filepath.Abs(workspaces); err != nil { // repositories name each other
+					return fmt.Errorf("find the folder for workspaces: %w", err)
+				}
+			}
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
-				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, Reexec: reexec, Version: "fleet", Log: logger(),
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Reexec: reexec, Version: "fleet", Log: logger(),
 			})
 		},
 	}
@@ -47,6 +60,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	flags.IntVar(&attempts, "attempts", 5, "how many workers may fail to finish a run before it is quarantined")
 	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
 	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share a name. The default is the hostname")
+	flags.StringVar(&toolsOn, "tools-on", "", "run the tools of all runs on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")
 	flags.StringVar(&workspaces, "workspaces", defaultWorkspaces(), "folders of runs that work on git repositories")
 	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "what belongs to sessions on this machine")
 	return cmd

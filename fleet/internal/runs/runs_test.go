@@ -147,3 +147,23 @@ func TestAWatchThatEndsEarly(t *testing.T) {
 		runtime.Gosched()
 	}
 }
+
+// A prompt that is sent again under its name begins no second run.
+func TestAPromptThatIsSentAgainIsTheSameRun(t *testing.T) {
+	r := open(t)
+	s := &Submission{Dir: "/", Prompt: Prompt{UUID: "11111111-2222-4333-8444-555555555555", Text: "hi"}}
+	first, _, err := r.Submit(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _, err := r.Submit(t.Context(), s); again != first || err != nil {
+		t.Errorf("sent again, it is the run %s, %v; want %s", again, err, first)
+	}
+	if list, err := r.Pending(t.Context(), first); err != nil || len(list) != 1 {
+		t.Errorf("%d prompts, %v", len(list), err)
+	}
+	s.Prompt.UUID = ""
+	if other, _, err := r.Submit(t.Context(), s); other == first || err != nil {
+		t.Errorf("another prompt is the run %s, %v", other, err)
+	}
+}

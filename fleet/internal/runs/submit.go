@@ -80,6 +80,8 @@ type Submission struct {
 	Class, Priority, Dir string
 	Args                 []string
 	Tags                 map[string]string
+	// Host is the machine that has the folder Dir of a new run; "" if that is not known.
+	Host string
 	// Workspace is where the files of a new run come from; nil means the folder Dir.
 	Workspace *Workspace
 	// Mode, Model and Title are those of a new run, besides what Args say.
@@ -94,7 +96,12 @@ type Submission struct {
 // disk and will be run; one that was submitted before is not run again. With an error, the
 // prompt is "" unless it is on the disk nevertheless.
 func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, err error) {
-	id, p := cmp.Or(s.ID, session.NewUUID()), s.Prompt
+	id, p := s.ID, s.Prompt
+	if id == "" && p.UUID != "" {
+		id = uuidOf("run of " + r.tenant + " " + p.UUID) // the same one if the prompt is sent again
+	}
+	known := id != ""
+	id = cmp.Or(id, session.NewUUID())
 	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
 	if !engine.Word(id) || !engine.Word(p.UUID) || !engine.Word(cmp.Or(s.Class, AnyWorker)) {
 		return "", "", fmt.Errorf("submit: ids and classes may contain only letters, digits, - and _")
@@ -115,7 +122,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		return "", "", fmt.Errorf("submit: %w", ErrTooLarge)
 	}
 	var run *Run
-	if err = ErrNotFound; s.ID != "" {
+	if err = ErrNotFound; known {
 		run, err = r.Get(ctx, id)
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -139,7 +146,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 // run is a new run of a submission.
 func (s *Submission) run(id, text string) *Run {
 	return &Run{
-		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Args: s.Args, Mode: s.Mode, Model: s.Model,
+		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Host: s.Host, Args: s.Args, Mode: s.Mode, Model: s.Model,
 		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(), Workspace: s.Workspace,
 	}
 }

@@ -42,6 +42,9 @@ func (l *leader) prepare() error {
 	if spec == nil {
 		return nil
 	}
+	if w.ToolHost != nil {
+		return &workspace.RefusedError{Why: "the run works on a git repository of the worker, and the tools of this worker run on another machine (--tools-on)"}
+	}
 	if w.Workspaces == "" {
 		return errors.New("this worker has no folder for workspaces; start it with --workspaces")
 	}
@@ -56,7 +59,7 @@ func (l *leader) prepare() error {
 	home, _ := os.UserHomeDir() // without one, nothing in it is secret
 	var err error
 	f.Workspace, err = workspace.Open(w.hard, &workspace.Options{
-		Dir: w.Workspaces, Run: l.run.ID, Spec: spec.Spec, Base: spec.Base, Branch: spec.BaseBranch, Last: f.last, Blobs: l.logs.Blobs(), Home: home, Aside: w.noteAside,
+		Dir: w.folders(), Run: l.run.ID, Spec: spec.Spec, Base: spec.Base, Branch: spec.BaseBranch, Last: f.last, Blobs: l.logs.Blobs(), Home: home, Aside: w.noteAside,
 	})
 	if err != nil {
 		return err
@@ -296,7 +299,7 @@ func (l *leader) restoredText() string {
 	}
 	b.WriteString("Files that git ignores, such as build output, may be missing, and nothing is staged.")
 	if f.last != nil && len(f.last.Left) > 0 {
-		b.WriteString(" These were not stored: " + strings.Join(f.last.Left, "; ") + ".")
+		fmt.Fprintf(&b, " These were not stored: %q.", f.last.Left) // their names are not to be taken for our words
 	}
 	b.WriteString("]")
 	return b.String()

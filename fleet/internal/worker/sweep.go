@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
@@ -25,12 +26,15 @@ func (w *worker) sweep(ctx context.Context) {
 	}
 	home, _ := os.UserHomeDir() // without one, nothing in it is secret
 	for ok := true; ok; ok = engine.Pause(ctx, sweepTime) == nil {
-		err := workspace.Sweep(ctx, w.Workspaces, home, func(run string, p *workspace.Point) bool { return w.needed(ctx, run, p) }, w.noteAside)
+		err := workspace.Sweep(ctx, w.folders(), home, func(run string, p *workspace.Point) bool { return w.needed(ctx, run, p) }, w.noteAside)
 		if err != nil && ctx.Err() == nil {
 			w.Log.Warn("could not clean up workspaces", "error", err)
 		}
 	}
 }
+
+// folders has the workspaces of this tenant: a worker of another one knows nothing about its runs.
+func (w *worker) folders() string { return filepath.Join(w.Workspaces, w.Tenant) }
 
 // needed reports whether a run will want to find its folder again.
 func (w *worker) needed(ctx context.Context, id string, p *workspace.Point) bool {

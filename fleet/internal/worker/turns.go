@@ -21,6 +21,7 @@ import (
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -240,6 +241,7 @@ func (l *leader) open() (*conversation, error) {
 		return nil, err
 	}
 	l.equip(opts)
+	opts.Unattended = w.ToolHost != nil && !l.run.Ask // what the tool host would ask is denied there
 	opts.Harness.Mode, opts.Talk.Model = cmp.Or(l.run.Mode, opts.Harness.Mode), cmp.Or(l.run.Model, opts.Talk.Model)
 	if l.fresh {
 		opts.Talk.Title = cmp.Or(l.run.Title, opts.Talk.Title)
@@ -273,6 +275,7 @@ func (l *leader) equip(o *headless.Options) {
 		o.Talk.Steps = l.files.steps
 	}
 	o.Harness.Dir, o.Harness.Reexec, o.Talk.Client, o.Talk.Version = l.dir(), w.Reexec, w.Model, w.Version
+	o.Harness.ToolHost = w.ToolHost
 	o.Talk.Sessions = session.OpenLogs(l.logs, w.Dir)
 	if o.Talk.ID = l.run.ID; !o.Talk.Fork {
 		o.Talk.Resume = ""
@@ -326,6 +329,9 @@ func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMes
 	}
 	if err != nil {
 		return nil, "", err
+	}
+	if l.worker.ToolHost != nil && q.Tool == "mcp__"+toolhost.Name && a.Allow && a.Reply == nil && a.Blob == "" {
+		return json.RawMessage(`{"action":"accept","content":{"decision":"allow"}}`), a.By, nil // the form there has this one field
 	}
 	raw, err = a.JSON(ctx, l.logs.Blobs(), q.Kind)
 	return raw, a.By, err

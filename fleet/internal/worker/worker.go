@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	// Host is the machine, as the runs name it that work in its folders; several machines with
 	// the same files may have the same name.
 	Host string
+	// ToolHost is where the tools of all runs work; nil means on this machine.
+	ToolHost *toolhost.Host
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
 	// Model answers; nil means the one that the environment describes.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/processgroup"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 const (
@@ -142,7 +143,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) text() string {
 	var lines []string
 	for line := range strings.Lines(t.String()) {
-		line = strings.TrimSpace(strings.ToValidUTF8(line, "?"))
+		line = visible.Name(strings.TrimSpace(strings.ToValidUTF8(line, "?"))) // a server may say anything
 		for _, prefix := range []string{"fatal: ", "error: ", "remote: "} {
 			line = strings.TrimPrefix(line, prefix)
 		}

@@ -145,6 +145,28 @@ func TestANoteThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// A file that cannot be looked at is not taken for deleted.
+func TestAFileThatCannotBeLookedAt(t *testing.T) {
+	t.Parallel()
+	remote := newRemote(t, map[string]string{"a": "a\n"})
+	w := open(t, Options{Dir: t.TempDir(), Spec: Spec{Repository: remote, Ref: "main"}, Blobs: blob.Dir(t.TempDir())})
+	name := strings.Repeat("x", 300) + "/f" // no system looks at that
+	w.tree[name] = w.tree["a"]
+	left, err := w.scan(t.Context(), func(c *change) error { t.Errorf("%q has changed", c.path); return nil })
+	if err != nil || len(left) != 1 || left[0].path != name || left[0].why != "it cannot be read" {
+		t.Errorf("left out %+v, %v", left, err)
+	}
+}
+
+// What a server says is shown without its control characters.
+func TestWhatGitSaysIsShown(t *testing.T) {
+	var said tail
+	_, _ = said.Write([]byte("remote: \x1b[2Jhello\u202e\nfatal: no\n"))
+	if got := said.text(); got != `\u{1b}[2Jhello\u{202e}; no` {
+		t.Errorf("shown as %q", got)
+	}
+}
+
 // What a run has committed is pushed, whatever its name and size, and what it has changed since and is
 // never stored stays as it was committed.
 func TestCommittedFilesArePushed(t *testing.T) {

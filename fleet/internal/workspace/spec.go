@@ -49,7 +49,7 @@ var scpLike = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^:
 
 func checkRepository(address string) error {
 	bad := func(why string) error {
-		return refuse("%q cannot be a repository: %s. Give an address that begins with https:// or ssh://, user@host:path, or an absolute path", address, why)
+		return refuse("%q cannot be a repository: %s. Give an address that begins with https:// or ssh://, user@host:path, or an absolute path", shown(address), why)
 	}
 	switch {
 	case address == "":
@@ -63,18 +63,37 @@ func checkRepository(address string) error {
 	if err != nil {
 		return bad("it is not a URL")
 	}
+	if _, password := u.User.Password(); password || u.Scheme != "ssh" && u.User != nil {
+		return refuse("the address of the repository has a password or token, which everyone could read who sees the run. Let git on the workers have it, by a credential helper")
+	}
 	switch u.Scheme {
 	case "https", "ssh", "file":
 	default:
 		return bad("git would not fetch from it safely")
 	}
-	if _, password := u.User.Password(); password || u.Scheme == "https" && u.User != nil {
-		return refuse("the address of the repository has a password or token, which everyone could read who sees the run. Let git on the workers have it, by a credential helper")
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return bad("it has a query or a fragment")
 	}
 	if u.Scheme != "file" && (u.Host == "" || strings.HasPrefix(u.Host, "-")) || strings.HasPrefix(u.User.Username(), "-") {
 		return bad("it has no host")
 	}
 	return nil
+}
+
+// shown is an address without what may be secret in it: who is named before the host, and what
+// follows the path.
+func shown(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	address, _, _ = strings.Cut(address, "#")
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return address
+	}
+	scheme, _, ok := strings.Cut(address[:at], "://")
+	if !ok {
+		return "…" + address[at:]
+	}
+	return scheme + "://…" + address[at:]
 }
 
 // validRef reports whether git accepts a name, as git-check-ref-format(1) has it.

@@ -419,6 +419,11 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		{Spec{Repository: "http://example.com/x"}, true, "safely"},
 		{Spec{Repository: "https://user:token@example.com/x"}, true, "credential helper"},
 		{Spec{Repository: "https://token@example.com/x"}, true, "credential helper"},
+		{Spec{Repository: "http://user:hunter2@example.com/x"}, true, "credential helper"},
+		{Spec{Repository: "https://user:hunter2@example.com/x y"}, true, "https://…@example.com/x y\" cannot be a repository"},
+		{Spec{Repository: "user:hunter2@example.com:x"}, true, "…@example.com:x\" cannot be a repository"},
+		{Spec{Repository: "https://example.com/x?token=hunter2"}, true, "a query or a fragment"},
+		{Spec{Repository: "https://example.com/x#hunter2"}, true, "a query or a fragment"},
 		{Spec{Repository: remote, Ref: "--upload-pack=x"}, true, "cannot be a ref"},
 		{Spec{Repository: remote, Ref: "a..b"}, true, "cannot be a ref"},
 		{Spec{Repository: remote, Ref: "a:b"}, true, "cannot be a ref"},
@@ -427,7 +432,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		o := Options{Dir: t.TempDir(), Run: "run-1", Spec: c.spec, Blobs: blob.Dir(t.TempDir())}
 		_, err := Open(t.Context(), &o)
 		var refused *RefusedError
-		if err == nil || errors.As(err, &refused) != c.refused || !strings.Contains(err.Error(), c.says) {
+		if err == nil || errors.As(err, &refused) != c.refused || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: %v", c.spec, err)
 		}
 		if list, _ := os.ReadDir(filepath.Join(o.Dir, "locks")); len(list) > 0 {

@@ -66,6 +66,15 @@ func (p *Project) Only(lead *agentdef.Definition) []string {
 	return p.Options.Tools
 }
 
+// Elsewhere is what models are told about the machine where their tools run; "" if that is
+// this one.
+func (p *Project) Elsewhere() string {
+	if p.Options.ToolHost == nil {
+		return ""
+	}
+	return p.Options.ToolHost.Facts()
+}
+
 // isSet reports whether a variable of the environment switches something on.
 func isSet(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {

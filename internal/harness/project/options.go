@@ -6,6 +6,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
@@ -94,6 +95,8 @@ type Options struct {
 	// EndAtLimit ends commands at their timeouts, also if the settings let them continue in
 	// the background: for a session that nobody waits for.
 	EndAtLimit bool
+	// ToolHost is where the tools run; nil means on this machine.
+	ToolHost *toolhost.Host
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/haftdev/haft/internal/audit"
 	"github.com/haftdev/haft/internal/harness/box"
 	"github.com/haftdev/haft/internal/keep"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
@@ -217,6 +218,9 @@ func (p *Project) flagRules() []permission.Rule {
 	}
 	for _, text := range slices.Concat(p.Options.Disallowed, p.Library.skillsBut(p.Options.Skills)) {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: CommandLine})
+	}
+	if p.Options.ToolHost != nil { // where another haft judges each call, and asks
+		rules = append(rules, permission.Rule{Text: "mcp__" + toolhost.Name, Behavior: tool.Allow, Origin: CommandLine})
 	}
 	return rules
 }

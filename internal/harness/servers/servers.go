@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
@@ -96,12 +98,19 @@ type Servers struct {
 func New(opts *Options) (*Servers, error) {
 	s := &Servers{opts: *opts, warned: map[string]bool{}}
 	s.long = &longCalls{link: opts.Link, results: opts.Project.Results(), after: cmp.Or(opts.Given.Background, longAfter), running: map[string]context.CancelCauseFunc{}}
-	if !opts.Given.Strict {
+	host := opts.Project.Options.ToolHost
+	if host != nil && len(opts.Given.Entries) > 0 {
+		return nil, &project.UsageError{Err: errors.New("--tools-on and --mcp-config cannot be used together: the MCP servers would run on this machine")}
+	}
+	if !opts.Given.Strict || host != nil {
 		known, err := opts.Project.Servers()
 		if err != nil {
 			return nil, err
 		}
 		s.known, s.fixed = known, known.List
+		if host != nil {
+			known.Warnings = nil // about servers that are left out
+		}
 		for _, w := range known.Warnings {
 			opts.Link.Warn("mcp", w)
 		}
@@ -111,6 +120,9 @@ func New(opts *Options) (*Servers, error) {
 		opts.Link.Warn("mcp", w)
 	}
 	s.fixed = slices.Concat(given, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(given, f.Name) }))
+	if host != nil { // other servers would be tools on this machine
+		s.fixed = []mcp.Server{host.Server()}
+	}
 	for name, manifest := range opts.Given.InProcess {
 		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk", Manifest: manifest})
 	}
@@ -205,7 +217,10 @@ func (l *longCalls) began(t mcp.Task) {
 // approve says whether a server may be started: what the user or the program
 // said may, what the settings say by trust.
 func (s *Servers) approve(server mcp.Server) mcp.Verdict {
-	if s.known == nil || named(s.dynamic, server.Name) {
+	switch {
+	case s.opts.Project.Options.ToolHost != nil && server.Type != mcp.SDK:
+		return s.known.Rules.Approve(nil)(server) // which only an administrator forbids
+	case s.known == nil || named(s.dynamic, server.Name):
 		return mcp.Verdict{Allowed: true}
 	}
 	return s.known.Approve(server)
@@ -329,6 +344,26 @@ func (s *Servers) Await(ctx context.Context) {
 	}
 }
 
+// AwaitToolHost waits until the machine is connected where the tools run, and returns how it is.
+func (s *Servers) AwaitToolHost(ctx context.Context) (mcp.Status, error) {
+	h, err := s.Open()
+	if err == nil {
+		err = h.WaitFor(ctx, toolhost.Name)
+	}
+	if err != nil {
+		return mcp.Status{}, err
+	}
+	all := h.Status()
+	i := slices.IndexFunc(all, func(st mcp.Status) bool { return st.Name == toolhost.Name })
+	switch {
+	case i < 0:
+		return mcp.Status{}, mcp.UnknownServer(toolhost.Name)
+	case all[i].State != mcp.Connected:
+		return mcp.Status{}, errors.New(cmp.Or(all[i].Error, "it is not known why"))
+	}
+	return all[i], nil
+}
+
 // patience is how long the first turn waits at most: what the conversation says, or
 // instead of it mcp.wait of the settings in milliseconds.
 func (s *Servers) patience() time.Duration {
@@ -360,11 +395,17 @@ func (s *Servers) Set(configs map[string]json.RawMessage) (mcp.Change, error) {
 		return mcp.Change{}, err
 	}
 	var dynamic []mcp.Server
+	refused := map[string]string{}
 	for name, raw := range configs {
 		var kind struct {
 			Type string `json:"type"`
 		}
-		if json.Unmarshal(raw, &kind) == nil && kind.Type == "sdk" {
+		isSDK := json.Unmarshal(raw, &kind) == nil && kind.Type == "sdk"
+		switch {
+		case s.opts.Project.Options.ToolHost != nil && (!isSDK || name == toolhost.Name):
+			refused[name] = "the tools of this session run on another machine, and the server would run on this one"
+			continue
+		case isSDK:
 			dynamic = append(dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk"})
 			continue
 		}
@@ -376,6 +417,7 @@ func (s *Servers) Set(configs map[string]json.RawMessage) (mcp.Change, error) {
 	all := slices.Concat(dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(dynamic, f.Name) }))
 	s.mu.Unlock()
 	change := host.Set(all)
+	maps.Copy(change.Errors, refused)
 	s.Refresh() // the next turn is without those that are gone
 	return change, nil
 }

@@ -33,6 +33,9 @@ type Input struct {
 	// Fork returns what lets an agent of its own do a command, whose text it is given; nil
 	// if the conversation is to do it.
 	Fork func(c commands.Command, text string) func(context.Context) (string, error)
+	// Elsewhere says that the files are on another machine: what a text mentions is left to
+	// the model.
+	Elsewhere bool
 }
 
 // A Command is a slash command that a user typed.
@@ -116,9 +119,17 @@ func isHeld(err error) bool {
 	return errors.As(err, &missing) && missing.Held
 }
 
+// mentioned are the paths in a text that may be files of this machine.
+func (in *Input) mentioned(text string) []string {
+	if in.Elsewhere {
+		return nil
+	}
+	return mention.Paths(text)
+}
+
 // Mentions reports whether a text mentions a file or a folder that is there.
 func (in *Input) Mentions(text string) bool {
-	for _, name := range mention.Paths(text) {
+	for _, name := range in.mentioned(text) {
 		file, _, _ := mention.Lines(name)
 		if _, _, ok := prompt.Find(in.Dir(), file); ok {
 			return true
@@ -131,7 +142,7 @@ func (in *Input) Mentions(text string) bool {
 // A name without one may be a package, a user or a decorator.
 func (in *Input) Missing(text string) []string {
 	var missing []string
-	for _, name := range mention.Paths(text) {
+	for _, name := range in.mentioned(text) {
 		file, _, _ := mention.Lines(name)
 		if _, _, ok := prompt.Find(in.Dir(), file); !ok && extension.MatchString(file) && !strings.Contains(file, ":") {
 			missing = append(missing, name)
@@ -145,5 +156,8 @@ var extension = lazyregexp.New(`\.[A-Za-z]\w{0,9}$`)
 // Mentioned returns the files that a text mentions, read as the model would be
 // allowed to read them.
 func (in *Input) Mentioned(ctx context.Context, text string) (string, error) {
+	if in.Elsewhere {
+		return "", nil
+	}
 	return prompt.Mentioned(ctx, in.Calls, prompt.Use{Dir: in.Dir()}, text)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/haftdev/haft/internal/knowledge/instructions"
 	"github.com/haftdev/haft/internal/knowledge/skill"
+	"github.com/haftdev/haft/settings"
 )
 
 // Nested tells each agent the instructions of the folders that it comes to. It is safe
@@ -140,5 +141,12 @@ func (s *Source) waitingSkills() []skill.Skill {
 
 func (s *Source) options() *instructions.Options {
 	p := s.Project
-	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: p.Options.Sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
+	sources := p.Options.Sources
+	if p.Options.ToolHost != nil { // the project is not here
+		sources = []settings.Source{}
+		if p.Options.Sources == nil || slices.Contains(p.Options.Sources, settings.User) {
+			sources = append(sources, settings.User)
+		}
+	}
+	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
 }

@@ -60,7 +60,7 @@ func (s *Source) Facts(reminders ...Reminder) *prompt.Facts {
 	g := s.Project.Guard
 	return prompt.NewFacts(&prompt.FactsOptions{
 		Model: s.Model, Shell: "bash", State: s.repository, Earlier: s.Earlier,
-		Dir: g.Cwd(), Added: g.Roots()[1:], Cwd: s.Dir, Instructions: s.Instructions, More: Together(reminders...),
+		Elsewhere: s.Project.Elsewhere(), Dir: g.Cwd(), Added: g.Roots()[1:], Cwd: s.Dir, Instructions: s.Instructions, More: Together(reminders...),
 	})
 }
 

@@ -72,6 +72,7 @@ type Flags struct {
 	noCommands     bool
 	agentTexts     bool
 	restricted     bool
+	toolsOn        string
 }
 
 // Define defines the flags. The names are Claude Code's, so that scripts and SDKs
@@ -92,6 +93,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 		fs.Var((*words)(&f.disallowed), name, "rules for calls that are denied")
 	}
 	fs.Var((*words)(&f.tools), "tools", "the only tools to offer; 'default' means all, '' means none")
+	fs.StringVar(&f.toolsOn, "tools-on", "", "run the tools on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")
 	fs.BoolVar(&f.bare, "bare", false, "only the tools Bash, Read and Edit")
 	fs.StringVar(&f.system, "system-prompt", "", "replace the system prompt")
 	fs.StringVar(&f.systemFile, "system-prompt-file", "", "replace the system prompt with the contents of a file")

@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/settings"
@@ -68,6 +69,17 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	}
 	if err := f.restrict(fs, &o.Harness); err != nil {
 		return nil, err
+	}
+	if fs.Changed("tools-on") {
+		for _, here := range []string{"add-dir", "mcp-config"} {
+			if fs.Changed(here) {
+				return nil, fmt.Errorf("--tools-on and --%s cannot be used together: --%[1]s is about this machine", here)
+			}
+		}
+		var err error
+		if o.Harness.ToolHost, err = toolhost.Parse(f.toolsOn); err != nil {
+			return nil, fmt.Errorf("--tools-on: %w", err)
+		}
 	}
 	if f.noCommands {
 		o.Harness.Skills = []string{}

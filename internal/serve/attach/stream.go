@@ -159,11 +159,10 @@ func (s *Stream) serve(m *wire.ControlRequest) {
 func (s *Stream) observe(r *wire.Observe) (wire.ObserveReply, error) {
 	from := r.From
 	if from == "end" {
-		var t serve.Timeline
-		if err := s.server.call(s.ctx, http.MethodGet, s.path("/timeline?limit=0"), nil, &t); err != nil {
+		var err error
+		if from, err = s.server.Position(s.ctx, s.row.ID); err != nil {
 			return wire.ObserveReply{}, err
 		}
-		from = t.Position
 	}
 	s.mu.Lock()
 	s.answers, s.last, s.running = r.Answers, from, s.row.Running

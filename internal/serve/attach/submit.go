@@ -41,6 +41,19 @@ func (s *Server) Newest(ctx context.Context, dir string) (serve.Session, error) 
 	return list.Sessions[0], nil
 }
 
+// Get returns a session.
+func (s *Server) Get(ctx context.Context, id string) (row serve.Session, err error) {
+	err = s.call(ctx, http.MethodGet, sessionPath(id), nil, &row)
+	return row, err
+}
+
+// Position is the end of a session's journal.
+func (s *Server) Position(ctx context.Context, id string) (string, error) {
+	var t serve.Timeline
+	err := s.call(ctx, http.MethodGet, sessionPath(id)+"/timeline?limit=0", nil, &t)
+	return t.Position, err
+}
+
 // Change changes the mode or the model of a session.
 func (s *Server) Change(ctx context.Context, id string, c *serve.SessionChange) error {
 	return s.call(ctx, http.MethodPatch, sessionPath(id), c, nil)
@@ -68,9 +81,9 @@ func (s *Server) Follow(ctx context.Context, id, from string, upToNow bool, each
 	}
 }
 
-// Interrupt stops the turn of a session.
-func (s *Server) Interrupt(ctx context.Context, id string) error {
-	return s.call(ctx, http.MethodPost, sessionPath(id)+"/interrupt", nil, nil)
+// CancelPrompt drops a prompt that waits, or stops its turn.
+func (s *Server) CancelPrompt(ctx context.Context, id, prompt string) error {
+	return s.call(ctx, http.MethodDelete, sessionPath(id)+"/prompts/"+url.PathEscape(prompt), nil, nil)
 }
 
 // Cancel stops the turn of a session and drops the prompts that wait. It can be continued.
