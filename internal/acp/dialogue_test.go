@@ -80,12 +80,16 @@ func (p *player) plain() string {
 // asksAbout is the call that a message asks the user about, beginsCall the one that it says is
 // being worked on; "" if it does not.
 func asksAbout(m map[string]any) string {
-	if m["method"] != "session/request_permission" {
+	params, _ := m["params"].(map[string]any)
+	about := params
+	switch m["method"] {
+	case "session/request_permission":
+		about, _ = params["toolCall"].(map[string]any)
+	case "elicitation/create":
+	default:
 		return ""
 	}
-	params, _ := m["params"].(map[string]any)
-	call, _ := params["toolCall"].(map[string]any)
-	id, _ := call["toolCallId"].(string)
+	id, _ := about["toolCallId"].(string)
 	return id
 }
 
