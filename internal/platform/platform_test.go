@@ -62,8 +62,8 @@ func TestTheDocumentSaysTheSame(t *testing.T) {
 const intro = `# Systems
 
 haft is developed and tested on Linux. Every change, including its tests, is also type-checked for macOS, FreeBSD and Windows, but the tests run
-on Linux only. In this table, "yes" means that the system has the limit. ` + "`haft doctor`" + ` lists the limits of your system.
+on Linux only. In this table, "yes" means that the limitation applies to that system. ` + "`haft doctor`" + ` lists the limitations on yours.
 
-| limit | Linux | macOS | FreeBSD | Windows |
+| limitation | Linux | macOS | FreeBSD | Windows |
 |---|---|---|---|---|
 `
