@@ -3,8 +3,11 @@ package demo
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/tool"
 )
 
 func TestChoose(t *testing.T) {
@@ -51,6 +54,21 @@ func TestTheMenuComesBack(t *testing.T) {
 	for _, want := range []string{"enter: first", `There is no scene "dance"`, "2  seen        one that fails to be ready"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, &out)
+		}
+	}
+}
+
+// Only what means yes allows: anything else is asked about again.
+func TestAnUnclearAnswerIsAskedAgain(t *testing.T) {
+	for answers, want := range map[string]tool.Behavior{"maybe,don't,q,n": tool.Deny, "hm,": tool.Allow, "NO": tool.Deny, "yes": tool.Allow} {
+		left := strings.Split(answers, ",")
+		o := &Options{Out: io.Discard, ReadLine: func(context.Context) (string, error) {
+			line := left[0]
+			left = left[1:]
+			return line, nil
+		}}
+		if v, err := o.Ask(t.Context(), tool.Case{Call: &tool.Call{Tool: "Bash", Input: []byte(`{"command":"make"}`)}}, tool.Verdict{}); err != nil || v.Behavior != want || len(left) > 0 {
+			t.Errorf("%q: %v, %v, %d answers left; want %v", answers, v.Behavior, err, len(left), want)
 		}
 	}
 }

@@ -181,16 +181,21 @@ func (o *Options) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Ve
 		o.say("(You would answer here. The demo answers yes.)\n")
 		return allow, nil
 	}
-	o.say("enter: allow · n: deny > ")
-	line, err := o.ReadLine(ctx)
-	if err != nil {
-		return tool.Verdict{}, err
+	for {
+		o.say("enter: allow · n: deny > ")
+		line, err := o.ReadLine(ctx)
+		if err != nil {
+			return tool.Verdict{}, err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "", "y", "yes":
+			allow.Reason = "the user allowed it"
+			return allow, nil
+		case "n", "no":
+			return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user does not want this."}, nil
+		}
+		o.say("Press enter to allow it, or type n to deny it.\n")
 	}
-	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "n") {
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user does not want this."}, nil
-	}
-	allow.Reason = "the user allowed it"
-	return allow, nil
 }
 
 // in is the input of a call.
