@@ -11,8 +11,8 @@ import (
 )
 
 // TestSystemCallsOfATurn counts what a turn asks of the kernel that does not depend on how busy the machine is: looks at
-// files, writes, syncs and started programs, those of the command included. The bounds hold what there is with some room; a
-// command of one program starts that and no shell. Raise a bound only with a reason in bench/README.md.
+// files, writes, syncs and started programs, those of the command included. The bounds leave some room; a
+// command that is one program must not start a shell. Raise a bound only with a reason in bench/README.md.
 func TestSystemCallsOfATurn(t *testing.T) {
 	strace := needtest.Program(t, "strace")
 	built, err := buildOurs(t.Context(), t.TempDir())

@@ -39,7 +39,7 @@ func TestAServerUsesTheModel(t *testing.T) {
 		want                   string
 	}{
 		{"that is switched on and agreed to", `{"mcp":{"sampling":true}}`, "accept", `"text":"three of them"`},
-		{"that the person does not want to", `{"mcp":{"sampling":true}}`, "decline", `sampling was not approved`},
+		{"that the user declines", `{"mcp":{"sampling":true}}`, "decline", `sampling was not approved`},
 		{"beyond its budget", `{"mcp":{"sampling":true,"samplingTokens":40}}`, "accept", `40 of 40 tokens left`},
 		{"that is not switched on", `{}`, "accept", `"error"`},
 	} {

@@ -147,7 +147,7 @@ func TestSentencesAreMessages(t *testing.T) {
 
 var sentence = regexp.MustCompile(`[A-Za-z]+ [a-z]+ [a-z]+`)
 
-// notShown are sentences that somebody else than a user reads.
+// notShown are sentences that users do not read.
 var notShown = map[string]string{
 	"the user denied it":                        "reasons of verdicts are kept and told to the model",
 	"the user allowed it once":                  "the same",

@@ -292,8 +292,8 @@ func TestExitCodesOfASubmission(t *testing.T) {
 	}
 }
 
-// A question is asked on the page and in a terminal. Whoever answers first counts, the command
-// runs once, and the other one sees who it was.
+// A question is asked on the page and in a terminal. The first answer counts, the command
+// runs once, and the other side is shown who answered.
 func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)
@@ -347,7 +347,7 @@ func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 }
 
 // A worker that is killed under an open stream of events leaves no gap in it and nothing twice:
-// the stream goes on with the next worker.
+// the stream continues with the next worker.
 func TestAStreamOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	f := newFront(t)

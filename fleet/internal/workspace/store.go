@@ -215,8 +215,8 @@ func quote(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// note writes down what the folder was when it was stored: whoever finds it can tell whether it
-// has changed since.
+// note writes down what the folder was when it was stored, so that another worker can tell whether
+// it has changed since.
 func (w *Workspace) note(p *Point) error {
 	raw, err := json.Marshal(&noted{Spec: w.Spec, Run: w.Run, Point: p, Refs: w.refs})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // less than its owner allows, or that a client of the server may decide anyway. Those that are
 // missing here say which session it is or how this process talks, or they bring commands that
 // run (settings, plugins, MCP servers, definitions of agents), trust a folder, or leave out a
-// settings file that denies something. Each is kept with the session, so that whoever continues
-// it has it.
+// settings file that denies something. Each is saved with the session and applies again when
+// it is resumed.
 var submittable = []string{
 	"model", "fallback-model", "agent", "effort", "thinking", "thinking-display", "max-thinking-tokens", "betas", "task-budget",
 	"permission-mode", "allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "tools", "disable-slash-commands",
