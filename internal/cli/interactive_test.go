@@ -618,7 +618,7 @@ func TestBrokenSettingsAreNamed(t *testing.T) {
 // TestTrustWhileATurnRuns trusts the folder while a command runs: it runs to its end, and
 // the hook of the folder runs from the next turn on.
 func TestTrustWhileATurnRuns(t *testing.T) {
-	s := newSeat(t, calls("Bash", map[string]any{"command": "touch began; while [ ! -e go ]; do sleep 0.02; done; echo all of it"}), says("The command is done."), says("Hello again."))
+	s := newSeat(t, calls("Bash", map[string]any{"command": "sh slow.sh"}), says("The command is done."), says("Hello again."))
 	if err := os.MkdirAll(filepath.Join(s.dir, ".claude"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -626,7 +626,11 @@ func TestTrustWhileATurnRuns(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, ".claude", "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.launch("--allowedTools", "Bash")
+	slow := "touch began; while [ ! -e go ]; do sleep 0.02; done; echo all of it"
+	if err := os.WriteFile(filepath.Join(s.dir, "slow.sh"), []byte(slow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.launch("--allowedTools", "Bash(sh slow.sh)", "--preview", "off")
 	s.see("This folder brings 1 thing")
 	s.type_("do it\r")
 	s.see("enter again: send this as a message")
@@ -638,7 +642,7 @@ func TestTrustWhileATurnRuns(t *testing.T) {
 	s.until("run the command", there("began"))
 	s.turnTo()
 	s.type_("2\r")
-	s.see("nothing is stopped")
+	s.see("Trusted. It takes effect when the running turn")
 	if err := os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
