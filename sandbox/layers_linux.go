@@ -15,8 +15,8 @@ import (
 	"github.com/haftdev/haft/internal/pathin"
 )
 
-// Layers are fresh overlays on folders: what a command changes there goes to
-// the upper directory of each, and the folders stay as they are.
+// Layers are fresh overlays on folders: a command's changes go to the upper directory
+// of each overlay, and the folders themselves stay as they are.
 type Layers struct {
 	List []Layer // for Spec.Layers; List[i].Upper holds what was changed in the i-th folder
 	held []heldDir
@@ -28,8 +28,8 @@ type heldDir struct {
 	lock        *os.File
 }
 
-// A LayerError says why there can be no overlay on a folder. A caller that wants to
-// know what a command changes works on a copy of the folder instead.
+// A LayerError says why a folder cannot have an overlay. A caller that wants to know
+// what a command changes works on a copy of the folder instead.
 type LayerError struct {
 	Dir    string
 	Reason LayerReason
@@ -57,8 +57,8 @@ func (e *LayerError) Error() string {
 
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// AsLayerError finds in the error of a start that an overlay could not be
-// mounted.
+// AsLayerError returns the LayerError in err, if the command was not started because
+// an overlay could not be mounted.
 func AsLayerError(err error) (*LayerError, bool) {
 	var layer *LayerError
 	if errors.As(err, &layer) {
@@ -79,10 +79,10 @@ func AsLayerError(err error) (*LayerError, bool) {
 const layersPrefix = "haft-layers-"
 
 // NewLayers makes the directories of a layer for each folder, in a new directory
-// below store. The changes of a folder that holds the store, as the home folder often
-// does, are kept elsewhere: the kernel refuses to keep them inside the folder itself. An
-// error is a [LayerError] where a folder is the reason. Remove gives the directories
-// back.
+// below store. The changes of a folder that contains the store, as the home folder often
+// does, are kept elsewhere: the kernel refuses to keep them inside the folder itself. If
+// a folder is the reason for an error, it is a [LayerError]. Remove deletes the
+// directories.
 func NewLayers(store string, dirs ...string) (*Layers, error) {
 	mounts, err := mountPoints()
 	if err != nil {
@@ -260,8 +260,8 @@ func lockDir(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// SweepLayers removes layers that were left below store, or elsewhere, by a
-// program that was killed. It leaves those that are in use.
+// SweepLayers removes layers that a killed program left below store or elsewhere.
+// It leaves layers that are in use alone.
 func SweepLayers(store string) error {
 	var failed []error
 	for _, dir := range append(elsewhere(), store) {
