@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,18 @@ func (p Problem) String() string {
 	return where + ": " + p.Text
 }
 
+// LosesRules reports whether rules that deny or ask may be lost with what the problem is
+// about: a file that is ignored, or their place in a file that is used.
+func (p Problem) LosesRules() bool {
+	switch p.Kind {
+	case Skipped:
+		return filepath.Base(p.File) != serversFile // it holds servers only
+	case Ignored:
+		return p.Key == "permissions" || slices.Contains([]string{"permissions.deny", "permissions.ask"}, p.Key)
+	}
+	return false
+}
+
 // Parse parses settings from text, such as what a user chose in a session. After an error,
 // none of it is used.
 func Parse(source Source, path string, text []byte) (*File, error) {
@@ -85,9 +98,9 @@ func parse(text []byte, twice func(name string, line int)) (*node, error) {
 }
 
 // skipped is a file that is ignored completely.
-func skipped(source Source, path string, why string) *File {
+func skipped(source Source, path string, line int, why string) *File {
 	f := &File{Source: source, Path: path, root: &node{kind: '{', line: 1}}
-	f.report(Skipped, 1, "", why)
+	f.report(Skipped, line, "", why)
 	return f
 }
 

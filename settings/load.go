@@ -92,8 +92,11 @@ var projectFiles = []projectFile{
 	{Local, ".claude/settings.local.json", topLevel, false},
 	{Project, ".haft/settings.json", topLevel, false},
 	{Project, ".claude/settings.json", topLevel, false},
-	{Project, ".mcp.json", mcpFile, true},
+	{Project, serversFile, mcpFile, true},
 }
+
+// serversFile has the MCP servers of a project.
+const serversFile = ".mcp.json"
 
 func (o *Options) wants(s Source) bool { return o.Sources == nil || slices.Contains(o.Sources, s) }
 
@@ -169,18 +172,25 @@ func readFile(source Source, path string, known func() map[string]shape, file fs
 		return nil
 	}
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("it could not be read: %s", cause(err)))
+		return skipped(source, path, 1, fmt.Sprintf("it could not be read: %s", cause(err)))
 	}
 	defer file.Close()
 	text, err := rewrite.ReadAll(file)
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("it could not be read: %s", cause(err)))
+		return skipped(source, path, 1, fmt.Sprintf("it could not be read: %s", cause(err)))
 	}
 	f, err := parseFile(source, path, known, text)
 	if err != nil {
-		return skipped(source, path, fmt.Sprintf("it could not be understood: %s", err))
+		return skipped(source, path, faultLine(err), fmt.Sprintf("it could not be understood: %s", err))
 	}
 	return f
+}
+
+// faultLine is the line that an error of the parser begins with.
+func faultLine(err error) int {
+	line := 1
+	fmt.Sscanf(err.Error(), "line %d", &line) // an error without one is about the whole file
+	return line
 }
 
 // cause is an error without the path, which the problem names already.

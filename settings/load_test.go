@@ -171,7 +171,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 		`P/.claude/settings.json:1: it could not be understood: line 1: settings must be a JSON object, such as {}`,
 		`P/.mcp.json:1: permissions: is not a known key`,
 		`P/.mcp.json:1: mcpServers.x: must contain an object, not a number: the entry is ignored`,
-		`~/.haft/settings.json:1: it could not be understood: line 2, column 19: invalid character ',' at start of value`,
+		`~/.haft/settings.json:2: it could not be understood: line 2, column 19: invalid character ',' at start of value`,
 		`~/.claude/settings.json:8: language: occurs twice: only the last one is used`,
 		`~/.claude/settings.json:2: permissions.allow: must be a list of strings, not a string: it is ignored`,
 		`~/.claude/settings.json:2: permissions.deny: must contain a string, not a number: the entry is ignored`,

@@ -119,7 +119,7 @@ func (l *lineCounter) convertMembers(n *node, v *hujson.Object, twice func(strin
 	for i := range v.Members {
 		name := v.Members[i].Name.Value.(hujson.Literal).String()
 		m := member{name: name, line: l.at(v.Members[i].Name.StartOffset)}
-		m.value = l.convert(&v.Members[i].Value, twice)
+		m.value = l.convert(&v.Members[i].Value, func(inner string, line int) { twice(name+"."+inner, line) })
 		if at, again := place[name]; again {
 			twice(name, m.line)
 			n.members[at] = m

@@ -84,8 +84,8 @@ func (s *seat) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs haft on a terminal.
-func (s *seat) start(args ...string) {
+// launch runs haft on a terminal.
+func (s *seat) launch(args ...string) {
 	s.t.Helper()
 	s.term, s.cmd = vt.NewEmulator(90, 30), s.command(args...)
 	var err error
@@ -114,6 +114,12 @@ func (s *seat) start(args ...string) {
 		s.tty.Close()
 		readers.Wait()
 	})
+}
+
+// start runs haft on a terminal, and waits until it can be used.
+func (s *seat) start(args ...string) {
+	s.t.Helper()
+	s.launch(args...)
 	switch {
 	case len(args) > 0 && args[0] == "trust":
 		return
@@ -574,4 +580,79 @@ func TestAPersonTalksLineByLine(t *testing.T) {
 	if err := s.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestBrokenSettingsAreNamed types a prompt while a settings file cannot be used: it waits,
+// the file is named, and it is sent when the file is fixed.
+func TestBrokenSettingsAreNamed(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"{\"permissions\":{\"deny\":[\"Bash\"],\n \"allow\" []}}", "settings.json:2:"},
+		{`{"permissions":{"deny":["Bash(rm:*"]}}`, "the closing parenthesis is"},
+	} {
+		s := newSeat(t, says("Hello."))
+		file := filepath.Join(s.dir, ".claude", "settings.json")
+		write := func(text string) {
+			t.Helper()
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(c.text)
+		s.launch()
+		s.see("/new starts a conversation")
+		s.type_("say hello\r")
+		s.see("Your prompt is kept until there is a conversation.")
+		if strings.Count(s.screen(), c.want) != 2 || strings.Contains(s.screen(), "No model is set up") {
+			t.Errorf("the file is not named, at first and for the prompt:\n%s", s.screen())
+		}
+		write("{}")
+		s.type_("/new\r")
+		s.see("Hello.")
+		s.leave()
+	}
+}
+
+// TestTrustWhileATurnRuns trusts the folder while a command runs: it runs to its end, and
+// the hook of the folder runs from the next turn on.
+func TestTrustWhileATurnRuns(t *testing.T) {
+	s := newSeat(t, calls("Bash", map[string]any{"command": "sh slow.sh"}), says("The command is done."), says("Hello again."))
+	if err := os.MkdirAll(filepath.Join(s.dir, ".claude"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	settings := `{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch hooked"}]}]}}`
+	if err := os.WriteFile(filepath.Join(s.dir, ".claude", "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	slow := "touch began; while [ ! -e go ]; do sleep 0.02; done; echo all of it"
+	if err := os.WriteFile(filepath.Join(s.dir, "slow.sh"), []byte(slow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.launch("--allowedTools", "Bash(sh slow.sh)", "--preview", "off")
+	s.see("This folder brings 1 thing")
+	s.type_("do it\r")
+	s.see("enter again: send this as a message")
+	time.Sleep(400 * time.Millisecond)
+	s.type_("\r")
+	there := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(s.dir, name)); return err == nil }
+	}
+	s.until("run the command", there("began"))
+	s.turnTo()
+	s.type_("2\r")
+	s.see("Trusted. It takes effect when the running turn")
+	if err := os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.see("The command is done.")
+	s.see("The new settings are in use now.")
+	if there("hooked")() {
+		t.Error("the hook ran before it was trusted")
+	}
+	s.type_("hello\r")
+	s.see("Hello again.")
+	s.until("run the hook", there("hooked"))
+	s.leave()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,12 +153,8 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	if o != nil {
 		opts = *o
 	}
-	usage := (*project.UsageError)(nil)
-	switch err := w.Project.Intact(); {
-	case errors.As(err, &usage):
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("%w, or start without it: --setting-sources project,local", err)
+	if err := w.Project.Intact(); err != nil {
+		return nil, startingWithout(err)
 	}
 	journal, err := w.openSession(ctx, &opts)
 	if err != nil {
@@ -186,6 +183,23 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 		return nil, errors.Join(err, journal.Close())
 	}
 	return c, nil
+}
+
+// startingWithout adds to the error about a settings file how a conversation starts without
+// it.
+func startingWithout(err error) error {
+	var bad *project.UnreadableError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	var rest []string
+	for _, s := range bad.Rest {
+		rest = append(rest, s.String())
+	}
+	if len(rest) == 0 {
+		rest = []string{"''"}
+	}
+	return fmt.Errorf("%w, or start without it: --setting-sources %s", err, strings.Join(rest, ","))
 }
 
 // leadHooks lets the hooks of the agent that leads the conversation run, in all of it.

@@ -82,6 +82,8 @@ type Opening struct {
 	Choose bool
 	// Kept is what the conversation before it passes on; nil means nothing.
 	Kept *harness.Kept
+	// Shown says that what was said is on the screen already.
+	Shown bool
 }
 
 // An app is haft on a terminal.
@@ -102,7 +104,11 @@ type app struct {
 	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
 	images  []string          // that marks in what is written stand for, by their numbers from 1
 	pending []string          // written before there was a conversation
-	failed  bool              // no conversation could be opened
+	failure error             // why no conversation could be opened; nil for no reason
+	// reopens says that the conversation is opened again once nothing runs in it, preparing
+	// how many prompts are on their way to it.
+	reopens   reopening
+	preparing int
 	// commandsRun are those that the user runs, with what stops them.
 	commandsRun map[*call]context.CancelFunc
 	// unguarded says that hooks which guard the folder do not run, and the user has
@@ -318,6 +324,7 @@ func (a *app) loop() {
 		case <-a.ctx.Done():
 			return
 		}
+		a.reopenIdle()
 	}
 }
 

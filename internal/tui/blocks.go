@@ -33,9 +33,14 @@ func (b *saidBlock) take(v view) ([]string, bool) {
 	}
 	return lines, true
 }
-func (b *saidBlock) tail(view) []string { return nil }
-func (b *saidBlock) close()             {}
-func (b *saidBlock) tight() bool        { return false }
+
+// tail shows it while a call before it runs.
+func (b *saidBlock) tail(v view) []string {
+	lines, _ := b.take(v)
+	return lines
+}
+func (b *saidBlock) close()      {}
+func (b *saidBlock) tight() bool { return false }
 
 // A text is what the model says, as Markdown.
 type text struct {
@@ -119,9 +124,14 @@ func (b *note) take(v view) ([]string, bool) {
 	}
 	return lines, true
 }
-func (b *note) tail(view) []string { return nil }
-func (b *note) close()             {}
-func (b *note) tight() bool        { return b.quiet }
+
+// tail shows it while a call before it runs.
+func (b *note) tail(v view) []string {
+	lines, _ := b.take(v)
+	return lines
+}
+func (b *note) close()      {}
+func (b *note) tight() bool { return b.quiet }
 
 func warning(p style.Palette) style.Style { return p.Warn }
 func failure(p style.Palette) style.Style { return p.Bad }

@@ -114,6 +114,7 @@ func (f *fakeTalk) Send(p agent.Prompt) {
 	f.prompts = append(f.prompts, p)
 }
 func (f *fakeTalk) Queued() []agent.Prompt { return f.queue }
+func (f *fakeTalk) Busy() bool             { return len(f.queue) > 0 }
 func (f *fakeTalk) Withdraw(string) bool   { return true }
 func (f *fakeTalk) Interrupt(string) bool  { f.interrupts++; return true }
 func (f *fakeTalk) SetMode(m string) error { f.mode = m; return nil }

@@ -3,13 +3,17 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -94,6 +98,65 @@ func TestASetUpThatFails(t *testing.T) {
 		b.sees("what should haft do?")
 		if len(setup.tried) != 1 || setup.tried[0][serverModel] != "qwen3" {
 			t.Errorf("tried %v", setup.tried)
+		}
+	})
+}
+
+// TestTrustEndsNoTurn answers the question about the folder while a turn, a command of the
+// user's and a task in the background run: the conversation is opened again after all of
+// them, and not before.
+func TestTrustEndsNoTurn(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.tell(agent.TurnStarted{Model: "m", Mode: "default"})
+		b.talk.held = []trust.Item{{Kind: trust.Hook, Name: "format", Text: "gofmt -w ."}}
+		b.app.later(func() { b.app.askTrust(b.talk.held) })
+		b.pause(arming + frame)
+		b.type_("\t")
+		b.pause(settling)
+		b.type_("2\r")
+		b.sees("Trusted. It takes effect when the running turn and background work have")
+		opened := func(want int, when string) {
+			t.Helper()
+			if b.talk.closed != (want > 1) || len(b.opened) != want {
+				t.Fatalf("%s: closed %v, opened %d times, want %d", when, b.talk.closed, len(b.opened), want)
+			}
+		}
+		opened(1, "while the turn runs")
+		b.tell(agent.TaskChanged{Task: agent.Task{ID: "b1", Status: "running", Background: true}})
+		b.tell(agent.Result{})
+		opened(1, "while a task runs")
+		b.talk.past = []session.Entry{{UUID: "u1", Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("said before")}}}}
+		b.tell(agent.TaskChanged{Task: agent.Task{ID: "b1", Status: "completed", Background: true}})
+		opened(2, "when all has ended")
+		b.sees("The new settings are in use now.")
+		if o := b.opened[1]; o.Resume != "5e55" || o.At != "u1" {
+			t.Errorf("opened %+v", o)
+		}
+		if s := b.everything(); strings.Contains(s, "said before") {
+			t.Errorf("what is on the screen was shown again:\n%s", s)
+		}
+	})
+}
+
+// TestAFailedOpeningIsNamed tells why there is no conversation, whatever the reason.
+func TestAFailedOpeningIsNamed(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		open := b.app.opts.Open
+		b.app.later(func() {
+			b.app.opts.Open = func(context.Context, Opening, Person) (*Talk, error) {
+				return nil, errors.New("settings.json:3: the deny rule is invalid. Fix it")
+			}
+		})
+		b.type_("/new\r")
+		b.type_("do it\r")
+		b.sees("Your prompt is kept until there is a conversation. There is none because of", "settings.json:3: the deny rule is invalid. Fix it")
+		if s := b.everything(); strings.Contains(s, "No model") {
+			t.Errorf("another reason:\n%s", s)
+		}
+		b.app.later(func() { b.app.opts.Open = open })
+		b.type_("/new\r")
+		if !slices.Equal(b.talk.sent, []string{"do it"}) {
+			t.Errorf("sent %q", b.talk.sent)
 		}
 	})
 }

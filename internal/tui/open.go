@@ -13,7 +13,10 @@ func (a *app) open(o Opening) {
 	a.closeTalk()
 	a.stream++
 	stream := a.stream
-	a.talk, a.files, a.todos, a.working, a.failed = nil, nil, nil, nil, false
+	a.reopens = notAgain
+	clear(a.tasks) // they ended with their conversation
+	clear(a.crew)
+	a.talk, a.files, a.todos, a.working, a.failure = nil, nil, nil, nil, nil
 	go func() {
 		talk, err := a.opts.Open(a.ctx, o, person{a})
 		var past []session.Entry
@@ -27,6 +30,9 @@ func (a *app) open(o Opening) {
 		}
 		a.later(func() {
 			a.advice, a.edited = advice, false
+			if o.Shown {
+				past = nil
+			}
 			a.opened(stream, talk, past, held, err)
 		})
 	}()
@@ -35,8 +41,8 @@ func (a *app) open(o Opening) {
 func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.Item, err error) {
 	a.dirty = true
 	if err != nil {
-		a.failed = true
-		if a.opts.Setup != nil && a.opts.Setup.Needed(err) {
+		a.failure = err
+		if a.needsModel() {
 			a.setUp(err)
 			return
 		}
@@ -70,6 +76,9 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 	}()
 	a.submitPending()
 }
+
+// needsModel reports whether there is no conversation because no model is set up.
+func (a *app) needsModel() bool { return a.opts.Setup != nil && a.opts.Setup.Needed(a.failure) }
 
 // submitPending takes up what was written before it could be.
 func (a *app) submitPending() {

@@ -82,7 +82,7 @@ func (a *app) settled(f *form, answer string, err error) {
 	a.closeOwn()
 	a.show.add(&note{text: a.t("The model answered: %s", answer), quiet: true})
 	if a.talk != nil {
-		a.open(a.again())
+		a.reopen()
 		return
 	}
 	a.open(a.opts.First)

@@ -27,7 +27,7 @@ func (a *app) submit(text string) {
 		a.done = true
 		return
 	}
-	if a.talk == nil && a.failed {
+	if a.talk == nil && a.failure != nil {
 		a.submitNowhere(text)
 		return
 	}
@@ -58,7 +58,9 @@ func (a *app) say(text string) {
 	p, talk, images := said(text), a.talk, a.imagesIn(text)
 	p.UUID = session.NewUUID()
 	a.typedAs[p.UUID] = text
+	a.preparing++
 	go func() { // a file may have to be asked about
+		defer a.later(func() { a.preparing-- })
 		p, err := talk.Input.WithFiles(a.ctx, p, text)
 		if err != nil {
 			a.later(func() { a.note(a.lang.Error(err)) })
@@ -151,7 +153,11 @@ func (a *app) submitNowhere(text string) {
 		a.note(a.t("This needs a conversation.") + " " + a.t(nowhereHelp))
 		return
 	}
-	a.note(a.t("No model is set up yet; your prompt is kept until one is.") + " " + a.t(nowhereHelp))
+	why := a.t("No model is set up yet; your prompt is kept until one is.")
+	if !a.needsModel() {
+		why = a.t("Your prompt is kept until there is a conversation. There is none because of this:") + "\n" + a.lang.Error(a.failure)
+	}
+	a.note(why + "\n" + a.t(nowhereHelp))
 	a.pending = append(a.pending, text)
 }
 
@@ -190,9 +196,11 @@ func (a *app) command(text string) {
 		return
 	}
 	talk := a.talk
+	a.preparing++
 	go func() { // it may run commands, and ask about them
 		t, ok, err := talk.Input.Typed(a.ctx, text)
 		a.later(func() {
+			a.preparing--
 			a.dirty = true
 			switch {
 			case err != nil:

@@ -47,6 +47,8 @@ type Turns interface {
 type Queue interface {
 	Hold() (release func())
 	Queued() []agent.Prompt
+	// Busy reports whether a turn runs or waits to.
+	Busy() bool
 	Withdraw(uuid string) bool
 	Interrupt(why string) bool
 	Clear()

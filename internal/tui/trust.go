@@ -55,15 +55,52 @@ func (a *app) askTrust(items []trust.Item) {
 // declinedKey names an item as it is: if the folder changes it, the user is asked again.
 func declinedKey(i trust.Item) string { return strings.Join([]string{i.String(), i.Text}, "\x00") }
 
-// trust keeps that the person agreed, and opens the conversation again with what
-// counts now.
+// trust keeps that the user agreed, and opens the conversation again with what
+// counts now: hooks, servers and rules are those of a conversation from its beginning.
 func (a *app) trust(items []trust.Item) {
 	if err := a.talk.Rules.Trust(a.ctx, items); err != nil {
 		a.note(a.t("could not save trust: %s", err))
 		return
 	}
-	a.show.add(&note{text: a.t("Trusted. To revoke it: 'haft trust --revoke --all'."), quiet: true})
+	said := a.t("Trusted. To revoke it: 'haft trust --revoke --all'.")
+	if !a.idle() {
+		said = a.t("Trusted. It takes effect when the running turn and background work have ended; nothing is stopped. To revoke it: 'haft trust --revoke --all'.")
+	}
+	a.show.add(&note{text: said, quiet: true})
+	a.reopen()
+}
+
+// reopening says whether the conversation is to be opened again.
+type reopening int
+
+const (
+	notAgain reopening = iota
+	atOnce
+	whenIdle // something runs that must not end with it
+)
+
+// reopen has the conversation opened again, once nothing is lost by it.
+func (a *app) reopen() {
+	a.reopens = atOnce
+	if !a.idle() {
+		a.reopens = whenIdle
+	}
+}
+
+// reopenIdle opens the conversation again if that is due.
+func (a *app) reopenIdle() {
+	if a.reopens == notAgain || a.talk == nil || a.dialog != nil || !a.idle() {
+		return
+	}
+	if a.reopens == whenIdle {
+		a.show.add(&note{text: a.t("The new settings are in use now."), quiet: true})
+	}
 	a.open(a.again())
+}
+
+// idle reports whether nothing runs or is about to that would end with the conversation.
+func (a *app) idle() bool {
+	return a.working == nil && a.preparing+len(a.commandsRun)+len(a.tasks) == 0 && !a.talk.Queue.Busy() && a.talk.Turns.Running() == ""
 }
 
 // again is the opening that continues the conversation where it is, which may be before messages that were taken back, with
@@ -74,5 +111,5 @@ func (a *app) again() Opening {
 	if len(past) == 0 {
 		return Opening{Kept: kept}
 	}
-	return Opening{Resume: a.talk.State.Session(), At: past[len(past)-1].UUID, Kept: kept}
+	return Opening{Resume: a.talk.State.Session(), At: past[len(past)-1].UUID, Kept: kept, Shown: true}
 }

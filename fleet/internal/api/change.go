@@ -37,6 +37,15 @@ func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) e
 	return nil
 }
 
+// Began implements [serve.Backend].
+func (b *Backend) Began(ctx context.Context, id string) (args []string, unattended bool, err error) {
+	run, err := b.run(ctx, id)
+	if err != nil {
+		return nil, false, err
+	}
+	return run.Args, !run.Ask, nil
+}
+
 // Prompt implements [serve.Backend].
 func (b *Backend) Prompt(ctx context.Context, id string, m *wire.User) (duplicate bool, err error) {
 	if duplicate, err = b.runs.Prompted(ctx, id, m.UUID); duplicate || err != nil {

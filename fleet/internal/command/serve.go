@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -188,8 +189,19 @@ func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 		connect = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
 	}
+	makeRoomForWrites()
 	srv, err := engine.Start(o)
 	return srv, connect, err
+}
+
+// makeRoomForWrites lets the server work while it waits for the disk. A goroutine in a system call
+// keeps its share of the processors until the runtime notices, and every stream waits for its own
+// writes: with as many shares as processors, most goroutines that could run wait for one. A user
+// who sets GOMAXPROCS has the last word.
+func makeRoomForWrites() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + engine.Shards)
+	}
 }
 
 // sweep looks for runs that a worker left without a task, until ctx ends.

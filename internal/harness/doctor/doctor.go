@@ -193,9 +193,19 @@ func (d *Diagnosis) settings(p *project.Project) {
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			d.Bad("settings", d.t("%s; the whole file is ignored, including its deny rules", problem), d.t("fix the file"))
+			fix := d.t("fix the file")
+			if problem.LosesRules() {
+				fix = d.t("fix the file: no session starts with it, because its deny rules would not apply")
+			}
+			d.Bad("settings", d.t("%s; the whole file is ignored", problem), fix)
 		case settings.Idle:
 			idle = append(idle, problem.Key)
+		case settings.Ignored:
+			if problem.LosesRules() {
+				d.Bad("settings", problem.String(), d.t("fix it: no session starts with it, unless --ignore-bad-rules is given"))
+				continue
+			}
+			d.Warn("settings", problem.String(), "")
 		default:
 			d.Warn("settings", problem.String(), "")
 		}

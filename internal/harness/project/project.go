@@ -173,6 +173,11 @@ func (p *Project) BadGuards(opts permission.Options) error {
 	if p.Options.IgnoreBadRules {
 		return nil
 	}
+	for _, problem := range p.Settings.Problems() {
+		if problem.Kind != settings.Skipped && problem.LosesRules() {
+			return &UsageError{fmt.Errorf("%s. Deny rules would be lost. Fix it, or start without it: --ignore-bad-rules", problem)}
+		}
+	}
 	for _, problem := range RuleProblems(opts) {
 		if r := problem.Rule; r.Behavior != tool.Allow {
 			return &UsageError{fmt.Errorf("%s: the %s rule %q is invalid: %w. Fix it, or start without it: --ignore-bad-rules", r.Origin, r.Behavior, r.Text, problem.Err)}

@@ -25,7 +25,7 @@ func (p *Project) SettingsFaults() []string {
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:
-			texts = append(texts, problem.String()+"; the whole file is ignored, including its deny rules")
+			texts = append(texts, problem.String()+"; the whole file is ignored")
 		case settings.Ignored:
 			texts = append(texts, problem.String())
 		}
@@ -36,21 +36,22 @@ func (p *Project) SettingsFaults() []string {
 // managedIntact refuses to continue without what an administrator has set: a file
 // that cannot be read may hold denials.
 func managedIntact(s *settings.Settings) error {
-	if problem, ok := skipped(s, settings.Managed); ok {
-		return fmt.Errorf("cannot use the managed settings; ask your administrator to fix them: %s", problem)
+	for _, problem := range s.Problems() {
+		if problem.Kind == settings.Skipped && problem.Source == settings.Managed {
+			return fmt.Errorf("cannot use the managed settings; ask your administrator to fix them: %s", problem)
+		}
 	}
 	return nil
 }
 
-// Intact refuses to let anything run without what the user has set: who has
-// written denials and guards relies on them. Whoever runs tools without a
-// conversation asks; a conversation does not begin otherwise. A project's file only
-// draws a warning, as anybody may have broken it, and what it denies is the
-// project's wish; but hooks of a project that guard something are not left out
-// unless the user has decided that. Nor does root begin to ask nobody.
+// Intact refuses to let anything run without what settings files deny: who has
+// written rules and guards relies on them, whichever file they are in, and a file that
+// cannot be read may hold some. A caller that runs tools without a conversation asks; a
+// conversation does not begin otherwise. Nor are hooks of a project that guard something
+// left out unless the user has decided that, nor does root begin to ask nobody.
 func (p *Project) Intact() error {
-	if problem, ok := skipped(p.Settings, settings.User); ok {
-		return fmt.Errorf("cannot use your settings, and their deny rules would not apply: %s. Fix the file", problem)
+	if err := p.unreadable(); err != nil {
+		return err
 	}
 	if _, off := p.Counts.Disabled(string(permission.Bypass)); !off && p.askedMode().Text == string(permission.Bypass) && p.RefusesRoot() {
 		return &UsageError{ErrRoot}
@@ -58,13 +59,40 @@ func (p *Project) Intact() error {
 	return p.guarded()
 }
 
-func skipped(s *settings.Settings, source settings.Source) (settings.Problem, bool) {
-	problems := s.Problems()
-	i := slices.IndexFunc(problems, func(p settings.Problem) bool { return p.Kind == settings.Skipped && p.Source == source })
-	if i < 0 {
-		return settings.Problem{}, false
+// An UnreadableError says that a settings file cannot be used, so that its rules would not
+// apply.
+type UnreadableError struct {
+	settings.Problem
+	// Rest are the sources whose files can all be used.
+	Rest []settings.Source
+}
+
+func (e *UnreadableError) Error() string {
+	whose := "your settings"
+	if e.Source.InProject() {
+		whose = "the settings of this project"
 	}
-	return problems[i], true
+	return fmt.Sprintf("cannot use %s, and their deny rules would not apply: %s. Fix the file", whose, e.Problem)
+}
+
+// unreadable finds the settings files that cannot be used.
+func (p *Project) unreadable() error {
+	var bad *UnreadableError
+	rest := []settings.Source{settings.User, settings.Project, settings.Local}
+	for _, problem := range p.Settings.Problems() {
+		if problem.Kind != settings.Skipped || !problem.LosesRules() {
+			continue
+		}
+		rest = slices.DeleteFunc(rest, func(s settings.Source) bool { return s == problem.Source })
+		if bad == nil || problem.Source == settings.User {
+			bad = &UnreadableError{Problem: problem}
+		}
+	}
+	if bad == nil {
+		return nil
+	}
+	bad.Rest = rest
+	return bad
 }
 
 // ModeFault says that the mode that was asked for is switched off by settings; "" if it
