@@ -38,7 +38,8 @@ func (w *Workspace) Pin(call string, f guard.Facts) {
 	}
 }
 
-// LookPinned looks at a path for a call that now runs, and refuses it if it leads elsewhere than when it was judged.
+// LookPinned looks at a path for a call that is about to run, and refuses it if the path now
+// leads somewhere else than when the call was judged.
 func (w *Workspace) LookPinned(call, path string) (guard.Facts, error) {
 	f := w.Look(path)
 	if was := w.pinned(call, f.Path); was != nil && was.Real != f.Real {

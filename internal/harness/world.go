@@ -50,6 +50,7 @@ type World struct {
 	confined *confiner
 	link     *link.Link
 	nested   *sysprompt.Nested
+	ahead    *sysprompt.Ahead // nil if nothing is looked up ahead
 	running  running
 	verdicts func() (*audit.Log, error)
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
@@ -72,6 +73,25 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+	ahead := lookAhead(p, lead)
+	w, err := open(p, lead, ahead)
+	if err != nil {
+		ahead.Stop()
+	}
+	return w, err
+}
+
+// lookAhead begins to look at the repository if a prompt waits. A hook that runs first, such as one of the agent that leads,
+// may change it, and then it is too early.
+func lookAhead(p *project.Project, lead *agentdef.Definition) *sysprompt.Ahead {
+	if !p.Options.Prompted || p.Options.ToolHost != nil || lead != nil || len(p.Hooks.List()) > 0 {
+		return nil
+	}
+	return sysprompt.LookAhead(p.Guard.Cwd())
+}
+
+// open opens a project whose settings are read, and which has this main agent.
+func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead) (*World, error) {
 	opts, err := p.Policy()
 	if err == nil {
 		err = p.BadGuards(opts)
@@ -79,7 +99,7 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
+	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice), ahead: ahead}
 	w.running.link = w.link
 	w.verdicts = sync.OnceValues(p.AuditLog)
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
@@ -238,6 +258,7 @@ func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
+	w.ahead.Stop()
 	w.running.close()
 	w.Crew.Close()
 	w.Hooks.Close()
