@@ -236,7 +236,7 @@ func scenes(dir string) []script.Part {
 		{When: "approve me", Turns: []script.Turn{write("approved.txt", "one\ntwo\n"), says("It is **written**.")}},
 		{When: "long change", Turns: []script.Turn{write("long.txt", strings.Repeat("a line of a long file\n", 400)), says("Long.")}},
 		{When: "deny me", Turns: []script.Turn{write("denied.txt", "no\n"), says("As you wish.")}},
-		{When: "link to me", Turns: []script.Turn{write("linked.txt", "x\n"), says("Linked.")}},
+		{When: "link to me", Turns: []script.Turn{write("linked.txt", "x\n"), write("linked again.txt", "x\n"), says("Linked.")}},
 		{When: "two tabs", Turns: []script.Turn{write("tabs.txt", "x\n"), says("Once.")}},
 		{When: "talk slowly", Turns: []script.Turn{slow(400)}},
 		{When: "talk on", Turns: []script.Turn{slow(120), says("And more.")}},
@@ -377,6 +377,9 @@ func linksToQuestion(t *testing.T, s *site, p *tab) {
 	q.open(address)
 	q.wait(armed)
 	q.wait(`document.activeElement.classList.contains("question") && location.pathname === "/s/` + id + `"`)
+	q.press("y")
+	// The next question is looked at, too, though the address named another one.
+	q.wait(armed + ` && document.activeElement.matches(".question:not(.settled)") && document.activeElement.textContent.includes("linked again.txt")`)
 	q.press("y")
 	q.wait(`[...document.querySelectorAll(".i-text")].some((e) => e.textContent.includes("Linked."))`)
 	q.open(address)

@@ -184,6 +184,7 @@ class SessionPage {
 			// A user who types is not interrupted: what they type must not answer.
 			if (!typing(document.activeElement) && (!this.source.question || this.source.question === q.id)) q.node.focus();
 		}
+		this.source.question = ""; // the first list has it, if it is open; later questions are looked at as they come
 		this.summary();
 	}
 
