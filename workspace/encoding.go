@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -23,7 +24,19 @@ func (w *Workspace) Encoding(agent, path string, raw []byte) (textfile.Encoding,
 			return enc.For(raw), nil
 		}
 	}
+	if isASCII(raw) { // no hint can make it anything else
+		return textfile.DetectWith(raw, textfile.Hints{})
+	}
 	return textfile.DetectWith(raw, w.hints(path))
+}
+
+func isASCII(raw []byte) bool {
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // SearchText returns the text of a file that is not UTF-8, for a search; ok is false for a
