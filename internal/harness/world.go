@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/audit"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/link"
@@ -50,6 +52,7 @@ type World struct {
 	nested   *sysprompt.Nested
 	ahead    *sysprompt.Ahead // nil if nothing is looked up ahead
 	running  running
+	verdicts func() (*audit.Log, error)
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
 	answers  atomic.Int32                      // of type answering: who answers in the conversation
 	unsaved  atomic.Bool                       // the session writes nothing
@@ -98,6 +101,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 	}
 	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice), ahead: ahead}
 	w.running.link = w.link
+	w.verdicts = sync.OnceValues(p.AuditLog)
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
 	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
@@ -258,7 +262,11 @@ func (w *World) Close() error {
 	w.running.close()
 	w.Crew.Close()
 	w.Hooks.Close()
-	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
+	err := errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
+	if log, failed := w.verdicts(); failed == nil {
+		err = errors.Join(err, log.Close())
+	}
+	return err
 }
 
 // common is the input that hooks get for every event.
