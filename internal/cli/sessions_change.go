@@ -29,7 +29,7 @@ func newSessionsFork(s Streams) *cobra.Command {
 	f := &sessionsFork{Streams: s}
 	c := &cobra.Command{
 		Use:     "fork [SESSION]",
-		Short:   "Copy a conversation into a new session and print its id",
+		Short:   message("Copy a conversation into a new session and print its id"),
 		Example: "  haft -p \"try another way\" --resume $(haft sessions fork 3f9a)",
 		Args:    atMost(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
@@ -66,7 +66,7 @@ func newSessionsPrune(s Streams) *cobra.Command {
 	f := &sessionsPrune{Streams: s}
 	c := &cobra.Command{
 		Use:   "prune [SESSION…]",
-		Short: "Delete sessions, and stored contents that no session needs",
+		Short: message("Delete sessions, and stored contents that no session needs"),
 		Long: `Delete the sessions that you name, or those that have not been used for a given time,
 and stored contents that no session needs any more. Nothing else ever deletes a
 session. With --dry-run it only shows what it would delete and free.`,
@@ -105,9 +105,9 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 	for _, i := range p.Sessions {
 		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
 	}
-	fmt.Fprintf(f.Out, "%s %s and %s: %s.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "stored content"), bytesText(p.Bytes))
-	fmt.Fprintf(f.Out, "%s %s of folders that are gone: %s. Others: %d, %s, in %s.\n",
-		verb, plural.Of(indexes.Deleted, "search index"), bytesText(indexes.Bytes), indexes.Kept, bytesText(indexes.KeptBytes), project.SearchIndexes())
+	fmt.Fprintf(f.Out, "%s %s and %s, %s in all.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "stored file"), bytesText(p.Bytes))
+	fmt.Fprintf(f.Out, "%s %s of folders that no longer exist (%s). Kept: %s (%s) in %s.\n",
+		verb, plural.Of(indexes.Deleted, "search index"), bytesText(indexes.Bytes), plural.Of(indexes.Kept, "search index"), bytesText(indexes.KeptBytes), project.SearchIndexes())
 	for _, dir := range p.Skipped {
 		fmt.Fprintf(f.Err, "Kept the stored contents in %s: a session there is in use.\n", dir)
 	}
