@@ -293,6 +293,15 @@ func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The files of a run that is gone are removed unless a journal refers to them: that of the fork
+	// was written before the run was gone, or the fork is not begun.
+	now, err := b.runs.Get(ctx, id)
+	if err == nil {
+		err = archived(now)
+	}
+	if err != nil {
+		return "", errors.Join(refused(err), b.logs.Delete(ctx, fork))
+	}
 	class := run.Class
 	if run.Host != "" {
 		class = runs.OnHost(run.Host) // nobody else has its files

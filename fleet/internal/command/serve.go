@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 )
 
@@ -96,6 +97,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "ready")
 	for _, c := range conns {
 		keeping.Go(func() { sweep(ctx, c.runs, log) })
+		keeping.Go(func() { keepCollecting(ctx, c, log) })
 		keeping.Go(func() {
 			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit scheduled runs", "tenant", c.name, "error", err) })
 		})
@@ -201,6 +203,22 @@ func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
 func makeRoomForWrites() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + engine.Shards)
+	}
+}
+
+// collectTime is how often stored files are looked for that nothing needs: those of runs that were
+// deleted, and what 'runs archive' could not remove.
+const collectTime = time.Hour
+
+// keepCollecting removes stored files that nothing needs, until ctx ends.
+func keepCollecting(ctx context.Context, c tenantConn, log *slog.Logger) {
+	for engine.Pause(ctx, collectTime) == nil {
+		switch freed, err := collect(ctx, c.runs, journal.New(c.conn, c.runs.Tenant(), nil)); {
+		case err != nil && ctx.Err() == nil:
+			log.Warn("could not remove stored files that nothing needs", "tenant", c.name, "error", err)
+		case freed.Objects > 0:
+			log.Info("removed stored files that nothing needs", "tenant", c.name, "objects", freed.Objects, "bytes", freed.Bytes)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
@@ -178,7 +181,21 @@ func TestAWorkspaceMovesToAnotherHost(t *testing.T) {
 	if got := f.git(to, "status", "--porcelain", "--branch"); got != "## topic\n?? bin\n?? dir/\n?? later.txt\n?? more.txt" {
 		t.Errorf("the files are\n%s", got)
 	}
+	// A worker of another fleet that has the same folder would not know the run.
+	fleet, err := f.conn.Fleet(t.Context())
+	if err != nil || !strings.Contains(string(pwd), filepath.Join("host-b", "workspaces", "default-"+fleet)) {
+		t.Errorf("the fleet %q works in %s, %v", fleet, pwd, err)
+	}
 	f.operate("runs", "archive", id, "--to", filepath.Join(f.dir, "archive"))
+	store, err := f.conn.Objects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range run.Workspace.Stored.Packs {
+		if _, err := store.GetInfo(t.Context(), "default/"+digest); !errors.Is(err, jetstream.ErrObjectNotFound) {
+			t.Errorf("the store still has %s: %v", digest, err)
+		}
+	}
 	var p workspace.Point
 	if err := json.Unmarshal([]byte(f.operate("runs", "files", id, "--json", "--to", to+"-archived")), &p); err != nil || p.Commit != run.Workspace.Stored.Commit {
 		t.Errorf("the archive has %+v, %v; want %s", p, err, run.Workspace.Stored.Commit)
@@ -233,7 +250,10 @@ func TestAPushThatWasNotNoted(t *testing.T) {
 	})
 	stored := f.show(id).Workspace.Stored
 	change(func(w *runs.Workspace) { w.Stored = nil })
-	f.operate("runs", "archive", id, "--to", filepath.Join(f.dir, "archive"))
+	sealed, freed, _ := strings.Cut(f.operate("runs", "archive", id, "--json", "--to", filepath.Join(f.dir, "archive")), "\n")
+	if !strings.Contains(sealed, `"archive":"`+f.dir) || !strings.Contains(freed, `"freed_objects":`) || strings.Contains(freed, `"freed_bytes":0`) {
+		t.Errorf("archived as %s, and %s", sealed, freed)
+	}
 	var p workspace.Point
 	if err := json.Unmarshal([]byte(f.operate("runs", "files", id, "--json", "--to", filepath.Join(f.dir, "got"))), &p); err != nil || p.Commit != stored.Commit {
 		t.Errorf("the archive has %+v, %v; want %s", p, err, stored.Commit)
