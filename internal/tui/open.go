@@ -53,7 +53,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 	a.prefer()
 	release := talk.Queue.Hold()
 	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
-	a.status.look(talk.Turns.Dir())
+	a.look()
 	a.measure()
 	a.replay(past)
 	a.askTrust(held)
