@@ -105,7 +105,9 @@ const acceptEdits = "acceptEdits"
 
 // staysHere reports whether all that the call does is on the screen: a change of files
 // that loses nothing for good.
-func (p *permissionPanel) staysHere() bool { return len(p.what.Files) > 0 && !p.what.Destructive }
+func (p *permissionPanel) staysHere() bool {
+	return len(p.what.Files) > 0 && p.what.Loss(nil) == ""
+}
 
 // lines are the question. What is to be read scrolls; the answers stay, in one line
 // where the screen is too low for a line each.
@@ -212,6 +214,9 @@ func (p *permissionPanel) body(v view) []string {
 	for _, f := range p.what.Files {
 		lines = append(lines, p.change(f, v)...)
 	}
+	if p.what.Restorable {
+		lines = append(lines, v.paint.Dim.Of("  "+p.what.Loss(v.lang)))
+	}
 	return lines
 }
 
@@ -240,7 +245,7 @@ func (p *permissionPanel) answers(v view) []string {
 	if p.word != nil {
 		label := v.t("Why not, or what instead? (enter sends it)")
 		if p.kind == theWord {
-			label = v.t("This may destroy data permanently. Type %s to continue:", safeWord)
+			label = p.what.Loss(v.lang) + " " + v.t("Type %s to continue:", safeWord)
 		}
 		var lines []string
 		for _, part := range hardWrap(label+" "+typed(p.word), v.width-2) {
