@@ -19,9 +19,9 @@ import (
 //
 //	opts := &haft.Options{Transport: haft.Remote("http://127.0.0.1:7420", token), Dir: "/project"}
 //
-// Options.Dir is a folder of the server and must be set. The environment is the server's.
-// Everything else is as with a child process: hooks, permission callbacks and tools run in
-// this program.
+// Options.Dir is a folder of the server and must be set. The environment is the server's, and so
+// are settings, plugins and MCP servers: options that would add some are refused. Everything
+// else is as with a child process: hooks, permission callbacks and tools run in this program.
 func Remote(url, token string) Transport {
 	url, fragment, _ := strings.Cut(url, "#token=")
 	if token == "" {

@@ -4,6 +4,7 @@ package docs
 
 import (
 	"embed"
+	"path"
 	"slices"
 	"strings"
 )
@@ -20,11 +21,22 @@ type Topic struct {
 
 // Topics returns every guide in English, sorted by name. Those in Chinese are found as
 // "zh/preview".
-func Topics() []Topic {
+func Topics() []Topic { return In("en") }
+
+// In returns the guides for readers of a language, sorted by name: those in that language,
+// and those that there are only in English.
+func In(language string) []Topic {
 	var out []Topic
-	files, _ := pages.ReadDir(".") // an embedded folder can always be read
-	for _, f := range files {
-		if t, ok := Find(strings.TrimSuffix(f.Name(), ".md")); ok && !f.IsDir() {
+	own := map[string]bool{"README": true} // a folder has one that lists the others
+	for _, dir := range []string{language, "."} {
+		files, _ := pages.ReadDir(dir) // there is no folder for English
+		for _, f := range files {
+			name := strings.TrimSuffix(f.Name(), ".md")
+			t, ok := Find(path.Join(dir, name))
+			if !ok || f.IsDir() || own[name] {
+				continue
+			}
+			own[name] = true
 			out = append(out, t)
 		}
 	}

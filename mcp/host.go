@@ -98,7 +98,7 @@ func (h *Host) tell() {
 	}
 }
 
-// Wait returns when no server is on its way any more, or when ctx ends.
+// Wait returns when no server is still connecting, or when ctx is cancelled.
 func (h *Host) Wait(ctx context.Context) error {
 	for _, p := range h.all() {
 		if err := p.wait(ctx); err != nil {
@@ -129,8 +129,9 @@ func (p *peer) wait(ctx context.Context) error {
 	}
 }
 
-// WaitForTools is Wait without the servers whose tools are known from an earlier
-// connection: these are offered at once, and the first call waits for the server.
+// WaitForTools is like Wait, but does not wait for servers whose tools are known from an
+// earlier connection: these tools are offered at once, and the first call waits for the
+// server.
 func (h *Host) WaitForTools(ctx context.Context) error {
 	for _, p := range h.all() {
 		p.recalled()
@@ -149,7 +150,7 @@ func (h *Host) WaitForTools(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all servers and waits for it.
+// Close ends all servers and waits until they have ended.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	closed := h.closed
@@ -173,7 +174,7 @@ func (h *Host) Close() error {
 	return nil
 }
 
-// Status tells about all servers, by name.
+// Status returns the state of all servers, sorted by name.
 func (h *Host) Status() []Status {
 	var all []Status
 	for _, p := range h.all() {
@@ -289,7 +290,7 @@ func (p *peer) offered(name string) *offer {
 	return p.known.offers[i]
 }
 
-// Receive takes a message that an in-process server sent by itself.
+// Receive handles a message that an in-process server sent unprompted.
 func (h *Host) Receive(server string, message json.RawMessage) error {
 	p, err := h.find(server)
 	if err != nil {

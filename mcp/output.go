@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// An Output is the typed output of a tool: what the server sent, unchanged. Its
-// JSON is the content list, or an object of both when there is structured
-// content.
+// An Output is the typed output of a tool: what the server sent, unchanged. Its JSON is the
+// content list, or an object with both if there is structured content.
 type Output struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent,omitempty"`
@@ -17,7 +16,8 @@ type Output struct {
 // MarshalJSON writes the output as on the wire.
 func (o Output) MarshalJSON() ([]byte, error) { return o.EncodedJSON() }
 
-// EncodedJSON is its JSON, put together of the parts as they came: results may be large.
+// EncodedJSON returns its JSON, joined from the parts as they were received, because results
+// may be large.
 func (o Output) EncodedJSON() ([]byte, error) {
 	content := append([]byte("["), bytes.Join(rawBytes(o.Content), []byte(","))...)
 	content = append(content, ']')

@@ -30,21 +30,20 @@ type PromptArg struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// A PromptMessage is one message of a prompt; Content is the block as it came.
+// A PromptMessage is one message of a prompt; Content is the block as it was received.
 type PromptMessage struct {
 	Role    string          `json:"role"` // user or assistant
 	Content json.RawMessage `json:"content"`
 }
 
-// A Completion asks a server how an argument continues: of a prompt, or of a
-// resource template.
+// A Completion asks a server to complete an argument of a prompt or of a resource template.
 type Completion struct {
 	Server   string
-	Prompt   string // the server's name of the prompt, or
+	Prompt   string // the server's name for the prompt, or
 	Template string // the URI template
 	Argument string
 	Value    string            // what was typed so far
-	Others   map[string]string // the arguments that are known already
+	Others   map[string]string // the arguments that are already known
 }
 
 // Prompts lists the prompts of all servers, by server and name.
@@ -60,7 +59,7 @@ func (h *Host) Prompts() []Prompt {
 	return all
 }
 
-// GetPrompt fills in a prompt, given by its command.
+// GetPrompt fills in the prompt with the given command name.
 func (h *Host) GetPrompt(ctx context.Context, command string, args map[string]string) ([]PromptMessage, error) {
 	all := h.Prompts()
 	i := slices.IndexFunc(all, func(p Prompt) bool { return p.Command == command })
@@ -93,7 +92,7 @@ func (h *Host) GetPrompt(ctx context.Context, command string, args map[string]st
 	})
 }
 
-// Complete returns how an argument may continue, and whether there is more.
+// Complete returns possible values of an argument, and whether there are more.
 func (h *Host) Complete(ctx context.Context, c Completion) (values []string, more bool, err error) {
 	res, err := ask(ctx, h, c.Server, func(ctx context.Context, s *session) (*sdk.CompleteResult, error) {
 		if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Completions == nil {

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Resource is something that a server lets one read.
+// A Resource is something that a server offers to read.
 type Resource struct {
 	Server      string `json:"server"`
 	URI         string `json:"uri"`
@@ -18,11 +18,11 @@ type Resource struct {
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mimeType,omitempty"`
 	Size        int64  `json:"size,omitempty"`
-	// Template is set for an URI template, whose URI has {variables} to fill in.
+	// Template is set for a URI template, whose URI has {variables} to fill in.
 	Template bool `json:"template,omitempty"`
 }
 
-// Contents is what reading a resource gives: one of Text and Blob.
+// Contents is the content of a resource: either Text or Blob.
 type Contents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType,omitempty"`
@@ -122,8 +122,8 @@ func (h *Host) ReadResource(ctx context.Context, server, uri string) ([]Contents
 	})
 }
 
-// Mention splits @server:uri, as people write it, into its parts. It reports
-// whether the host holds such a server.
+// Mention splits @server:uri, as users write it, into its parts. It reports whether the host
+// has such a server.
 func (h *Host) Mention(text string) (server, uri string, ok bool) {
 	text, at := strings.CutPrefix(text, "@")
 	server, uri, colon := strings.Cut(text, ":")

@@ -7,24 +7,24 @@ import (
 
 // A Server is one configured server. Its JSON is that of an entry of .mcp.json.
 type Server struct {
-	// Name is unique within a host. Scope says who configured it (managed, user,
-	// project, local, dynamic, sdk, …) and Origin the file, or file and line.
+	// Name is unique within a host. Scope says where the server was configured (managed, user,
+	// project, local, dynamic, sdk, …), and Origin names the file, or file and line.
 	Name   string `json:"-"`
 	Scope  string `json:"-"`
 	Origin string `json:"-"`
 
-	// Type is how to reach the server; "" means stdio, or what an URL suggests.
+	// Type says how to reach the server; "" means stdio, or what the URL suggests.
 	Type Type `json:"type,omitempty"`
 
-	// Command, Args, Env and Dir are of a stdio server. A relative command is
-	// looked for in PATH; Dir "" means the host's.
+	// Command, Args, Env and Dir apply to stdio servers. A relative command is searched for in
+	// PATH. An empty Dir means the host's.
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"cwd,omitempty"`
 
-	// URL and Headers are of an HTTP or SSE server. HeadersHelper is a command
-	// that prints more headers as a JSON object.
+	// URL and Headers apply to HTTP and SSE servers. HeadersHelper is a command that prints
+	// additional headers as a JSON object.
 	URL           string            `json:"url,omitempty"`
 	Headers       map[string]string `json:"headers,omitempty"`
 	HeadersHelper string            `json:"headersHelper,omitempty"`
@@ -33,34 +33,35 @@ type Server struct {
 
 	// Disabled keeps the entry without starting it.
 	Disabled bool `json:"disabled,omitempty"`
-	// Trusted lets the server's hints about its tools count: that one is
-	// read-only, or may be repeated.
+	// Trusted makes the server's hints about its tools count, for example that a tool is
+	// read-only or may be repeated.
 	Trusted bool `json:"trust,omitempty"`
-	// AlwaysLoad keeps the server's tools from being deferred.
+	// AlwaysLoad describes the server's tools to the model from the start instead of on
+	// demand.
 	AlwaysLoad bool `json:"alwaysLoad,omitempty"`
-	// Include names the tools to offer, by the server's names; empty means all.
-	// Exclude names those not to; it wins.
+	// Include lists the tools to offer, by the server's names; empty means all. Exclude lists
+	// tools not to offer, and takes precedence.
 	Include []string `json:"includeTools,omitempty"`
 	Exclude []string `json:"excludeTools,omitempty"`
-	// MaxResult is the text limit of the server's results in characters; 0 means
-	// the usual.
+	// MaxResult is the maximum length of the server's results in characters; 0 means the
+	// host's.
 	MaxResult int `json:"maxResult,omitempty"`
-	// ToolMaxResult is that of single tools, by the server's names; it takes precedence over
-	// MaxResult.
+	// ToolMaxResult is the same for single tools, by the server's names. It takes precedence
+	// over MaxResult.
 	ToolMaxResult map[string]int `json:"toolMaxResult,omitempty"`
 
-	// StartTimeout bounds a connection attempt, IdleTimeout the silence within a
-	// call (progress resets it), CallTimeout a whole call. 0 means the host's.
+	// StartTimeout limits a connection attempt, IdleTimeout the time without a message during
+	// a call (progress resets it), and CallTimeout a whole call. 0 means the host's.
 	StartTimeout Millis `json:"startTimeout,omitempty"`
 	IdleTimeout  Millis `json:"idleTimeout,omitempty"`
 	CallTimeout  Millis `json:"timeout,omitempty"`
 
-	// Manifest is what an in-process server said beforehand: with it the
-	// handshake is skipped.
+	// Manifest holds what an in-process server has said in advance: the handshake is then
+	// skipped.
 	Manifest *Manifest `json:"-"`
 
-	// Problem says why the entry cannot be used, such as a variable that is not
-	// set. Such a server is listed as failed and never started.
+	// Problem says why the entry cannot be used, for example because a variable is not set.
+	// Such a server is listed as failed and never started.
 	Problem string `json:"-"`
 }
 
@@ -71,16 +72,16 @@ const (
 	Stdio Type = "stdio"
 	HTTP  Type = "http" // streamable HTTP
 	SSE   Type = "sse"  // the older HTTP transport
-	SDK   Type = "sdk"  // messages are carried by Options.Send
+	SDK   Type = "sdk"  // messages go through Options.Send
 )
 
-// A Manifest is an in-process server's handshake, done beforehand.
+// A Manifest holds an in-process server's answers to the handshake, given in advance.
 type Manifest struct {
 	Initialize json.RawMessage `json:"initializeResult"`
 	Tools      json.RawMessage `json:"toolsListResult"`
 }
 
-// Millis is a time that files write as milliseconds.
+// Millis is a duration, written in milliseconds in files.
 type Millis time.Duration
 
 // MarshalJSON writes milliseconds.

@@ -16,9 +16,8 @@ type Change struct {
 	Errors  map[string]string `json:"errors"`
 }
 
-// Set makes servers the ones that the host holds: it starts the new ones, ends
-// those that are gone and starts the changed ones again. It does not wait for
-// connections, nor for the ends.
+// Set replaces the servers of the host: it starts new ones, ends those that are no longer
+// listed and restarts those that have changed. It does not wait for any of this.
 func (h *Host) Set(servers []Server) Change {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,12 +129,12 @@ func (h *Host) find(server string) (*peer, error) {
 	return nil, UnknownServer(server)
 }
 
-// An UnknownServer is the name of a server that the host does not hold.
+// An UnknownServer is the name of a server that the host does not have.
 type UnknownServer string
 
 func (e UnknownServer) Error() string { return "Server not found: " + string(e) }
 
-// Reconnect ends the connection to a server and makes it again, and waits for it.
+// Reconnect closes the connection to a server, opens a new one and waits for it.
 func (h *Host) Reconnect(ctx context.Context, server string) error {
 	p, err := h.find(server)
 	if err != nil {

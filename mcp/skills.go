@@ -20,9 +20,9 @@ import (
 // skillsExtension is that of servers which offer skills.
 const skillsExtension = "io.modelcontextprotocol/skills"
 
-// A Skill is instructions that a server offers, with the files that belong to
-// them. Nothing of it is fetched before it is read, and what is read is what was
-// listed or an error: a server cannot show one skill and hand out another.
+// A Skill is a set of instructions that a server offers, with the files that belong to them.
+// Files are fetched only when they are read, and reading one that differs from what was listed
+// is an error: a server cannot show one skill and deliver another.
 type Skill struct {
 	Server      string          `json:"server"`
 	URI         string          `json:"uri"` // of SKILL.md
@@ -90,8 +90,7 @@ func readSkill(entry json.RawMessage) (s Skill, err error) {
 	return s, nil
 }
 
-// ReadSkill reads one file of a skill and verifies that it is the one that was
-// listed.
+// ReadSkill reads one file of a skill and verifies that it is the file that was listed.
 func (h *Host) ReadSkill(ctx context.Context, skill Skill, uri string) (string, error) {
 	i := slices.IndexFunc(skill.Files, func(f SkillFile) bool { return f.URI == uri })
 	if i < 0 {

@@ -17,9 +17,9 @@ const maxSubscriptions = 32
 // errNoSubscriptions means that a server does not tell when resources change.
 var errNoSubscriptions = errors.New("the server does not offer subscriptions")
 
-// Subscribe asks a server to tell when a resource changes; see Options.OnUpdate. It holds
-// over connections until Unsubscribe. In the newer era it is a stream of its own, and what
-// the server makes of it is not waited for.
+// Subscribe asks a server to report when a resource changes; see Options.OnUpdate. The
+// subscription survives reconnects, until Unsubscribe. In the newer era of the protocol it is
+// a stream of its own, and Subscribe does not wait for the server's reaction.
 func (h *Host) Subscribe(ctx context.Context, server, uri string) error {
 	p, err := h.find(server)
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *Host) Subscribe(ctx context.Context, server, uri string) error {
 	return err
 }
 
-// Unsubscribe ends what Subscribe began.
+// Unsubscribe ends a subscription.
 func (h *Host) Unsubscribe(ctx context.Context, server, uri string) error {
 	p, err := h.find(server)
 	if err != nil {

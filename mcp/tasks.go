@@ -153,7 +153,7 @@ func (s *session) lookAtTask(ctx context.Context, id string) (*taskState, error)
 	return state, err
 }
 
-// A Task is a call that continues at its server, whatever becomes of the harness.
+// A Task is a call that continues at its server even if the harness ends.
 type Task struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
@@ -161,8 +161,7 @@ type Task struct {
 	Call   string `json:"call,omitempty"` // the id of the call that began it
 }
 
-// Resume waits for the result of a task that an earlier run began, as
-// Options.OnTask told.
+// Resume waits for the result of a task that an earlier run began and Options.OnTask reported.
 func (h *Host) Resume(ctx context.Context, t Task) (tool.Result, error) {
 	p, err := h.find(t.Server)
 	if err != nil {

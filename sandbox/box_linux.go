@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BoxOptions say what a box is made of.
+// BoxOptions describe a box.
 type BoxOptions struct {
 	Shape
-	// Stage is an empty directory where the box keeps what it mounts elsewhere.
+	// Stage is an empty directory in which the box prepares what it mounts elsewhere.
 	Stage string
 }
 
-// A Box is the world of confined commands, seen from the process that leads it.
+// A Box holds confined commands. Its methods are for the process that leads it.
 type Box struct {
 	opts     BoxOptions
 	abi      int  // of Landlock
@@ -29,7 +29,7 @@ type Box struct {
 const ProxyPort = 3128
 
 // NewBox makes this process, which was started with [Shape.Attr] and mapped with
-// [MapIDs], the leader of a box. What it mounts nobody outside sees.
+// [MapIDs], the leader of a box. Its mounts are invisible outside.
 func NewBox(o BoxOptions) (*Box, error) {
 	b := &Box{opts: o, abi: landlockABI(), root: os.Geteuid() == 0}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -48,20 +48,20 @@ func NewBox(o BoxOptions) (*Box, error) {
 			return nil, err
 		}
 	}
-	// No command makes namespaces in which it would be its own master. The
-	// filter of system calls cannot see all ways to ask for them.
+	// No command may create namespaces in which it would have all rights. The
+	// system call filter cannot recognise every way to ask for one.
 	_ = os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0)
 	return b, nil
 }
 
-// Listener is the socket of the proxy; nil in a box with the network of the
-// machine. It belongs to the network of the box wherever it is accepted on.
+// Listener is the proxy's socket; nil in a box that uses the machine's network.
+// It belongs to the network of the box, whichever process accepts on it.
 func (b *Box) Listener() *os.File { return b.listener }
 
 // HasLandlock reports whether commands with different Specs are kept apart.
 func (b *Box) HasLandlock() bool { return b.abi > 0 }
 
-// Gaps say what this box lacks.
+// Gaps lists what this box lacks.
 func (b *Box) Gaps() []string {
 	var gaps []string
 	if b.opts.HostProcesses {
@@ -78,7 +78,7 @@ func (b *Box) Gaps() []string {
 	return gaps
 }
 
-// Close gives the stage back.
+// Close releases the stage.
 func (b *Box) Close() {
 	_ = unix.Unmount(b.opts.Stage, unix.MNT_DETACH)
 	_ = os.Remove(b.opts.Stage)
@@ -87,11 +87,11 @@ func (b *Box) Close() {
 // staged says where on the stage the private directories of a box are.
 var staged = map[string]string{"/tmp": "tmp", "/var/tmp": "vartmp", "/dev": "dev", "/dev/shm": "shm", "/run": "run"}
 
-// devices are what programs expect to find in /dev. A root that is root outside
-// too could open any other.
+// devices are what programs expect to find in /dev. If root in the box is also root
+// outside, it could open any other.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// fillStage makes what rooms mount: empty directories in memory, which all rooms
+// fillStage prepares what rooms mount: empty directories in memory, which all rooms
 // of the box share, and a /dev.
 func (b *Box) fillStage() error {
 	stage := b.opts.Stage
@@ -116,8 +116,8 @@ func (b *Box) fillStage() error {
 	return b.fillDev(filepath.Join(stage, "dev"))
 }
 
-// copyLinks repeats the symbolic links of a directory, such as NixOS has in /run
-// for all its programs.
+// copyLinks copies the symbolic links of a directory: NixOS, for example, finds all its
+// programs through links in /run.
 func (b *Box) copyLinks(from, to string) {
 	entries, _ := os.ReadDir(from)
 	for _, e := range entries {
@@ -140,7 +140,7 @@ func (b *Box) fillDev(dev string) error {
 			return stepError(StepMount, path, err)
 		}
 	}
-	// A terminal of one's own is for few programs; a kernel that refuses it is no reason to stop.
+	// Few programs need a pseudo-terminal: if the kernel refuses one, the box works without.
 	_ = unix.Mount("devpts", filepath.Join(dev, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
 	for name, target := range map[string]string{
 		"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",

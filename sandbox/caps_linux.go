@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// commandCaps are what commands of root keep: what is needed to work with files
-// of others, and nothing that reaches beyond the box.
+// commandCaps are the capabilities that root's commands keep: those needed to work with
+// other users' files, and none that reaches outside the box.
 var commandCaps = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL,
 }
 
-// dropCaps takes the capabilities of the calling thread away. Root would regain
-// them at exec from the bounding set.
+// dropCaps drops the capabilities of the calling thread. They also leave the bounding
+// set, from which root would regain them at exec.
 func dropCaps() error {
 	var keep [2]uint32
 	if os.Geteuid() == 0 {

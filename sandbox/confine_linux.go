@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine takes from the calling thread what the mounts leave: rights by path,
-// system calls, capabilities.
+// confine takes away from the calling thread what the mounts leave it: access to
+// paths, system calls, capabilities.
 func (b *Box) confine(s *Spec) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return stepError(StepCaps, "", err)
@@ -47,10 +47,10 @@ func (b *Box) restrictPaths(s *Spec) error {
 	return rules.restrict()
 }
 
-// EnterLandlock confines the calling thread as far as that goes without a box:
-// see [Kind]. Commands reach only the port on 127.0.0.1, where 0 means none.
-// Their temporary directory is tmp. The same holds for the goroutine as for
-// [Box.Enter].
+// EnterLandlock confines the calling thread as far as possible without a box; see
+// [TierLandlock]. Commands can connect only to port on 127.0.0.1; 0 means to none.
+// Their temporary directory is tmp. The calling goroutine must meet the conditions
+// of [Box.Enter].
 func EnterLandlock(s *Spec, tmp string, port int) error {
 	abi := landlockABI()
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/haftdev/haft/internal/pathin"
 )
 
-// Enter confines the calling thread, and every process that it starts, to the
-// Spec. The goroutine must be locked to its thread, which must not be the first
-// of the process, and must end with it: nothing takes it out again.
+// Enter confines the calling thread, and every process that it starts, to the Spec.
+// The goroutine must be locked to its thread, which must not be the main thread of the
+// process, and must end while locked: confinement cannot be undone.
 func (b *Box) Enter(s *Spec) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return stepError(StepRoom, "", err)

@@ -14,8 +14,8 @@ import (
 	"github.com/haftdev/haft/internal/pathin"
 )
 
-// Layers are fresh overlays on folders: what a command changes there goes to
-// the upper directory of each, and the folders stay as they are.
+// Layers are fresh overlays on folders: a command's changes go to the upper directory
+// of each overlay, and the folders themselves stay as they are.
 type Layers struct {
 	List []Layer // for Spec.Layers; List[i].Upper holds what was changed in the i-th folder
 	// InMemory says that the upper directories are in memory, because the file
@@ -26,8 +26,8 @@ type Layers struct {
 	lock *os.File // dir, locked as long as it is in use
 }
 
-// A LayerError says why there can be no overlay on a folder. A caller that wants to
-// know what a command changes works on a copy of the folder instead.
+// A LayerError says why a folder cannot have an overlay. A caller that wants to know
+// what a command changes works on a copy of the folder instead.
 type LayerError struct {
 	Dir    string
 	Reason LayerReason
@@ -56,8 +56,8 @@ func (e *LayerError) Error() string {
 
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// AsLayerError finds in the error of a start that an overlay could not be
-// mounted.
+// AsLayerError returns the LayerError in err, if the command was not started because
+// an overlay could not be mounted.
 func AsLayerError(err error) (*LayerError, bool) {
 	var layer *LayerError
 	if errors.As(err, &layer) {
@@ -78,8 +78,8 @@ func AsLayerError(err error) (*LayerError, bool) {
 const layersPrefix = "haft-layers-"
 
 // NewLayers makes the directories of a layer for each folder, in a new directory
-// below store. An error is a [LayerError] where a folder is the reason. Remove
-// gives the directories back.
+// below store. If a folder is the reason for an error, it is a [LayerError]. Remove
+// deletes the directories.
 func NewLayers(store string, dirs ...string) (*Layers, error) {
 	mounts, err := mountPoints()
 	if err != nil {
@@ -191,8 +191,8 @@ func lockDir(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// SweepLayers removes layers that were left below store, or in memory, by a
-// program that was killed. It leaves those that are in use.
+// SweepLayers removes layers that a killed program left below store or in memory.
+// It leaves layers that are in use alone.
 func SweepLayers(store string) error {
 	var failed []error
 	for _, dir := range []string{store, "/dev/shm"} {

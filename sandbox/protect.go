@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Snapshot remembers which protected paths did not exist before a command:
-// nothing can be mounted over them, and a stub in their place would show in the
+// A Snapshot records which protected paths did not exist before a command ran:
+// nothing can be mounted over them, and a placeholder would be visible in the
 // project.
 type Snapshot struct {
 	missing []missingPath
@@ -22,7 +22,7 @@ type missingPath struct {
 	rest string // does not, below dir
 }
 
-// Snapshot looks for the protected paths that do not exist.
+// Snapshot records the protected paths that do not exist now.
 func (s *Spec) Snapshot() *Snapshot {
 	shot := &Snapshot{folders: map[string]Stamp{}}
 	for _, path := range s.Protect {
@@ -62,14 +62,14 @@ func missingOf(path string) (missingPath, bool) {
 	}
 }
 
-// A Taken is what a command put at a protected path, and where it was moved.
+// A Taken is something that a command created at a protected path, and where it was moved.
 type Taken struct {
 	Path string // the protected path, or the symbolic link that led to it
 	Kept string // where it is now
 }
 
-// TakeBack moves what has appeared at protected paths into a new folder below
-// dir. Nothing is lost: another program may have made it.
+// TakeBack moves whatever has appeared at protected paths into a new folder below
+// dir. It deletes nothing, because another program may have created it.
 func (s *Snapshot) TakeBack(dir string) ([]Taken, error) {
 	var taken []Taken
 	var failed []error

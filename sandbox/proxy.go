@@ -21,13 +21,13 @@ import (
 	"github.com/haftdev/haft/internal/publicip"
 )
 
-// A Proxy is how confined commands reach others, and how it becomes known whom
-// they wanted to reach. It speaks HTTP and CONNECT and looks into neither. It
-// runs outside the box on a socket that belongs to the network inside.
+// A Proxy connects confined commands to the hosts that they may reach and records the
+// ones that it refused. It speaks HTTP and CONNECT and does not inspect the traffic. It
+// runs outside the box, on a socket that belongs to the network inside.
 //
-// Each command has a pass of its own, in the address of the proxy that it finds
-// in its environment: what one may reach another may not, and a refusal is
-// known by its command.
+// Each command has a pass of its own, which is part of the proxy's address in its
+// environment. Commands can therefore be allowed different hosts, and each refusal can
+// be attributed to a command.
 type Proxy struct {
 	server *http.Server
 	direct *http.Transport // for requests that are no tunnels
@@ -68,8 +68,8 @@ func (p *Proxy) Issue(reach func(host string, port int) error) *Pass {
 	return pass
 }
 
-// Refused lists the hosts that the command wanted to reach and must not, with
-// their ports, each once, in the order of the first attempt.
+// Refused lists the hosts, with ports, that the command tried to reach and was refused:
+// each once, in the order of the first attempts.
 func (p *Pass) Refused() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *Pass) Close() {
 	delete(p.proxy.passes, p.token)
 }
 
-// Env is what makes common programs use the proxy at a port of 127.0.0.1.
+// Env returns the variables that make common programs use the proxy at port on 127.0.0.1.
 func (p *Pass) Env(port int) []string {
 	address := (&url.URL{Scheme: "http", User: url.UserPassword("haft", p.token), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}).String()
 	const local = "localhost,127.0.0.1,::1"

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Seatbelt writes the Spec as a profile for macOS, for sandbox-exec -p. It has not
-// been tried on a Mac. Commands use tmp as their temporary directory, and reach
-// the proxy at a port of the loopback interface; 0 means none.
+// Seatbelt writes the Spec as a profile for sandbox-exec -p on macOS. It has not been
+// tried on a Mac. Commands use tmp as their temporary directory, and the proxy listens
+// on port of the loopback interface; 0 means that there is no proxy.
 //
-// There are no private directories and no layers there: a Spec with Layers is
-// refused.
+// macOS has neither private directories nor layers: Seatbelt refuses a Spec with
+// Layers.
 func (s *Spec) Seatbelt(tmp string, port int) (string, error) {
 	if err := s.Check(); err != nil {
 		return "", err

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that no command needs and that reach beyond the
-// box or are known for holes: keys of the user's session, programs in the
-// kernel, mounts and namespaces. ptrace stays: debuggers need it, and
-// the process namespace bounds it.
+// denied are system calls that no command needs and that reach outside the box or
+// have a history of vulnerabilities: the session's keyrings, programs in the kernel,
+// mounts and namespaces. ptrace is allowed: debuggers need it, and it cannot leave the
+// process namespace.
 var denied = []uintptr{
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_BPF, unix.SYS_IO_URING_SETUP, unix.SYS_USERFAULTFD,
 	unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,

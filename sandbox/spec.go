@@ -7,61 +7,61 @@ import (
 	"slices"
 )
 
-// A Spec says what a command may touch. Everything can be read and nothing can
-// be written unless the Spec says otherwise; /tmp, /var/tmp, /dev/shm and /run
-// are private to the box, and devices are those that every program expects.
+// A Spec says what a command may touch. Unless the Spec says otherwise, everything can
+// be read and nothing can be written. /tmp, /var/tmp, /dev/shm and /run are private to
+// the box, and /dev has only the devices that every program expects.
 //
-// Paths are absolute, clean and free of symbolic links. The maker of a Spec
-// resolves them once, before any command has run: a command could plant a link
-// in a folder that it may write.
+// Paths are absolute, clean and free of symbolic links. Resolve them once, before any
+// command has run ([Resolve]): a command could plant a link in a folder that it may
+// write.
 type Spec struct {
 	// Write lists files and folders that can be written. Those that do not exist
-	// are left out.
+	// are ignored.
 	Write []string `json:",omitempty"`
-	// Read lists folders that can be read although they lie in a private
-	// directory, such as a project below /tmp, or are one. With /tmp in it, TMPDIR
-	// is elsewhere.
+	// Read lists folders that can be read although they are in a private directory,
+	// such as a project below /tmp, or are one themselves. If it contains /tmp, TMPDIR
+	// is another folder.
 	Read []string `json:",omitempty"`
-	// Scratch lists folders with a throw-away layer: programs see what is there
-	// and can write, and nothing of it reaches the disk. The commands of a box
-	// with the same Spec share the layer. Where the kernel refuses the layer the
-	// folder stays read-only.
+	// Scratch lists folders with a throw-away layer: programs see their content and
+	// can write to them, but nothing is written to the disk. Commands of a box with the
+	// same Spec share the layer. If the kernel refuses the layer, the folder stays
+	// read-only.
 	Scratch []string `json:",omitempty"`
-	// Protect lists paths below those of Write that cannot be written. One that
-	// does not exist cannot be mounted over; what appears there is taken back
-	// when the command has ended: see [Snapshot].
+	// Protect lists paths below those in Write that cannot be written. If one does not
+	// exist, nothing can be mounted over it: whatever appears there is moved away when
+	// the command has ended. See [Snapshot].
 	Protect []string `json:",omitempty"`
-	// Hide lists files and folders that look empty.
+	// Hide lists files and folders that appear empty.
 	Hide []string `json:",omitempty"`
 	// Layers puts a fresh overlay on each folder, so that what the command
 	// changes there can be looked at before it is applied. See [NewLayers].
 	Layers []Layer `json:",omitempty"`
 
-	// Network says how commands reach others. Servers on 127.0.0.1 inside the
-	// box can always be reached by all commands of the box.
+	// Network says which hosts commands can reach. They can always reach servers on
+	// 127.0.0.1 inside the box.
 	Network Network `json:",omitempty"`
-	// Reach decides which hosts a command with the network Proxied reaches; nil
-	// refuses all. It is called at the same time from several goroutines.
+	// Reach decides which hosts a command with the network Proxied may reach; nil
+	// refuses all. It must be safe for concurrent use.
 	Reach func(host string, port int) error `json:"-"`
 
-	// NoSockets refuses sockets of the file system, also those that the private
-	// directories do not hide. Pairs of sockets can be made.
+	// NoSockets refuses all sockets in the file system, including those that the
+	// private directories do not hide. Socket pairs are allowed.
 	NoSockets bool `json:",omitempty"`
-	// KeepSignals lets no signal leave the commands of this Spec, not even to
-	// other commands in the box.
+	// KeepSignals keeps commands of this Spec from signalling any other process,
+	// including other commands in the box.
 	KeepSignals bool `json:",omitempty"`
 }
 
-// A Network is what commands can reach beside each other.
+// A Network says what commands can reach apart from each other.
 type Network int
 
 const (
-	// Offline refuses every host. The proxy still answers, so that programs
-	// fail at once and the host that they wanted is known.
+	// Offline refuses every host. The proxy still answers, so that programs fail at
+	// once and the host that they tried to reach is known.
 	Offline Network = iota
-	// Proxied lets the hosts through that Spec.Reach allows, by HTTP and CONNECT.
+	// Proxied allows the hosts that Spec.Reach allows, by HTTP and CONNECT.
 	Proxied
-	// Open is the network of the machine.
+	// Open is the machine's network.
 	Open
 )
 
@@ -77,15 +77,15 @@ func (n Network) String() string {
 	return fmt.Sprintf("Network(%d)", int(n))
 }
 
-// A Layer is an overlay on a folder. What is written goes to Upper, which the
-// kernel needs empty together with Work on one file system. Without Work, Upper is
-// a copy of the folder, which commands see in its place.
+// A Layer is an overlay on a folder. Writes go to Upper. Upper and Work must be empty
+// and on the same file system. Without Work, Upper is a copy of the folder, which
+// commands see in its place.
 type Layer struct {
 	Dir         string
 	Upper, Work string
 }
 
-// Check reports a Spec that no box can keep.
+// Check reports an error for a Spec that no box can enforce.
 func (s *Spec) Check() error {
 	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide) {
 		if err := checkPath(path); err != nil {
@@ -119,9 +119,9 @@ func checkPath(path string) error {
 // privateDirs are the directories of the machine that no box shows.
 var privateDirs = []string{"/tmp", "/var/tmp", "/dev", "/dev/shm", "/run"}
 
-// Resolve makes paths fit for a Spec: absolute, clean, without symbolic links. A
-// path that does not exist keeps the part that does not; one that cannot be
-// resolved is left out.
+// Resolve makes paths suitable for a Spec: absolute, clean and free of symbolic links.
+// Of a path that does not exist, it resolves the part that does. It omits paths that
+// cannot be resolved.
 func Resolve(paths ...string) []string {
 	var resolved []string
 	for _, path := range paths {

@@ -6,7 +6,7 @@ import (
 	"github.com/haftdev/haft/internal/rawname"
 )
 
-// MarshalJSON encodes a Spec with the paths as bytes: they need not be text.
+// MarshalJSON encodes a Spec with paths as bytes, because they need not be valid UTF-8.
 func (s Spec) MarshalJSON() ([]byte, error) {
 	type plain Spec
 	p := plain(s)
@@ -20,7 +20,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// UnmarshalJSON is the way back.
+// UnmarshalJSON decodes what MarshalJSON has encoded.
 func (s *Spec) UnmarshalJSON(raw []byte) error {
 	type plain Spec
 	var p plain

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Stamp tells whether something in a folder has come, gone or been replaced
-// since, with one look at the folder instead of one at each name in it.
+// A Stamp tells whether anything in a folder has been added, removed or replaced since
+// it was taken, by checking the folder instead of every file in it.
 type Stamp struct {
 	dev, ino uint64
 	changed  unix.Timespec
@@ -17,7 +17,7 @@ type Stamp struct {
 // tick is longer than the clock of any file system takes for a step.
 const tick = 50 * time.Millisecond
 
-// StampOf looks at a folder. One that is not there has a Stamp, too.
+// StampOf takes the Stamp of a folder. A folder that does not exist has one too.
 func StampOf(dir string) Stamp {
 	now := time.Now()
 	var stat unix.Stat_t
@@ -30,7 +30,7 @@ func StampOf(dir string) Stamp {
 // there reports whether the folder was there.
 func (s Stamp) there() bool { return s.ino != 0 }
 
-// Holds reports whether the folder is certainly what it was.
+// Holds reports whether the folder is certainly unchanged.
 func (s Stamp) Holds(dir string) bool {
 	now := StampOf(dir)
 	return s.settled && now.dev == s.dev && now.ino == s.ino && now.changed == s.changed

@@ -2,15 +2,15 @@
 
 package sandbox
 
-// A Stamp tells whether something in a folder has come, gone or been replaced
-// since. Only on Linux is that known.
+// A Stamp tells whether anything in a folder has been added, removed or replaced since
+// it was taken. That is known only on Linux.
 type Stamp struct{}
 
-// StampOf looks at a folder.
+// StampOf takes the Stamp of a folder.
 func StampOf(string) Stamp { return Stamp{} }
 
-// there reports whether the folder was there, which is not known.
+// there reports whether the folder existed, which is not known.
 func (Stamp) there() bool { return true }
 
-// Holds reports whether the folder is certainly what it was.
+// Holds reports whether the folder is certainly unchanged.
 func (Stamp) Holds(string) bool { return false }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Shape says which namespaces a box has. The zero Shape is the whole box.
+// A Shape says which namespaces a box has. With the zero Shape it has all of them.
 type Shape struct {
 	HostNetwork   bool // commands use the network of the machine
 	HostProcesses bool // commands see the processes of the machine: a private /proc is refused here
@@ -24,11 +24,11 @@ var boxCaps = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_FSETID, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL,
 }
 
-// Attr is how the process of a box is started. It must wait for [MapIDs] before
-// it calls [NewBox].
+// Attr returns the attributes to start the process of a box with. The process must wait
+// for [MapIDs] before it calls [NewBox].
 //
-// The maps are not given to the system call: a program that has closed its
-// memory to others cannot write the maps of a child that still shares it.
+// The attributes do not contain the id maps: a program that has made itself undumpable
+// cannot write the maps of a child that still shares its memory.
 func (s Shape) Attr() *syscall.SysProcAttr {
 	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC)
 	if !s.HostNetwork {
@@ -40,8 +40,8 @@ func (s Shape) Attr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Cloneflags: flags, AmbientCaps: boxCaps}
 }
 
-// MapIDs gives the started process its users and groups: for root all of them,
-// for others their own, each to itself, so that owners look as usual.
+// MapIDs maps user and group ids into the started process: all of them for root, their
+// own for other users. Each id is mapped to itself, so files show their usual owners.
 func MapIDs(pid int) error {
 	if os.Geteuid() == 0 && mapAll(pid) == nil {
 		return nil

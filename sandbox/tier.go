@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// A Kind is how strong the confinement is that this machine gives.
+// A Kind says how strong the confinement on this machine is.
 type Kind int
 
 const (
-	TierNone     Kind = iota // commands run with all rights of the user
-	TierLandlock             // Landlock and seccomp: no writes outside, no network; nothing private, no preview
+	TierNone     Kind = iota // commands run with all of the user's rights
+	TierLandlock             // Landlock and seccomp: no writes outside, no network, but no private directories and no preview
 	TierBox                  // namespaces, Landlock and seccomp
 )
 
@@ -26,14 +26,14 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// A Tier is the confinement that was found to work here, and what kept a
-// stronger one from working.
+// A Tier is the strongest confinement that works here, and the reasons why stronger
+// ones do not.
 type Tier struct {
 	Kind Kind
-	// Gaps say what the confinement lacks although it works, such as that
+	// Gaps lists what the confinement lacks although it works, for example that
 	// commands see the processes outside.
 	Gaps []string
-	// Failures are the attempts at a stronger tier that failed, strongest first.
+	// Failures are the failed attempts at stronger tiers, strongest first.
 	Failures []*StepError
 }
 
@@ -45,8 +45,8 @@ func (t Tier) String() string {
 	return text
 }
 
-// Help is the one command or setting that would make the tier stronger; "" if
-// none is known.
+// Help names the command or setting that would make the tier stronger; "" if none is
+// known.
 func (t Tier) Help() string {
 	for _, f := range t.Failures {
 		if help := f.Help(); help != "" {
@@ -56,7 +56,7 @@ func (t Tier) Help() string {
 	return ""
 }
 
-// The steps of making a box, in their order.
+// The steps of making a box, in order.
 const (
 	StepStart    = "start a process in new namespaces"
 	StepMap      = "map the user into the new namespace"
@@ -87,7 +87,7 @@ func (e *StepError) Error() string {
 	return text + ": " + e.reason()
 }
 
-// reason translates what the kernel says, which for namespaces misleads.
+// reason explains the kernel's error, which is misleading for namespaces.
 func (e *StepError) reason() string {
 	switch {
 	case e.Errno == 0:
@@ -123,8 +123,8 @@ func (e *StepError) Help() string {
 	return ""
 }
 
-// AppArmorProfile is the text that grants user namespaces to one program on
-// systems (Ubuntu 23.10 and later) that restrict them.
+// AppArmorProfile returns a profile that lets one program create user namespaces on
+// systems that restrict them (Ubuntu 23.10 and later).
 func AppArmorProfile(program string) string {
 	return "abi <abi/4.0>,\ninclude <tunables/global>\nprofile haft " + quoteAppArmor(program) + " flags=(unconfined) {\n  userns,\n}\n"
 }
@@ -147,11 +147,11 @@ func stepError(step, path string, err error) error {
 	return e
 }
 
-// ErrUnavailable is returned for a command that is to be confined where nothing
-// confines it.
+// ErrUnavailable is returned for a command that must be confined when no confinement
+// is available.
 var ErrUnavailable = errors.New("no sandbox is available here")
 
-// Unavailable is the error for a tier that is too weak for a command.
+// Unavailable returns the error for a tier that is too weak for a command.
 func (t Tier) Unavailable() error {
 	if len(t.Failures) == 0 {
 		return ErrUnavailable

@@ -27,7 +27,7 @@ type globRule struct {
 	dirOnly bool
 }
 
-// GlobError is a glob that cannot be read.
+// GlobError reports an invalid glob.
 type GlobError struct {
 	Glob string
 	Err  error

@@ -17,16 +17,17 @@ import (
 
 // GlobQuery is a search for files by name.
 type GlobQuery struct {
-	// Pattern is a path with *, ?, [classes], {a,b} and ** for any number of
-	// directories, relative to Path. One without a slash matches at any depth. Names
-	// that start with a dot match like others. It may be absolute or have leading ..
-	// elements as long as it does not leave Path.
+	// Pattern is a path with *, ?, [classes], {a,b} and ** for any number of directories,
+	// relative to Path. A pattern without a slash matches at any depth. Names that start with
+	// a dot match like any other. The pattern may be absolute or begin with .. elements as
+	// long as it does not leave Path.
 	Pattern string
 	// Dir, Path, Allow and Budget are as in [Query]; Path is a directory.
 	Dir, Path string
 	Allow     func(path string) bool
 	Budget    Budget
-	// Limit is the number of files named; all are counted. Zero means no limit.
+	// Limit is the maximum number of files returned; all of them are counted. Zero means no
+	// limit.
 	Limit int
 }
 
@@ -40,8 +41,8 @@ type GlobResult struct {
 	Stats   Stats
 }
 
-// OutsideError is a pattern that leads out of the directory searched. A user who
-// allowed the one has not allowed the other.
+// OutsideError reports a pattern that leads out of the searched directory. Permission to
+// search the directory does not cover other places.
 type OutsideError struct {
 	Pattern string
 	Path    string // where the search was to be

@@ -206,7 +206,7 @@ func (w *indexWorker) add(files []*tree.File) {
 	w.idx.Add(docs)
 }
 
-// WaitIndexed waits for listing, watching and indexing that is under way. Nothing needs it but tests and
+// WaitIndexed waits until listing, watching and indexing have finished. It is for tests and
 // benchmarks.
 func (s *Searcher) WaitIndexed() {
 	s.trees.mu.Lock()
@@ -224,14 +224,14 @@ func (s *Searcher) WaitIndexed() {
 	}
 }
 
-// Memory is what a searcher keeps, in bytes.
+// Memory is the memory that a searcher uses, in bytes.
 type Memory struct {
 	List       int64 // of files
 	Signatures int64 // of their contents
 	Texts      int64 // in the cache
 }
 
-// Memory gives what the searcher keeps now.
+// Memory returns how much memory the searcher uses now.
 func (s *Searcher) Memory() Memory {
 	s.trees.mu.Lock()
 	kept := slices.Clone(s.trees.kept)

@@ -6,7 +6,7 @@ import (
 	"github.com/haftdev/haft/internal/search/tree"
 )
 
-// Mode is what a [Query] wants to know.
+// Mode says what a [Query] asks for.
 type Mode uint8
 
 const (
@@ -19,40 +19,40 @@ const (
 type Query struct {
 	// Pattern is a regular expression in ripgrep's syntax, see package rx.
 	Pattern string
-	// Dir is the working directory, absolute: the tree that is kept between
-	// queries, and what globs with a slash are relative to.
+	// Dir is the absolute working directory: the tree that is kept between queries, and the
+	// base of globs with a slash.
 	Dir string
 	// Path is the file or directory to search, absolute; empty means Dir. It is
 	// searched even if ignore rules hide it.
 	Path string
-	// Globs choose files by name as ripgrep's --glob does: the last one that
-	// matches decides, ! excludes, one without a slash matches at any depth, and one
-	// that names an ignored file brings it back.
+	// Globs select files by name as ripgrep's --glob does: the last match decides, ! excludes,
+	// a glob without a slash matches at any depth, and a glob that matches an ignored file
+	// includes it.
 	Globs []string
-	// Types choose files by language, see package filetype.
+	// Types select files by language; see package filetype.
 	Types []string
 	// Mode says what to find; the zero value is Files.
 	Mode Mode
-	// IgnoreCase makes letters match both cases.
+	// IgnoreCase ignores the case of letters.
 	IgnoreCase bool
 	// Multiline lets matches span lines.
 	Multiline bool
-	// OnlyMatching gives the matching parts of lines, each as a line of its own.
+	// OnlyMatching returns only the matching parts of lines, each as a line of its own.
 	OnlyMatching bool
-	// Before and After are the lines of context in Content mode.
+	// Before and After are the numbers of context lines in Content mode.
 	Before, After int
-	// Limit ends the search once so many results (files, or lines in Content mode)
-	// are known; zero means no limit.
+	// Limit ends the search after this many results (files, or lines in Content mode); zero
+	// means no limit.
 	Limit int
 	// Allow decides which files may be read at all; nil means all. A file that is
 	// not allowed is neither searched nor named. It must be safe for concurrent use.
 	Allow func(path string) bool
-	// Budget bounds the work; the zero value is the default.
+	// Budget limits the cost; the zero value is the default.
 	Budget Budget
 }
 
-// Budget bounds what a query may cost. When it runs out the result holds what was
-// found until then and says so.
+// Budget limits the cost of a query. When it runs out, the result holds what was found until
+// then and says so.
 type Budget struct {
 	Time  time.Duration // zero means 60 s
 	Files int           // files looked at; zero means 2,000,000
@@ -73,13 +73,13 @@ type Result struct {
 type Hit struct {
 	Path  string
 	Mtime int64 // nanoseconds
-	// Count is the number of matching lines, or in multi-line mode of matches; in
-	// Files mode it is 1.
+	// Count is the number of matching lines, or of matches in multi-line mode. In Files mode
+	// it is 1.
 	Count int
 	// Lines holds matching and context lines in order, in Content mode.
 	Lines []Line
-	// Binary means that the file was named explicitly, matches and is not text, so
-	// that Lines is empty.
+	// Binary means that the file was named explicitly and matches but is not text. Lines is
+	// then empty.
 	Binary bool
 
 	cut bool // the search of this file ended at the limit
@@ -100,7 +100,8 @@ type Stats struct {
 	TooLarge   int
 	Unreadable int
 	Denied     int // by Query.Allow
-	// Doubtful are a few of the files whose encoding is a guess, so that text beyond ASCII may not be found in them.
+	// Doubtful lists some of the files whose encoding is a guess: non-ASCII text may not be
+	// found in them.
 	Doubtful []string
 	Tree     tree.Skipped
 }

@@ -270,14 +270,15 @@ func bound(dir string, limit int64) error {
 	return nil
 }
 
-// A SavedIndex is what was saved of one tree.
+// A SavedIndex describes the saved index of one tree.
 type SavedIndex struct {
 	Path  string `json:"path"`  // of the file
 	Root  string `json:"root"`  // of the tree, "" if the file is damaged
 	Bytes int64  `json:"bytes"` // of the file
 }
 
-// SavedIndexes lists what is in a folder that Options.Saved named. A folder that is not there holds none.
+// SavedIndexes lists the indexes in a folder given as Options.Saved. A folder that does not
+// exist has none.
 func SavedIndexes(dir string) ([]SavedIndex, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

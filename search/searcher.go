@@ -1,24 +1,21 @@
-// Package search answers Grep and Glob questions about a directory tree, again and
-// again, without starting a process.
+// Package search answers Grep and Glob queries about a directory tree, without starting a
+// process for each.
 //
-// A [Searcher] works in layers, each of which falls back to the one below. At the
-// bottom every query walks the tree and reads the files. Above that, the list of
-// files is kept between queries and proved current at each (package tree). Above
-// that, signatures of the files' contents, built in the background, rule out most
-// files that cannot match (package index); what they do not rule out is read, from a
-// bounded memory of texts if it was read before. Where
-// a layer fails, for one of a hundred reasons, the answer is the same and takes
-// longer: none can make an answer stale.
+// A [Searcher] works in layers, each of which falls back to the one below. At the bottom every
+// query walks the tree and reads the files. Above that, the list of files is kept between
+// queries and checked to be current at each one (package tree). Above that, signatures of the
+// files' contents, built in the background, rule out most files that cannot match (package
+// index). The other files are read, or taken from a bounded cache if they were read before. If
+// a layer fails, the answer takes longer but is the same; no layer can make an answer stale.
 //
-// Results equal ripgrep's, but for three deliberate differences: files come newest
-// first, `$` also matches before a carriage return, and version-control
-// directories are never searched.
+// Results equal ripgrep's, with three deliberate differences: files are sorted newest first,
+// `$` also matches before a carriage return, and version-control directories are never
+// searched.
 //
-// A Searcher is safe for concurrent use. Its owner closes it, which releases the
-// watches and the memory. It reads files with the rights of this process and
-// follows no symbolic links below the path it is given. What may be searched is
-// decided by the caller, through Query.Allow; signatures are made of other files too
-// but never leave this package.
+// A Searcher is safe for concurrent use. Closing it releases its watches and its memory. It
+// reads files with the rights of this process and follows no symbolic links below the path it
+// is given. The caller decides with Query.Allow what may be searched. Signatures are computed
+// for other files too, but never leave this package.
 package search
 
 import (
@@ -57,23 +54,25 @@ type Options struct {
 	// CacheBytes is how much text of files is kept in memory; zero means 128 MB, and
 	// less than zero none.
 	CacheBytes int64
-	// Saved is a folder where lists and signatures of trees are kept for the next
-	// process; empty keeps none. Trees on file systems that do not tell reliably that a
-	// file has changed are never kept.
+	// Saved is a folder in which lists and signatures of trees are kept for the next process;
+	// empty means that none are kept. Trees on file systems that do not reliably report
+	// changes are never kept.
 	Saved string
-	// Saves is asked before something is saved; nil means yes. It must be safe for concurrent use.
+	// Saves is called before anything is saved and can refuse it; nil means never. It must be
+	// safe for concurrent use.
 	Saves func() bool
-	// SavedBytes bounds what is in that folder; zero means 512 MB.
+	// SavedBytes limits the size of that folder; zero means 512 MB.
 	SavedBytes int64
-	// Private reports files whose signature is not to be saved: they are always read. Nil
-	// means none. It must be safe for concurrent use.
+	// Private reports whether the signature of a file must not be saved: such files are always
+	// read. Nil means none. It must be safe for concurrent use.
 	Private func(path string) bool
-	// Global gives the user's ignore rules for all repositories; nil means those that
-	// git finds with the environment of this process.
+	// Global returns the user's ignore rules for all repositories; nil means those that git
+	// would find in the environment of this process.
 	Global func() ignore.Global
 
-	// Decode gives the text of a file that is neither UTF-8 nor binary; ok is false if it has none. It must be safe
-	// for concurrent use. Nil means that the bytes are searched as they are.
+	// Decode returns the text of a file that is neither UTF-8 nor binary; ok is false if it is
+	// not text. It must be safe for concurrent use. Nil means that the bytes are searched as
+	// they are.
 	Decode func(path string, raw []byte) (d Decoded, ok bool)
 
 	portable   bool // for tests: as on a processor without vectors
@@ -83,8 +82,8 @@ type Options struct {
 // Decoded is the text of a file in another encoding.
 type Decoded struct {
 	Text     []byte
-	Doubtful bool // the encoding is a guess from too little
-	Volatile bool // it depends on more than the bytes, so that it is not kept
+	Doubtful bool // the encoding is a guess, based on too little text
+	Volatile bool // it depends on more than the bytes and is therefore not cached
 }
 
 // Searcher answers queries.
@@ -124,16 +123,15 @@ func New(o *Options) *Searcher {
 	return s
 }
 
-// Prepare starts listing the directory dir in the background, for queries to come.
-// Nothing depends on it but how long the first of them takes. Without memory it does
-// nothing.
+// Prepare starts listing the directory dir in the background, so that the first query takes
+// less time. A stateless searcher does nothing.
 func (s *Searcher) Prepare(dir string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(real) {
 		s.trees.prepare(real, real)
 	}
 }
 
-// Close releases what the searcher keeps, once it is saved if it is to be.
+// Close releases everything that the searcher holds, after saving what is to be saved.
 func (s *Searcher) Close() error {
 	s.trees.close()
 	return nil
@@ -310,7 +308,7 @@ func (sc *scan) once(ctx context.Context, t *tree.Tree) {
 	sc.res.Stats.Tree = t.Skipped(t.Root)
 }
 
-// ErrDenied is a file named in the query that Query.Allow refuses.
+// ErrDenied is returned if the query names a file that Query.Allow refuses.
 var ErrDenied = errors.New("reading this file is not allowed")
 
 // single searches one file that was named explicitly.

@@ -3,15 +3,15 @@ package session
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// encode encodes a line as [plainjson.Marshal] does, in a fraction of its time: every step of every call is a line. What is
-// JSON already, and most of the line, is put in as it is.
-func (l *line) encode() ([]byte, error) {
-	o := make(object, 1, 512+len(l.Message)+len(l.ToolUseResult))
-	o[0] = '{'
+// appendTo appends the line as [plainjson.Marshal] encodes it, in a fraction of its time: every step of every call is a
+// line. What is JSON already, and most of the line, is put in as it is.
+func (l *line) appendTo(dst []byte) ([]byte, error) {
+	o := append(object(dst), '{')
 	var err error
 	raw := func(name string, value json.RawMessage) {
 		if err == nil && len(value) > 0 {
@@ -56,7 +56,58 @@ func (l *line) encode() ([]byte, error) {
 	o.string("lastPrompt", l.LastPrompt)
 	o.string("leafUuid", l.LeafUUID)
 	raw("forkedFrom", l.ForkedFrom)
-	other("haft", l.Haft, l.Haft != nil)
+	if l.Haft != nil && err == nil {
+		o.name("haft")
+		o, err = l.Haft.appendTo(o)
+	}
+	return append(o, '}'), err
+}
+
+// appendTo appends the JSON. Steps of calls and states, of which there are several for each call, are put together here.
+func (x *extra) appendTo(o object) (_ object, err error) {
+	switch call, state := x.Call, x.State; {
+	case call != nil && x.only(extra{Call: call}):
+		o = append(o, `{"call":`...)
+		o, err = call.appendTo(o)
+	case state != nil && x.only(extra{State: state}):
+		o = append(o, `{"state":{"name":`...)
+		o = append(plainjson.AppendString(o, state.Name), `,"value":`...)
+		o, err = plainjson.AppendCompact(o, state.Value)
+		o = append(o, '}')
+	default:
+		var raw []byte
+		raw, err = plainjson.Marshal(x)
+		return append(o, raw...), err
+	}
+	return append(o, '}'), err
+}
+
+// only reports whether there is nothing else in x than in y, which has one member.
+func (x *extra) only(y extra) bool {
+	return x.Call == y.Call && x.State == y.State && x.Checkpoint == nil && x.Ask == nil && x.Answer == nil && x.Back == nil && x.Stop == nil &&
+		x.Confined == nil && x.Snapshot == nil && x.SummaryOf == "" && x.Blobs == nil
+}
+
+func (c *Call) appendTo(o object) (object, error) {
+	o = append(o, '{')
+	o.name("step")
+	o = plainjson.AppendString(o, string(c.Step))
+	o.name("id")
+	o = plainjson.AppendString(o, c.ID)
+	o.name("useId")
+	o = plainjson.AppendString(o, c.UseID)
+	o.name("tool")
+	o = plainjson.AppendString(o, c.Tool)
+	o.number("effect", int(c.Effect))
+	o.number("behavior", int(c.Behavior))
+	o.string("reason", c.Reason)
+	o.string("approved", c.Approved)
+	o.string("confinement", string(c.Confinement))
+	var err error
+	if len(c.Input) > 0 {
+		o.name("input")
+		o, err = plainjson.AppendCompact(o, c.Input)
+	}
 	return append(o, '}'), err
 }
 
@@ -64,7 +115,7 @@ func (l *line) encode() ([]byte, error) {
 type object []byte
 
 func (o *object) name(name string) {
-	if len(*o) > 1 {
+	if (*o)[len(*o)-1] != '{' {
 		*o = append(*o, ',')
 	}
 	*o = append(append(append(*o, '"'), name...), `":`...)
@@ -75,6 +126,14 @@ func (o *object) string(name, value string) {
 	if value != "" {
 		o.name(name)
 		*o = plainjson.AppendString(*o, value)
+	}
+}
+
+// number adds a member unless it is 0.
+func (o *object) number(name string, value int) {
+	if value != 0 {
+		o.name(name)
+		*o = strconv.AppendInt(*o, int64(value), 10)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestALineIsEncodedAsTheEncoderWould(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := l.encode(); err != nil || string(got) != string(want) {
+		if got, err := l.appendTo(nil); err != nil || string(got) != string(want) {
 			t.Errorf("%s\nwant %s (%v)", got, want, err)
 		}
 	}
@@ -52,7 +52,7 @@ func TestEveryFieldOfALineIsEncoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := full.encode(); err != nil || string(got) != string(want) {
+	if got, err := full.appendTo(nil); err != nil || string(got) != string(want) {
 		t.Errorf("%s\nwant %s (%v)", got, want, err)
 	}
 }

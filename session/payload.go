@@ -59,32 +59,37 @@ func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err er
 	return digest, nil
 }
 
-// shorten encodes a line with its long strings kept as blobs.
-func (b *blobs) shorten(ctx context.Context, l *line) ([]byte, error) {
-	raw, err := l.encode()
-	if err != nil {
-		return nil, fmt.Errorf("encode line: %w", err)
-	}
-	if len(raw) <= longestString {
+// appendLine appends a line to dst, with its long strings kept as blobs.
+func (b *blobs) appendLine(ctx context.Context, dst []byte, l *line) ([]byte, error) {
+	long := len(l.Message)+len(l.ToolUseResult) > longestString
+	if !long {
+		raw, err := l.appendTo(dst)
+		if err != nil {
+			return nil, fmt.Errorf("encode line: %w", err)
+		}
 		return raw, nil
 	}
 	short := *l
 	x := *l.extra()
 	for _, field := range []*json.RawMessage{&short.Message, &short.ToolUseResult} {
 		var digests []string
+		var err error
 		*field, digests, err = b.shortenStrings(ctx, *field)
 		if err != nil {
 			return nil, err
 		}
 		x.Blobs = append(x.Blobs, digests...)
 	}
-	if len(x.Blobs) == 0 {
-		return raw, nil
+	if len(x.Blobs) > 0 {
+		slices.Sort(x.Blobs)
+		x.Blobs = slices.Compact(x.Blobs)
+		short.Haft = &x
 	}
-	slices.Sort(x.Blobs)
-	x.Blobs = slices.Compact(x.Blobs)
-	short.Haft = &x
-	return short.encode()
+	raw, err := short.appendTo(dst)
+	if err != nil {
+		return nil, fmt.Errorf("encode line: %w", err)
+	}
+	return raw, nil
 }
 
 func (b *blobs) shortenStrings(ctx context.Context, raw json.RawMessage) (json.RawMessage, []string, error) {

@@ -14,7 +14,8 @@ var _ sched.Recorder = (*Session)(nil)
 
 // Record implements [sched.Recorder]. A call with effects is on the disk before it runs,
 // and its result is before the model sees it. The steps of a call without effects are
-// written without waiting: if they are lost, the call can be repeated.
+// written with its result, or after a tenth of a second: if they are lost, the call can be
+// repeated.
 func (s *Session) Record(ctx context.Context, r sched.Record) error {
 	if s.silent() {
 		return nil
@@ -42,11 +43,12 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 		c.Input = r.Call.Input
 	}
 	s.uses[c.UseID] = pendingCall{pure: c.Effect == tool.Pure}
-	if err := s.appendLocked(ctx, []Entry{{Agent: r.Call.Agent, Call: &c}}); err != nil {
-		return err
-	}
+	entries := []Entry{{Agent: r.Call.Agent, Call: &c}}
 	if c.Effect == tool.Pure {
-		return nil
+		return s.holdShortly(ctx, entries)
+	}
+	if err := s.appendLocked(ctx, entries); err != nil {
+		return err
 	}
 	return s.streams[r.Call.Agent].log.Sync(ctx)
 }

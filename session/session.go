@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,6 +32,8 @@ type Session struct {
 	held    []Entry                // written with the next entry; see AppendSoon
 	back    *Entry                 // says that it went back; nil if it did not
 	uses    map[string]pendingCall // by tool_use id
+	flushes bool                   // what is held is about to be written
+	out     []byte                 // what is being written, kept for the next time
 	closed  bool
 	fenced  error   // set once another writer has continued the session
 	prefix  *prefix // what is kept of the journal's beginning, nil if nothing is
@@ -103,15 +104,24 @@ func (s *Session) silent() bool { return s == nil || s.memory }
 
 // Append writes entries in order, after those written before. An entry without a UUID or a
 // time is given one. When Append returns, the operating system has the entries, so they
-// survive the end of this process; after [Session.Sync] they survive a power cut. Once
-// Append fails with [ErrFenced], it always will.
+// survive the end of this process; after [Session.Sync] they survive a power cut. The end of
+// an answer whose calls still run may follow a tenth of a second later, with their results.
+// Once Append fails with [ErrFenced], it always will.
 func (s *Session) Append(ctx context.Context, entries ...Entry) error {
 	if s.silent() || len(entries) == 0 {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(entries) == 1 && entries[0].endsAnswer() && len(s.uses) > 0 {
+		return s.holdShortly(ctx, entries) // results are about to follow
+	}
 	return s.appendLocked(ctx, entries)
+}
+
+// endsAnswer reports whether the entry only says how an answer ended whose blocks were written before.
+func (e *Entry) endsAnswer() bool {
+	return e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0
 }
 
 // KeepPlace writes that a session which was resumed at an earlier message continues there,
@@ -164,10 +174,15 @@ func (s *Session) writable(ctx context.Context) error {
 // entries follow.
 func (s *Session) writeWaiting(ctx context.Context, follow []Entry) error {
 	var err error
+	alone := func(e Entry) bool {
+		return !slices.ContainsFunc(follow, func(f Entry) bool { return f.Agent == e.Agent })
+	}
+	if !slices.ContainsFunc(s.repairs, alone) && !slices.ContainsFunc(s.held, alone) {
+		return nil
+	}
 	tried := map[string]bool{}
 	for _, e := range slices.Concat(s.repairs, s.held) {
-		same := func(f Entry) bool { return f.Agent == e.Agent }
-		if !tried[e.Agent] && !slices.ContainsFunc(follow, same) {
+		if !tried[e.Agent] && alone(e) {
 			tried[e.Agent] = true
 			err = errors.Join(err, s.writeGroup(ctx, e.Agent, nil))
 		}
@@ -178,6 +193,14 @@ func (s *Session) writeWaiting(ctx context.Context, follow []Entry) error {
 // writeGroup writes what waits for an agent and then entries of it, in one step if it can: a
 // compaction says what is known, and so begins a step in which all before it is.
 func (s *Session) writeGroup(ctx context.Context, agent string, entries []Entry) error {
+	if s.simple(agent, entries) {
+		if err := s.write(ctx, agent, append(s.held, entries...)); err != nil {
+			return err
+		}
+		clear(s.held)
+		s.held = s.held[:0]
+		return nil
+	}
 	group := entries
 	if len(s.repairs)+len(s.held) > 0 {
 		others := func(e Entry) bool { return e.Agent != agent }
@@ -205,6 +228,12 @@ func (s *Session) writeGroup(ctx context.Context, agent string, entries []Entry)
 	return nil
 }
 
+// simple reports whether all that waits is of the agent, and can be written in one step with entries.
+func (s *Session) simple(agent string, entries []Entry) bool {
+	compacts := func(e Entry) bool { return e.Compaction != nil }
+	return len(s.repairs) == 0 && !slices.ContainsFunc(s.held, func(e Entry) bool { return e.Agent != agent || compacts(e) }) && !slices.ContainsFunc(entries, compacts)
+}
+
 // AppendSoon adds entries that mean nothing without those that follow at once, as the verdict on
 // a call does without its dispatch: they are written with the next entry, in one step, and have
 // the time at which they were added. Sync and Close write them if none comes. After an error they
@@ -222,13 +251,21 @@ func (s *Session) AppendSoon(entries ...Entry) error {
 		return s.fenced
 	}
 	for i := range entries {
+		if entries[i].Call != nil {
+			continue // which can always be written
+		}
 		w := writer{session: s, agent: entries[i].Agent}
 		if _, err := w.lines(&entries[i]); err != nil {
 			return err // later it would fail the entries that it is written with
 		}
 	}
+	return s.hold(context.Background(), entries)
+}
+
+// hold keeps entries to be written with the next one.
+func (s *Session) hold(ctx context.Context, entries []Entry) error {
 	if len(s.held)+len(entries) > maxHeld {
-		return s.appendLocked(context.Background(), entries)
+		return s.appendLocked(ctx, entries)
 	}
 	now := time.Now()
 	for _, e := range entries {
@@ -236,6 +273,30 @@ func (s *Session) AppendSoon(entries ...Entry) error {
 			e.Time = now
 		}
 		s.held = append(s.held, e)
+	}
+	return nil
+}
+
+// holdShortly is hold for what means something by itself: it is written within syncDelay. A log that is not in a file
+// must say at once whether another writer has continued the session.
+func (s *Session) holdShortly(ctx context.Context, entries []Entry) error {
+	if s.logs != nil {
+		return s.appendLocked(ctx, entries)
+	}
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
+	if err := s.hold(ctx, entries); err != nil {
+		return err
+	}
+	if !s.flushes {
+		s.flushes = true
+		time.AfterFunc(syncDelay, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.flushes = false
+			_ = s.flush(context.Background()) // what fails keeps waiting, and fails what follows
+		})
 	}
 	return nil
 }
@@ -270,23 +331,24 @@ func (s *Session) write(ctx context.Context, agent string, entries []Entry) erro
 		return err
 	}
 	w := writer{session: s, agent: agent, tail: st.tail}
-	var out bytes.Buffer
+	out := s.out[:0]
 	for i := range entries {
 		lines, err := w.lines(&entries[i])
 		if err != nil {
 			return err
 		}
 		for _, l := range lines {
-			raw, err := s.blobs.shorten(ctx, l)
-			if err != nil {
+			if out, err = s.blobs.appendLine(ctx, out, l); err != nil {
 				return err
 			}
-			out.Write(raw)
-			out.WriteByte('\n')
+			out = append(out, '\n')
 		}
 		w.made = append(w.made, lines...)
 	}
-	if err := st.write(ctx, out.Bytes()); err != nil {
+	if s.logs == nil && cap(out) <= maxKeptOut { // a log that is not a file may keep it
+		s.out = out
+	}
+	if err := st.write(ctx, out); err != nil {
 		if errors.Is(err, ErrFenced) {
 			s.fenced = err
 		}
@@ -298,6 +360,9 @@ func (s *Session) write(ctx context.Context, agent string, entries []Entry) erro
 	}
 	return nil
 }
+
+// maxKeptOut bounds what a session that writes nothing keeps.
+const maxKeptOut = 16 << 10
 
 // note remembers what later entries need to know.
 func (s *Session) note(agent string, l *line) {

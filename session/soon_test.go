@@ -216,7 +216,7 @@ func TestAVerdictHasItsOwnTime(t *testing.T) {
 	record := func(step sched.Step, waits bool) {
 		t.Helper()
 		r := sched.Record{Step: step, Call: &tool.Call{ID: "c", UseID: "u", Tool: "T", Input: json.RawMessage(`{}`)}, Waits: waits,
-			Marks: tool.Marks{Effect: tool.Pure}, Verdict: tool.Verdict{Behavior: tool.Allow}}
+			Verdict: tool.Verdict{Behavior: tool.Allow}}
 		if err := s.Record(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

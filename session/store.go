@@ -419,6 +419,6 @@ func (l *line) forked(ctx context.Context, from, to string, b *blobs) ([]byte, e
 		raw, err := plainjson.Marshal(members)
 		return append(raw, '\n'), err
 	}
-	raw, err := b.shorten(ctx, l)
+	raw, err := b.appendLine(ctx, nil, l)
 	return append(raw, '\n'), err
 }

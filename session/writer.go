@@ -8,7 +8,6 @@ import (
 
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/rawname"
-	"github.com/haftdev/haft/model"
 )
 
 // A writer turns entries into lines, each after the one before.
@@ -21,7 +20,7 @@ type writer struct {
 
 func (w *writer) lines(e *Entry) ([]*line, error) {
 	switch {
-	case e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0:
+	case e.endsAnswer():
 		return w.end(e)
 	case e.Message != nil:
 		l := w.next(e)

@@ -14,60 +14,56 @@
 //
 // # How a tree is owned
 //
-// Commands are started not by the harness but by the keeper, one process per
-// harness: the same binary, started with the first command. The keeper is a
-// child subreaper, so that every orphan of a command, whatever it did to get
-// away, becomes the keeper's child. Hence it knows exactly and cheaply when
-// nothing is left: when it has no children but the main processes of running
-// commands. A command is over for this package only then. Descendants that
-// outlive the main process of a command get a moment to write their last lines,
-// then SIGTERM, then SIGKILL, in rounds, until none is left.
+// Commands are started not by the harness but by the keeper, one process per harness: the same
+// binary, started with the first command. The keeper is a child subreaper, so every orphan of
+// a command, however it tried to detach itself, becomes the keeper's child. It therefore knows
+// exactly, and cheaply, when nothing is left of a command: when its only children are the main
+// processes of running commands. Only then does this package consider the command ended.
+// Descendants that outlive the main process of a command get a moment to write their last
+// lines, then SIGTERM, then SIGKILL, repeatedly, until none is left.
 //
-// Which orphan belongs to which of several running commands is determined by a tag
-// that all descendants inherit and none can lose by accident (see tag), by
-// session and by parents. Where a cgroup may be made, each command has one,
-// which is killed in one step.
+// If several commands are running, an orphan is assigned to one of them by a tag that all
+// descendants inherit and cannot lose by accident (see tag), by its session and by its
+// parents. Where cgroups can be created, each command has its own, which is killed in one
+// step.
 //
-// The harness and the keeper share a socket. When the harness is gone, by kill
-// -9 or otherwise, the socket ends and the keeper ends everything, then itself.
-// Until nothing of a command is left the keeper holds a file open for those
-// who want to know: see [Command]. When the keeper is killed, its commands die by their death signal and the
-// harness kills the rest by tag and cgroup. A keeper that does not answer,
-// because a command has stopped it, is killed.
+// The harness and the keeper share a socket. When the harness dies, by kill -9 or otherwise,
+// the socket closes, and the keeper ends all commands and then itself. Until nothing is left
+// of a command, the keeper holds a file open, so that other processes can wait for that
+// moment: see [Command.Hold]. When the keeper is killed, its commands get their parent-death
+// signal and the harness kills the rest by tag and cgroup. A keeper that does not answer
+// because a command has stopped it is killed.
 //
-// Other designs were weighed. A supervisor per command is exact without tags,
-// but starting a Go program of this size costs more than the command (the
-// budget is 1.5 ms over fork and exec; the keeper costs about 0.4 ms, 0.6 ms
-// with a cgroup). The harness as its own subreaper saves the hop, but it would
-// adopt and reap what an embedding program does not expect, and needs a second
-// process to outlive it anyway.
+// Two other designs were considered. A supervisor per command needs no tags, but starting a Go
+// program of this size costs more than the command itself (the budget is 1.5 ms on top of fork
+// and exec; the keeper costs about 0.4 ms, 0.6 ms with a cgroup). Making the harness itself
+// the subreaper saves a process, but it would adopt and reap processes behind the back of an
+// embedding program, and something must outlive the harness anyway.
 //
 // # Output
 //
-// Standard output and error are one pipe, so that their order is that of
-// arrival. An [Output] holds the beginning and the end in memory and all of it,
-// up to quotas, in a file; what is shown of it says what is left out. See
-// [Output] and [Excerpt].
+// Standard output and standard error share one pipe, which preserves their order. An [Output]
+// keeps the beginning and the end in memory and everything, up to quotas, in a file. An
+// [Excerpt] of it says what was left out.
 //
 // # What commands can touch
 //
-// A command may do what the user may, unless its Box says otherwise. This package
-// sees to it that commands end, that they have no terminal and no input, and that
-// they do not inherit the harness's environment but a list of harmless names
-// (never a provider's keys).
+// A command may do whatever the user may, unless its Box says otherwise. This package ensures
+// that commands end, that they have no terminal and no input, and that they inherit only a
+// list of harmless variables from the harness's environment (never a provider's keys).
 //
-// A command with a [Command.Box] is started by a second keeper, which leads a box
-// of package sandbox and starts with the first such command; where no box can be
-// made, by a confined thread of the first. In a box the keeper is process 1: no
-// command can see, stop or kill it, and when it dies the kernel ends everything.
-// What commands leave in the scratch directory (where they ended) is apart from
-// what all commands read there, which a confined one cannot write.
+// A command with a [Command.Box] is started by a second keeper, which leads a box of package
+// sandbox and is itself started with the first such command. Where no box can be made, a
+// confined thread of the first keeper starts it. In a box the keeper is process 1: no command
+// can see, stop or kill it, and when it dies the kernel ends everything. The files that
+// commands write in the scratch directory (the directory they ended in) are separate from
+// those that all commands read there, which a confined command cannot write.
 //
 // Gaps that remain:
 //   - A process that hands its work to a daemon which was there before
 //     (systemd-run, docker, at, a running tmux server) is not its parent.
-//   - A process of another user (sudo) cannot be killed by an ordinary one. It
-//     is reported in Status.Left.
+//   - A process of another user (sudo) cannot be killed without root's rights. It is
+//     reported in Status.Left.
 //   - Where no cgroup can be made, a descendant that removes its tag on purpose is
 //     ended only when no other command runs, or with the harness; and it survives
 //     if it leaves its session and kills the keeper too.

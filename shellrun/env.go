@@ -72,8 +72,8 @@ var imposed = strings.Fields(`
 	PIP_NO_INPUT=1 HOMEBREW_NO_AUTO_UPDATE=1
 `)
 
-// Inherited makes the environment of a command from the harness's: the passed
-// names and the configured ones, never the withheld.
+// Inherited returns the part of the harness's environment that a command gets: variables on
+// the built-in list and configured ones, never a provider's credentials.
 func Inherited(environ, configured []string) []string {
 	set := make(map[string]bool, len(imposed))
 	env := make([]string, 0, len(imposed)+40)

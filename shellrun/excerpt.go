@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// An Excerpt is an Output as a text of bounded length.
+// An Excerpt is an Output shortened to a bounded length.
 type Excerpt struct {
 	Text string // if anything was left out, the first line says so, with exact counts and where the whole is
 
@@ -16,9 +16,8 @@ type Excerpt struct {
 	Path      string // the file with the whole output, "" if there is none
 }
 
-// Excerpt returns the output as at most limit characters: whole if it fits,
-// else its beginning and its end. With raw set, terminal escapes stay in the
-// text.
+// Excerpt returns at most limit characters of the output: all of it if it fits, otherwise its
+// beginning and its end. If raw is set, terminal escapes are kept.
 func (o *Output) Excerpt(limit int, raw bool) Excerpt {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,29 +15,29 @@ import (
 
 // Options configure a Host. A nil *Options means all zero values.
 type Options struct {
-	Reexec   Reexec              // from Supervise; zero means no supervisor, and with it the reduced guarantee of a process group
+	Reexec   Reexec              // from Supervise; without it there is no supervisor, and only the process group of a command is ended
 	Wrap     func(Runner) Runner // puts a sandbox around the runner; nil means none
-	NoCgroup bool                // makes no cgroups even where they can be made
+	NoCgroup bool                // do not use cgroups even where they are available
 
 	Environ  []string // the harness's environment; nil means os.Environ
-	EnvNames []string // names, or prefixes with *, that commands inherit beside the usual ones
+	EnvNames []string // names, or prefixes with *, that commands inherit in addition to the usual ones
 	EnvFile  string   // sourced before every command, relative to the directory of this process; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
 
 	Shell     string // the bash to use; empty means the one in PATH
-	NoProfile bool   // leaves the user's shell profile alone
+	NoProfile bool   // do not load the user's shell profile
 
-	// Hold returns the [Command.Hold] of a command that is about to start; nil means
-	// none. The host closes it.
+	// Hold returns the [Command.Hold] for a command that is about to start; nil means none.
+	// The host closes it.
 	Hold func() (*os.File, error)
 
 	Grace time.Duration // from SIGTERM to SIGKILL when a command is ended; zero means 500 ms
 	Spool *SpoolOptions
 
-	// OnBackground is called when a command was started in the background or moved
-	// there, before OnEnd; nil means nobody cares. It must not block.
+	// OnBackground, if not nil, is called when a command has been started in the background or
+	// moved there, before OnEnd. It must not block.
 	OnBackground func(*Task)
-	// OnEnd is called when a command that runs in the background has ended;
-	// nil means nobody cares. Close waits for it, so it must not block.
+	// OnEnd, if not nil, is called when a background command has ended. Close waits for it, so
+	// it must not block.
 	OnEnd func(*Task)
 }
 
@@ -110,19 +110,20 @@ func newSpool(opts *SpoolOptions) *spool {
 	return &spool{opts: o}
 }
 
-// Runner returns what the host starts processes with, for programs that are no
-// shell commands. Close ends them too.
+// Runner returns the Runner that the host starts processes with, for programs that are not
+// shell commands. Close ends those programs too.
 func (h *Host) Runner() Runner { return h.runner }
 
-// Tier finds out, by trying, what can confine commands with a network here. The
-// first call starts what confines them.
+// Tier tries out how strongly commands with the given network can be confined here. The first
+// call starts the process that confines them.
 func (h *Host) Tier(n sandbox.Network) sandbox.Tier {
 	t := h.base.tier(n)
 	h.known(n).Store(&t)
 	return t
 }
 
-// KnownTier is what [Host.Tier] has found, and false before that. It does not wait.
+// KnownTier returns what [Host.Tier] found, or false if it has not been called yet. It does not
+// wait.
 func (h *Host) KnownTier(n sandbox.Network) (sandbox.Tier, bool) {
 	if t := h.known(n).Load(); t != nil {
 		return *t, true
@@ -220,8 +221,8 @@ func (h *Host) Task(id string) (*Task, bool) {
 	return h.tasks[i], true
 }
 
-// Close ends all commands with their descendants and waits for it. Output files
-// in a directory that was given stay.
+// Close ends all commands with their descendants and waits until they are gone. It keeps
+// output files if [SpoolOptions] named a directory for them.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if !h.closed {

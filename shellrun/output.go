@@ -17,10 +17,10 @@ const (
 	quotaRest = tailBytes + 512
 )
 
-// An Output is what a command wrote, standard output and error in order of
-// arrival. Its memory is bounded: the first and the last bytes are held, all of
-// them up to the quotas are in a file once they are more than memory holds, and
-// all are counted. It is safe for concurrent use.
+// An Output is what a command wrote to standard output and standard error, in order of
+// arrival. It takes a bounded amount of memory: the first and the last bytes. Once there are
+// more, a file holds all of them, up to the quotas. Every byte is counted. An Output is safe
+// for concurrent use.
 type Output struct {
 	name  string
 	spool *spool
@@ -38,14 +38,14 @@ type Output struct {
 	changed  chan struct{} // closed by the next write; nil if nobody waits
 }
 
-// Counts say how much an Output is.
+// Counts is the size of an Output.
 type Counts struct {
 	Bytes int64
 	Lines int64 // a last line without a newline counts
 }
 
-// Write takes what the command wrote. It never fails: a full disk is noted and
-// costs only the middle of the output.
+// Write appends to the output. It never fails: if the disk is full, only the middle of the
+// output is lost, and the output says so.
 func (o *Output) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -136,9 +136,9 @@ func (o *Output) Path() string {
 	return o.file.path
 }
 
-// Since returns the next bytes after the first off, at most limit of them, and
-// where they begin: at off, or later if the bytes between were over the quota
-// and are held no more. No bytes means that there are none yet.
+// Since returns up to limit bytes from offset off on, and the offset at which they begin: off,
+// or a later one if the bytes in between exceeded the quota and were dropped. No bytes means
+// that there are none yet.
 func (o *Output) Since(off int64, limit int) (data []byte, from int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

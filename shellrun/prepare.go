@@ -117,15 +117,15 @@ func (s *spool) fallBack(dir string) {
 	}
 }
 
-// Prepare does ahead of the first command what that would have to wait for,
-// above all capturing the user's profile.
+// Prepare does in advance what the first command would have to wait for, mainly capturing the
+// user's profile.
 func (h *Host) Prepare(ctx context.Context) error {
 	_, err := h.prepare(ctx)
 	return err
 }
 
-// Warning says why the user's shell profile could not be captured, nil if it
-// was, or if no command has run. Commands run without it.
+// Warning says why the user's shell profile could not be captured, in which case commands run
+// without it. It is nil if the profile was captured or no command has run yet.
 func (h *Host) Warning() error {
 	h.mu.Lock()
 	p := h.ready

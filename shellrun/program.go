@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// ErrNotFound says that a program is not in the PATH that commands have.
+// ErrNotFound means that a program is not in the commands' PATH.
 var ErrNotFound = errors.New("not found in PATH")
 
-// Find looks for the first of some programs in the PATH that commands have, which
-// is that of the user's shell profile. An absolute name is looked for where it says.
+// Find returns the first of the named programs that exists in the commands' PATH, which comes
+// from the user's shell profile. Absolute names are checked as they are.
 func (h *Host) Find(ctx context.Context, names ...string) (string, error) {
 	shell, err := h.prepare(ctx)
 	if err != nil {
@@ -34,10 +34,9 @@ func (h *Host) Find(ctx context.Context, names ...string) (string, error) {
 	return "", fmt.Errorf("%s: %w", names[0], ErrNotFound)
 }
 
-// Start starts a program that lives beside the commands, such as an interpreter,
-// with their environment and, in place of that or beside it, the variables of
-// c.Env. Like a command, it is ended with everything it started by Close, and when
-// the harness is killed.
+// Start starts a program that runs beside the commands, such as an interpreter, with their
+// environment; variables in c.Env add to it or replace its own. Like a command, the program is
+// ended, with everything it started, by Close and when the harness is killed.
 func (h *Host) Start(ctx context.Context, c Command) (Process, error) {
 	shell, err := h.prepare(ctx)
 	if err != nil {
@@ -47,6 +46,6 @@ func (h *Host) Start(ctx context.Context, c Command) (Process, error) {
 	return h.launch(c)
 }
 
-// NewOutput makes an Output for what a program writes, with a file beside those of
-// the commands once it needs one. Close it when nothing follows.
+// NewOutput makes an Output for another program, with a file beside those of the commands once
+// it needs one. Close it when nothing more will be written.
 func (h *Host) NewOutput() *Output { return newOutput(newID(), h.spool, false) }

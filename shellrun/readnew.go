@@ -29,8 +29,8 @@ func (t *Task) ReadNewLines(limit int) (data []byte, lost int64) {
 	})
 }
 
-// MarkRead makes ReadNew begin after the first n bytes, which were shown
-// otherwise.
+// MarkRead makes ReadNew begin after the first n bytes, because they were shown in another
+// way.
 func (t *Task) MarkRead(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/sandbox"
 )
 
-// A Command is one process to start. Its files stay the caller's to close.
+// A Command is one process to start. The caller closes its files.
 type Command struct {
 	Path string   // the executable, absolute
 	Args []string // argv, argv[0] included
@@ -19,16 +19,16 @@ type Command struct {
 	Output *os.File // the standard output
 	Errors *os.File // the standard error; nil means Output
 
-	// Box confines the command; nil means not at all. Start fails with
-	// [sandbox.ErrUnavailable] where nothing can confine it.
+	// Box confines the command; nil means no confinement. Start fails with
+	// [sandbox.ErrUnavailable] where no confinement is available.
 	Box *sandbox.Spec
 
-	// Expendable makes the kernel end the command, or what it starts, before anything else
-	// when there is no memory left, where the system knows that.
+	// Expendable makes the kernel end the command, or what it starts, first when memory runs
+	// out, on systems that support it.
 	Expendable bool
 
-	// Hold stays open, in a process that outlives the harness, until nothing of the
-	// command is left: a lock on it tells others when that is. Nil means none. The
+	// Hold is kept open, by a process that outlives the harness, until nothing is left of the
+	// command: other processes can wait for that with a lock on the file. Nil means none. The
 	// command does not inherit it.
 	Hold *os.File
 }
@@ -45,9 +45,8 @@ func (c *Command) files(null *os.File) []*os.File {
 	return files
 }
 
-// A Runner starts processes. It is a seam: a Runner may change the Command, such
-// as by setting its Box, and hand it to the Runner it wraps. A Runner is safe for
-// concurrent use.
+// A Runner starts processes. Runners can be wrapped: one may change the Command, for example
+// set its Box, and pass it on to another. A Runner is safe for concurrent use.
 type Runner interface {
 	Start(Command) (Process, error)
 }
@@ -67,8 +66,8 @@ type baseRunner interface {
 type Process interface {
 	PID() int
 
-	// End asks the whole tree to stop, and after grace kills what is left of
-	// it. It returns at once; Done tells when it is over.
+	// End asks the whole process tree to stop and kills what is left of it after grace. It
+	// returns at once; Done is closed when the tree has ended.
 	End(grace time.Duration)
 
 	// Done is closed when the command has exited and none of its descendants is
@@ -89,12 +88,11 @@ type Status struct {
 	UserTime, SystemTime time.Duration // of the command and the children it waited for
 
 	Tier    sandbox.Kind    // what confined the command
-	Refused []string        // the hosts that it wanted to reach and could not, as "name:port"
-	Taken   []sandbox.Taken // what it put at protected paths that did not exist, moved away
+	Refused []string        // the hosts that it tried to reach and was refused, as "name:port"
+	Taken   []sandbox.Taken // what it created at protected paths and was moved away
 
-	Err error // the command's end was not seen: the supervisor was killed
+	Err error // set if the supervisor was killed, so that the end of the command was not observed
 }
 
-// ErrUnsupported is returned on systems where haft cannot run shell commands
-// yet.
+// ErrUnsupported is returned on systems on which haft cannot run shell commands yet.
 var ErrUnsupported = errors.New("shell commands are not supported on this system yet")

@@ -20,37 +20,36 @@ import (
 type Request struct {
 	Command     string
 	Description string        // for people
-	Tag         string        // for the caller: what it likes to know again when the task ends
-	Owner       string        // for the caller: whose command it is
+	Tag         string        // for the caller, to recognise the task when it ends
+	Owner       string        // for the caller, to know whose command it is
 	Timeout     time.Duration // zero means none
 
-	// Plain is asked, with the directory in which the command is about to start,
-	// for variables to run it with beside the usual ones, or without if an entry is only a name, and then without the
-	// user's profile and env file, which could change them or what its words
-	// mean. A nil env, and a nil Plain, mean an ordinary command.
+	// Plain is called with the directory in which the command is about to start. If it returns
+	// a non-nil env, the command runs with these variables in addition to the usual ones (an
+	// entry that is only a name removes that variable), and without the user's profile and env
+	// file, which could change the variables or the meaning of the command's words. A nil env,
+	// or a nil Plain, means an ordinary command.
 	//
-	// Words are those of a command that only starts one program and means the same
-	// without a shell, which takes longer to start than most programs; nil of any
-	// other. Where the program cannot be started, the shell says so.
+	// The words are those of a command that only starts one program and means the same without
+	// a shell, which takes longer to start than most programs. They are nil for any other
+	// command. If the program cannot be started, the shell is run to report the error.
 	Plain func(dir string) (env, words []string)
 
-	// Box confines the command; nil means not at all. See [Command].
+	// Box confines the command; nil means no confinement. See [Command].
 	Box *sandbox.Spec
 
-	// Detach moves a command that outlives its Timeout to the background, where
-	// it may run on for DetachFor, instead of ending it; 0 means without a limit.
+	// Detach moves a command that exceeds its Timeout to the background instead of ending it.
+	// There it may run for another DetachFor; 0 means without a limit.
 	Detach    bool
 	DetachFor time.Duration
 
-	// OnProgress is called each second while the caller waits; nil means nobody
-	// watches.
+	// OnProgress, if not nil, is called every second while the caller waits.
 	OnProgress func(Progress)
 }
 
-// A Shell runs the commands of one agent: each starts in the directory where
-// the last one ended. Commands may run at the same time; of several that change
-// the directory the one that started last has its way. One in the background
-// changes it for itself only.
+// A Shell runs the commands of one agent: each starts in the directory where the last one
+// ended. Commands may run at the same time: if several change the directory, the one that
+// started last decides. A background command changes only its own directory.
 type Shell struct {
 	host *Host
 	home string
@@ -68,8 +67,8 @@ type visit struct {
 	healed string // the directory that was gone, so that dir was taken instead
 }
 
-// NewShell makes a Shell that starts in dir, an absolute path, and returns
-// there when its directory is gone.
+// NewShell makes a Shell that starts in dir, an absolute path, and returns to it when its
+// current directory no longer exists.
 func (h *Host) NewShell(dir string) *Shell {
 	return &Shell{host: h, home: dir, dir: dir}
 }
@@ -81,8 +80,8 @@ func (s *Shell) Dir() string {
 	return s.dir
 }
 
-// Move lets the next command start in dir, an absolute path, wherever those go that
-// are running.
+// Move makes the next command start in dir, an absolute path, whatever directory the running
+// commands change to.
 func (s *Shell) Move(dir string) error {
 	if !enterable(dir) {
 		return fmt.Errorf("cannot enter %s", dir)
@@ -93,9 +92,8 @@ func (s *Shell) Move(dir string) error {
 	return nil
 }
 
-// Close ends all commands that were started here, in the background too, and
-// waits for it. It is for the end of an agent; Host.Close ends the commands of
-// every Shell.
+// Close ends all commands of this Shell, including background ones, and waits until they are
+// gone. Call it when an agent ends; Host.Close ends the commands of every Shell.
 func (s *Shell) Close() {
 	var own []*Task
 	for _, t := range s.host.Tasks() {
@@ -113,9 +111,8 @@ func (s *Shell) Close() {
 
 const progressEvery = time.Second
 
-// Run runs a command until it ends, or until it was moved to the background:
-// then the task is not Ended. The end of ctx ends the command. An error means
-// that nothing was started.
+// Run runs a command until it ends or is moved to the background, in which case the task has
+// not Ended. Cancelling ctx ends the command. An error means that nothing was started.
 func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -163,9 +160,9 @@ func (s *Shell) Run(ctx context.Context, r Request) (*Task, error) {
 	}
 }
 
-// Start starts a command in the background and returns at once. Its Timeout, if
-// any, ends it there; Detach and OnProgress mean nothing. The end of ctx keeps
-// it from starting, but does not end it.
+// Start starts a command in the background and returns at once. Its Timeout, if any, applies;
+// Detach and OnProgress are ignored. Cancelling ctx can keep the command from starting, but
+// does not end it.
 func (s *Shell) Start(ctx context.Context, r Request) (*Task, error) {
 	t, err := s.start(ctx, r, true)
 	if err == nil {

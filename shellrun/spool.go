@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// SpoolOptions bound what outputs may take on disk. A nil *SpoolOptions means
-// all zero values.
+// SpoolOptions limit the disk space of outputs. A nil *SpoolOptions means all zero values.
 type SpoolOptions struct {
-	Dir   string // where the files go; empty means a temporary directory that goes with the host
+	Dir   string // where the files go; empty means a temporary directory that is removed with the host
 	Task  int64  // bytes that one output may take; zero means 64 MB
 	Total int64  // bytes that all outputs together may take; zero means 1 GB
-	// Prepare is called before the first file is made; nil: nothing is to be done.
+	// Prepare, if not nil, is called before the first file is created.
 	Prepare func()
 	Keep    time.Duration // files in Dir older than this are removed when the first new one is made; zero means 7 days
 }

@@ -13,10 +13,10 @@ var escapes = lazyregexp.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?" +
 	"|\x1b[ -/]*[0-~]")
 
-// Clean makes output readable as plain text: terminal escapes go, a carriage return
-// within a line is shown as ␍ with what comes before it, of a line that was
-// overwritten again and again (a progress bar) the last state stays after …␍, bytes that are no
-// UTF-8 become U+FFFD, and control characters other than newline and tab go.
+// Clean makes output readable as plain text. It removes terminal escapes and control
+// characters other than newline and tab, replaces bytes that are not valid UTF-8 by U+FFFD,
+// and shows a carriage return within a line as ␍ after the text it follows. Of a line that was
+// overwritten many times (a progress bar), it keeps only the last state, after …␍.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, isControl) < 0 {

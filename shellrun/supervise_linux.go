@@ -22,21 +22,20 @@ const (
 	tidyEnv       = "HAFT_SHELLRUN_TIDY" // the scratch directory, which the keeper removes
 )
 
-// A Reexec is the proof that the program's main calls Supervise first, so that
-// starting the program again gives a supervisor and not a second harness. The
-// zero Reexec proves nothing: see [Options].
+// A Reexec proves that the program's main calls Supervise first, so that starting the program
+// again gives a supervisor and not a second harness. The zero Reexec proves nothing: see
+// [Options].
 type Reexec struct {
 	path string
 }
 
-// Supervise makes this process the supervisor and does not return, if it was
-// started as one. A program that runs shell commands calls it first in main
-// (tests: in TestMain), before it reads flags or starts anything, and puts the
-// result into [Options].
+// Supervise turns this process into the supervisor, and does not return, if it was started as
+// one. A program that runs shell commands calls it first in main (tests call it in TestMain),
+// before it parses flags or starts anything, and puts the result into [Options].
 //
-// It also closes the memory and the first environment of this process, which
-// may hold provider keys, to other processes of the same user: what debuggers
-// and /proc would show of it. Root still sees them.
+// It also keeps other processes of the same user from reading, with a debugger or through
+// /proc, the memory and the initial environment of this process, which may hold provider keys.
+// Root can still read them.
 func Supervise() Reexec {
 	mode, ok := os.LookupEnv(keeperEnv)
 	if !ok {

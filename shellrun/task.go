@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A State is where a task is in its life.
+// A State is a stage in the life of a task.
 type State string
 
 const (
@@ -22,7 +22,7 @@ const (
 	Stopped   State = "stopped"   // ended by Stop or Close
 )
 
-// A Task is one command, running or over. It is safe for concurrent use.
+// A Task is one command, running or ended. It is safe for concurrent use.
 type Task struct {
 	id      string
 	command string
@@ -54,15 +54,15 @@ type Result struct {
 
 	Dir        string // where the shell is now
 	DirChanged bool   // by this command
-	DirLost    bool   // the directory in which the command ended is gone or cannot be entered, so the shell stayed where it was
-	DirHealed  string // the directory that was gone when the command started, which then ran in Dir instead
+	DirLost    bool   // the directory in which the command ended no longer exists or cannot be entered, so the shell stayed where it was
+	DirHealed  string // the directory that no longer existed when the command started, so that it ran in Dir instead
 }
 
-// Progress is a moment of a running task.
+// Progress is the state of a running task.
 type Progress struct {
 	TaskID   string
 	Last     string // the last lines, without the final newline
-	EndsLine bool   // a newline was the last thing written
+	EndsLine bool   // the output ends with a newline
 	Total    Counts
 	Elapsed  time.Duration
 }
@@ -77,7 +77,7 @@ func (t *Task) Output() *Output       { return t.output }
 func (t *Task) Done() <-chan struct{} { return t.done }
 func (t *Task) PID() int              { return t.proc.PID() }
 
-// Ended reports whether the task is over.
+// Ended reports whether the task has ended.
 func (t *Task) Ended() bool {
 	select {
 	case <-t.done:
@@ -87,7 +87,7 @@ func (t *Task) Ended() bool {
 	}
 }
 
-// State is Running until the task is over.
+// State is Running until the task has ended.
 func (t *Task) State() State {
 	if !t.Ended() {
 		return Running
@@ -109,7 +109,7 @@ func (t *Task) Result() Result {
 	return t.result
 }
 
-// Stop ends the command with all its descendants and waits for it.
+// Stop ends the command with all its descendants and waits until they are gone.
 func (t *Task) Stop() Result {
 	t.stop(Stopped)
 	return t.Result()
@@ -136,8 +136,8 @@ func (t *Task) stop(why State) {
 	t.proc.End(t.host.opts.Grace)
 }
 
-// Release moves the task to the background, and lets those who wait for it go. It
-// reports false if it is over, or there already.
+// Release moves the task to the background and makes Run return. It reports false if the task
+// has ended or is already there.
 func (t *Task) Release() bool {
 	if !t.detach() {
 		return false
@@ -146,8 +146,8 @@ func (t *Task) Release() bool {
 	return true
 }
 
-// Released reports whether someone moved the task to the background while its
-// caller waited.
+// Released reports whether Release moved the task to the background while Run was waiting for
+// it.
 func (t *Task) Released() bool {
 	select {
 	case <-t.released:
@@ -190,7 +190,7 @@ func (t *Task) moved() {
 	}
 }
 
-// Progress returns where the task is now.
+// Progress returns the current state of the task.
 func (t *Task) Progress() Progress {
 	p := Progress{TaskID: t.id, Elapsed: time.Since(t.started)}
 	p.Last, p.EndsLine, p.Total = t.output.lastLines(5, 2000)
@@ -268,8 +268,8 @@ func (h *Host) ended(t *Task) {
 // maxEnded is how many ended background tasks stay in the table.
 const maxEnded = 100
 
-// Close says that nothing follows, and closes the file. If that could not hold all, its last lines say so and
-// repeat the end of the output.
+// Close marks the output as complete and closes the file. If the file could not hold
+// everything, its last lines say so and repeat the end of the output.
 func (o *Output) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -38,13 +38,13 @@ func (w *Workspace) cannotKeep(err error, path string, need int) error {
 	return w.explain(&atomic.SpaceError{Path: path, Store: w.state, Need: uint64(need), Free: free, Quota: quota, Err: err}, path)
 }
 
-// FullError is a full disk with the directories that take most of it.
+// FullError reports a full disk and the directories that take up most of it.
 type FullError struct {
 	Space   *atomic.SpaceError
 	Largest []Usage
 }
 
-// Usage is how much the files under a directory take.
+// Usage is the disk space that the files under a directory take up.
 type Usage struct {
 	Dir   string
 	Bytes int64

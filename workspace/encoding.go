@@ -8,25 +8,40 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/search"
 )
 
-// Encoding tells how the bytes at a physical path are to be read: as the agent said before, else by the bytes, what is declared
-// for them and, in doubt, by the other files of the project. A long enough beginning of the file will do.
+// Encoding returns the encoding of the file at a physical path: the one that the agent chose
+// earlier, otherwise one derived from the bytes, from declarations and, if in doubt, from the
+// project's other files. raw may be just a sufficiently long beginning of the file.
 func (w *Workspace) Encoding(agent, path string, raw []byte) (textfile.Encoding, error) {
 	if seen, ok := w.Seen(agent).Get(path); ok && seen.Given {
 		if enc, err := textfile.Lookup(seen.Encoding); err == nil && enc.Reads(raw) {
 			return enc.For(raw), nil
 		}
 	}
+	if isASCII(raw) { // no hint can make it anything else
+		return textfile.DetectWith(raw, textfile.Hints{})
+	}
 	return textfile.DetectWith(raw, w.hints(path))
 }
 
-// SearchText returns the text of a file whose bytes are not UTF-8, for a search; ok is false for what is not text, and for what
-// is UTF-8 but for a few bytes. Other files are not looked at: a search may ask for thousands.
+func isASCII(raw []byte) bool {
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// SearchText returns the text of a file that is not UTF-8, for a search; ok is false for a
+// file that is not text, or that is UTF-8 except for a few bytes. It does not consult other
+// files, because a search may ask for thousands.
 func (w *Workspace) SearchText(path string, raw []byte) (d search.Decoded, ok bool) {
 	hints := w.hints(path)
 	hints.Others = nil

@@ -16,7 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
-// MaxLoad is the largest file that is taken into memory whole.
+// MaxLoad is the size of the largest file that is loaded into memory.
 const MaxLoad = 256 << 20
 
 // File is a file in memory.
@@ -29,8 +29,8 @@ type File struct {
 	Kind error          // then, a *textfile.BinaryError
 }
 
-// Stream opens a regular file for reading. The caller closes it. What is not a regular file is a *Refusal: opening a FIFO or
-// device would hang or never end.
+// Stream opens a regular file for reading. The caller closes it. For anything but a regular
+// file it returns a *Refusal: opening a FIFO or a device could hang or never end.
 func (w *Workspace) Stream(f guard.Facts) (disk.File, disk.Info, error) {
 	if err := w.readable(f); err != nil {
 		return nil, disk.Info{}, err
@@ -55,7 +55,7 @@ func (w *Workspace) Stream(f guard.Facts) (disk.File, disk.Info, error) {
 	return file, info, nil
 }
 
-// Load reads a file whole.
+// Load reads a whole file.
 func (w *Workspace) Load(f guard.Facts) (*File, error) {
 	in, info, err := w.Stream(f)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *Workspace) Load(f guard.Facts) (*File, error) {
 	return out, nil
 }
 
-// Saw remembers that an agent was shown lines of a file.
+// Saw records that an agent was shown lines of a file.
 func (w *Workspace) Saw(agent string, e readstate.Entry) {
 	state := w.Seen(agent)
 	before, known := state.Get(e.Path)

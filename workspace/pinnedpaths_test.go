@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 )
 
@@ -31,7 +32,61 @@ func TestAPinHoldsOneCallToWhereItsPathLed(t *testing.T) {
 	for i := range maxPins { // forgotten in their order, and not without end
 		b.Pin(fmt.Sprint(i), b.Look(b.path("one")))
 	}
-	if _, err := b.LookPinned("first", b.path("link")); err != nil || len(b.pins.real) > maxPins || len(b.pins.order) > maxPins {
+	if _, err := b.LookPinned("first", b.path("link")); err != nil || len(b.pins.facts) > maxPins || len(b.pins.order) > maxPins {
 		t.Errorf("%d pins are kept, the first one too: %v", len(b.pins.order), err)
+	}
+}
+
+// A file is opened as it was judged, without another look; what was put in its place since is refused, whichever part of its
+// path that is.
+func TestWhatWasJudgedIsOpened(t *testing.T) {
+	for name, swap := range map[string]func(b *bench){
+		"the file": func(b *bench) {
+			must(t, os.Remove(b.path("dir/one")))
+			must(t, os.Symlink(b.path("secret"), b.path("dir/one")))
+		},
+		"its folder": func(b *bench) {
+			must(t, os.Rename(b.path("dir"), b.path("moved")))
+			must(t, os.Symlink(b.path("other"), b.path("dir")))
+		},
+		"a pipe": func(b *bench) {
+			must(t, os.Remove(b.path("dir/one")))
+			must(t, syscall.Mkfifo(b.path("dir/one"), 0o600))
+		},
+	} {
+		b := newBench(t, map[string]string{"dir/one": "1", "secret": "2", "other/one": "3"})
+		path := b.path("dir/one")
+		b.Pin("call", b.Look(path))
+		f, file, info, err := b.StreamPinned("call", path, "file_path")
+		if err != nil || f.Real != path || info.Size != 1 {
+			t.Fatalf("unchanged: %+v, %v", f, err)
+		}
+		must(t, file.Close())
+		swap(b)
+		var refused *Refusal
+		if _, _, _, err := b.StreamPinned("call", path, "file_path"); !errors.As(err, &refused) || refused.Code != Swapped && refused.Code != NotAFile {
+			t.Errorf("%s was replaced: %v", name, err)
+		}
+	}
+}
+
+// What was not judged, or was not a plain file then, is looked at.
+func TestWhatWasNotJudgedIsLookedAt(t *testing.T) {
+	b := newBench(t, map[string]string{"one": "1"})
+	must(t, os.Symlink("one", b.path("link")))
+	b.Pin("call", b.Look(b.path("link")))
+	b.Pin("call", b.Look(b.path("new")))
+	must(t, os.WriteFile(b.path("new"), []byte("2"), 0o600))
+	for _, name := range []string{"link", "one", "new"} {
+		_, file, _, err := b.StreamPinned("call", b.path(name), "file_path")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		must(t, file.Close())
+	}
+	var refused *Refusal
+	if _, _, _, err := b.StreamPinned("call", "one", "file_path"); !errors.As(err, &refused) || refused.Code != Relative {
+		t.Errorf("a relative path: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
-// Whole is the range of a content that an agent knows altogether.
+// Whole is the range of a file that an agent knows completely.
 var Whole = readstate.Range{From: 1, To: math.MaxInt32}
 
 // checkSeen refuses a change of what the agent was not shown. An edit needs a file of which it saw anything; a whole new content
@@ -82,7 +82,7 @@ func (w *Workspace) known(r Revision, o *Outcome) []readstate.Range {
 	return moved(moved(seen.Ranges, o.Foreign, len(o.Foreign)), o.Hunks, ShownHunks)
 }
 
-// ShownHunks is how many places of a change a result shows to the model.
+// ShownHunks is the number of hunks of a change that a result shows to the model.
 const ShownHunks = 3
 
 // moved says where lines are after a change, the first hunks of which were shown.

@@ -12,12 +12,12 @@ import (
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
-// Choice is what to do about a conflict with another program's change.
+// Choice says how to resolve a conflict with another program's change.
 type Choice string
 
 const (
 	Refuse    Choice = ""          // write nothing and say what conflicts
-	Overwrite Choice = "overwrite" // take the edit's side wherever both changed, and keep the rest of the foreign change
+	Overwrite Choice = "overwrite" // take the edit wherever both changed the same lines, and keep the rest of the other program's change
 	Markers   Choice = "markers"   // write both sides between git's conflict markers
 )
 
@@ -141,12 +141,13 @@ func clip(lines [][]byte) [][]byte {
 	return append(out, lines[len(lines)-most/2:]...)
 }
 
-// ConflictError says that an edit and a foreign change touch the same lines. Nothing was written.
+// ConflictError says that an edit and another program's change touch the same lines. Nothing
+// was written.
 type ConflictError struct {
 	Path    string
 	Hunks   string // the conflicts, with markers
 	Foreign []patch.Hunk
-	// NoMarkers says that the file would make no sense with conflict markers in it.
+	// NoMarkers says that conflict markers would break the file.
 	NoMarkers bool
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/patch"
 )
 
-// Fresh reports whether an agent knows a text file as it is now.
+// Fresh reports whether an agent knows the current content of a text file.
 func (w *Workspace) Fresh(agent string, path guard.Facts) bool {
 	seen, ok := w.Seen(agent).Get(path.Real)
 	if !ok {
@@ -17,9 +17,10 @@ func (w *Workspace) Fresh(agent string, path guard.Facts) bool {
 	return err == nil && f.Hash == seen.Hash
 }
 
-// Refresh is for changes that are made on behalf of an agent and not by it, such as those of a hook that formats what it wrote:
-// they are nobody else's. What the agent knows of a file becomes what is there now, and Refresh returns the difference, which
-// the agent should be shown. It is nil where nothing has changed or nothing can be compared.
+// Refresh is for changes made on behalf of an agent, for example by a hook that formats what
+// the agent wrote: they do not count as another program's changes. From now on the agent is
+// considered to know the current content. Refresh returns the difference, which the agent
+// should be shown; it is nil if nothing has changed or nothing can be compared.
 func (w *Workspace) Refresh(ctx context.Context, agent string, path guard.Facts) ([]patch.Hunk, error) {
 	release, err := w.turn(ctx, path.Real)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // Code says why something was refused.
 type Code int
 
-// The numbers are part of the wire: tools report them with their problems.
+// The numbers are part of the wire format: tools report them with their problems.
 const (
 	Malformed    Code = 1
 	Relative     Code = 2
@@ -45,8 +45,8 @@ func refuse(code Code, format string, args ...any) *Refusal {
 	return &Refusal{code, fmt.Sprintf(format, args...)}
 }
 
-// CheckPath refuses what is no absolute path, and suggests the one that was probably meant. param is the name of the input
-// field.
+// CheckPath refuses a path that is not absolute and suggests the one that was probably meant.
+// param is the name of the input field.
 func (w *Workspace) CheckPath(f guard.Facts, param string) error {
 	switch {
 	case f.Malformed != "":

@@ -15,36 +15,41 @@ import (
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
-// Revision is a wish to change one file.
+// Revision is a request to change one file.
 type Revision struct {
 	Agent string
 	Path  guard.Facts
-	// Make returns the new raw content, given the file as text, and notes to show. It is pure, and may be called with the text
-	// as it was read and again with the text as it is. For a file that is to be created the text is nil.
+	// Make returns the new raw content for a given text of the file, and notes to show. It
+	// must have no side effects: it may be called with the text that was read and again with
+	// the current text. If the file is to be created, the text is nil.
 	Make func(t *textfile.Text) (raw []byte, notes []string, err error)
 	// Create allows the file to be missing.
 	Create bool
-	// Unseen allows a file that the agent has not read, for a change that a program makes of whatever is there.
+	// Unseen allows changing a file that the agent has not read, for changes made by a program
+	// and not by a model.
 	Unseen bool
-	// Whole says that Make does not look at the old text: it can fit no text better than another.
+	// Whole says that Make ignores the old text.
 	Whole bool
-	// Check says whether a merged content makes sense. Nil means that any does.
+	// Check reports an error if merged content makes no sense. Nil accepts any content.
 	Check func(t *textfile.Text) error
-	// Encoding is how the file is encoded, or to be if it is created. Nil means as the agent said when it read it, else as the
-	// bytes and the project tell.
+	// Encoding is the encoding of the file, or of the file to be created. Nil means the one
+	// that the agent chose when it read the file, otherwise the one that the bytes and the
+	// project suggest.
 	Encoding *textfile.Encoding
-	// OnConflict is what to do when the file was changed by another program in the same place. Empty means to refuse.
+	// OnConflict says what to do if another program changed the file in the same place. Empty
+	// means to refuse.
 	OnConflict Choice
-	// Approve is shown what is about to be done, with the file held, and can stop it. Nil means that nobody is.
+	// Approve, if not nil, is called with what is about to be done, while the file is locked,
+	// and can stop it.
 	Approve func(*Outcome) error
 }
 
-// Outcome is a changed file.
+// Outcome describes a changed file.
 type Outcome struct {
 	Path    string         // physical
 	Spelled string         // as the caller named it, absolute
 	Before  *textfile.Text // on disk before; nil if the file was created
-	Mode    fs.FileMode    // of the file, which it keeps; 0 if it was created
+	Mode    fs.FileMode    // of the file, unchanged; 0 if the file was created
 	After   *textfile.Text
 	Hunks   []patch.Hunk // from Before to After, five lines of context
 	Foreign []patch.Hunk // what another program changed since the file was read
@@ -52,11 +57,12 @@ type Outcome struct {
 	Notes   []string
 }
 
-// Context is how many unchanged lines surround a change in results.
+// Context is the number of unchanged lines around a change in results.
 const Context = 5
 
-// Revise changes a file, or returns an error and leaves it byte for byte as it was. Errors for the model are *Refusal,
-// *edits.Refusal, *ConflictError, *textfile.RepertoireError and those of package atomic.
+// Revise changes a file, or returns an error and leaves every byte of it as it was. Errors for
+// the model are *Refusal, *edits.Refusal, *ConflictError, *textfile.RepertoireError and those
+// of package atomic.
 func (w *Workspace) Revise(ctx context.Context, r Revision) (*Outcome, error) {
 	release, err := w.turn(ctx, r.Path.Real)
 	if err != nil {

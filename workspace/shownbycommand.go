@@ -10,8 +10,9 @@ import (
 // maxShown is the largest file that is compared with the output of a command.
 const maxShown = 2 << 20
 
-// SawLines remembers that an agent knows the lines from to to of a file, if the text that it was shown has them one after
-// the other. Lines count from 1, negative ones from the end. It reports whether it does.
+// SawLines records that an agent knows a range of lines of a file, if the shown text contains
+// exactly these lines in order, and reports whether it does. Lines are counted from 1, or from
+// the end if negative.
 func (w *Workspace) SawLines(agent string, f guard.Facts, from, to int, shown string) bool {
 	if f.Info.Size > maxShown || f.Verdict(guard.Read).Decision != guard.Allow {
 		return false

@@ -7,9 +7,10 @@ import (
 	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
-// Unsaved returns the bytes that a file would have if the user saved it in their editor, and whether those are others than it has,
-// which are raw in the encoding enc. Line endings alone are no difference: editors hold text without them. A text that the
-// encoding cannot hold could not be saved either, and counts as none.
+// Unsaved returns the bytes that a file would have if the user saved it in their editor, and
+// whether they differ from its bytes on disk, which are raw in the encoding enc. A difference
+// in line endings alone does not count, because editors hold text without them. Text that the
+// encoding cannot represent could not be saved, and is ignored.
 func (w *Workspace) Unsaved(ctx context.Context, path string, raw []byte, enc textfile.Encoding) ([]byte, bool) {
 	if w.unsaved == nil {
 		return nil, false

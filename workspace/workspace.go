@@ -1,20 +1,23 @@
-// Package workspace is the files a session works on: what their paths really are, what has been read of them, and how they
-// are changed without harm.
+// Package workspace manages the files that a session works on: where their paths lead, what
+// has been read of them, and how to change them safely.
 //
-// Open makes a Workspace for a project directory. Tools ask it to Look at a path, Load or Stream a file, remember what was shown
-// (Saw), and Revise a file. Revise is the one way to change a file: it insists that the file was read, notices by content
-// whether it changed since, merges or reports a conflict, keeps what it replaces, writes atomically, and returns the
-// difference. The parts are packages of their own: guard (paths), disk (the file system), textfile (encodings and splices),
-// edits (matching), merge, patch, atomic (writes), readstate and blob (pre-images).
+// Open makes a Workspace for a project directory. Tools ask it to Look at a path, Load or
+// Stream a file, remember what was shown (Saw), and Revise a file. Revise is the only way to
+// change a file: it requires that the file was read, detects by content whether it has changed
+// since, merges or reports a conflict, stores what it replaces, writes atomically, and returns
+// the difference. The parts are packages of their own: guard (paths), disk (the file system),
+// textfile (encodings and splices), edits (matching), merge, patch, atomic (writes), readstate
+// and blob (pre-images).
 //
 //	ws, err := workspace.Open(dir, &workspace.Options{State: stateDir})
 //	defer ws.Close()
 //	left, err := ws.Recover()
 //	f := ws.Look(path)
 //
-// Trust model: a Workspace acts with the rights of its process on any path it is given; who may touch what is decided before,
-// with the guard's facts. It never follows a symbolic link that the guard did not see. Everything is safe for concurrent use by
-// several agents; changes of one file take turns, also between processes that share a State directory.
+// A Workspace acts with the rights of its process on any path it is given: whether a path may
+// be touched is decided beforehand, with the guard's facts. It never follows a symbolic link
+// that the guard did not see. Everything is safe for concurrent use by several agents; changes
+// to one file take turns, even between processes that share a State directory.
 package workspace
 
 import (
@@ -41,29 +44,32 @@ type Options struct {
 	Home string
 	// AgentDirs are the agent's own directories; see guard.Options.
 	AgentDirs []string
-	// State is a directory for the journal of writes and for kept contents; nobody else may write in it. Empty means what
-	// StateDir says.
+	// State is a directory for the journal of writes and for stored contents, which no one
+	// else may write to. Empty means StateDir().
 	State string
-	// Kept reports whether a physical path is something that the session has kept for its model; see guard.Options.
+	// Kept reports whether a physical path is a file that the session has stored for its
+	// model; see guard.Options.
 	Kept func(path string) bool
-	// PlanFile returns the file that the model may write its plan in; see guard.Options.
+	// PlanFile returns the file in which the model may write its plan; see guard.Options.
 	PlanFile func() string
-	// Blobs keeps what writes replace. Nil means a directory under State.
+	// Blobs stores what writes replace. Nil means a directory under State.
 	Blobs blob.Store
-	// OnChange is called with every write just before it happens, and can stop it. Nil means nobody is.
+	// OnChange, if not nil, is called just before every write and can stop it.
 	OnChange func(context.Context, Change) error
-	// OnRead is told what an agent knows of a file whenever that grows or changes, without the content. Nil means nobody is.
+	// OnRead, if not nil, is called whenever an agent knows more of a file or knows it
+	// differently. It does not get the content.
 	OnRead func(agent string, e readstate.Entry)
-	// Unsaved returns the text of a file in the user's editor, which may not be saved yet; ok is false if no editor has it. Nil
-	// means that there is no editor.
+	// Unsaved returns the text of a file that is open in the user's editor and may not be
+	// saved yet; ok is false if it is not open. Nil means that there is no editor.
 	Unsaved func(ctx context.Context, path string) (text string, ok bool)
-	// Reads bounds what is remembered of each agent's reading.
+	// Reads limits how much is remembered of what each agent has read.
 	Reads readstate.Options
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
 
-// Change is a write that is about to happen. If it fails, the file still has its content from before.
+// Change is a write that is about to happen. If the write fails, the file keeps its old
+// content.
 type Change struct {
 	Agent  string
 	Path   string      // physical
@@ -72,7 +78,7 @@ type Change struct {
 	Mode   fs.FileMode // of the file before, 0 if there is none
 }
 
-// Workspace is the files of a session.
+// Workspace manages the files of a session.
 type Workspace struct {
 	fs       disk.FS
 	guard    *guard.Guard
@@ -127,25 +133,28 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	}, nil
 }
 
-// StateDir is the usual State: haft in the user's cache directory. A guard that judges paths for a workspace must know it too.
+// StateDir is the default for Options.State: haft in the user's cache directory. A guard that
+// judges paths for a workspace must know it too.
 func StateDir() string { return keep.State() }
 
-// Close gives back what the workspace holds open. Writes after it fail.
+// Close releases what the workspace holds open. Later writes fail.
 func (w *Workspace) Close() error { return w.writer.Close() }
 
-// Recover settles writes that earlier processes did not finish, and says what it did. Call it at start.
+// Recover completes or undoes writes that earlier processes did not finish, and returns what
+// it did. Call it at startup.
 func (w *Workspace) Recover() ([]atomic.Leftover, error) { return w.writer.Recover() }
 
-// Guard returns the path policy, for those who decide about paths.
+// Guard returns the path policy, for callers that decide about paths.
 func (w *Workspace) Guard() *guard.Guard { return w.guard }
 
-// Look finds out what a path is.
+// Look finds out what a path refers to.
 func (w *Workspace) Look(path string) guard.Facts { return w.guard.Look(path) }
 
 // Root returns the physical path of the project.
 func (w *Workspace) Root() string { return w.guard.Roots()[0] }
 
-// Seen returns what an agent has read; "" is the main conversation. Each agent knows only what it was shown.
+// Seen returns what an agent has read; "" means the main conversation. Each agent knows only
+// what it was shown.
 func (w *Workspace) Seen(agent string) *readstate.State {
 	w.mu.Lock()
 	defer w.mu.Unlock()

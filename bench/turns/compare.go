@@ -14,14 +14,18 @@ import (
 // compare plays the turns through all players, in turn, and prints medians with
 // how many times haft's they are.
 func compare(ctx context.Context, o *options, players []*player) error {
-	turns := cmp.Or(o.turns, 40)
+	turns, n := cmp.Or(o.turns, 40), files
+	calls := turns
+	if o.work == "crowd" {
+		turns, n = 1, calls
+	}
 	runs := map[*player][]figures{}
 	for round := range o.reps {
 		for _, a := range players {
 			if o.work == "read" && a.read[0] == "" || o.work == "mcp" && !a.mcp {
 				continue // it reads files by commands, or has no servers
 			}
-			f, _, err := play(ctx, a, o.work, turns, files)
+			f, _, err := play(ctx, a, o.work, turns, n)
 			if err != nil {
 				return err
 			}
@@ -29,7 +33,11 @@ func compare(ctx context.Context, o *options, players []*player) error {
 			runs[a] = append(runs[a], f)
 		}
 	}
-	fmt.Fprintf(o.out, "%d %s turns, medians of %d rounds, load average %s; in parentheses: times haft's\n\n", turns, o.work, o.reps, load())
+	what := fmt.Sprintf("%d %s turns", turns, o.work)
+	if o.work == "crowd" {
+		what = fmt.Sprintf("one turn with %d calls", calls)
+	}
+	fmt.Fprintf(o.out, "%s, medians of %d rounds, load average %s; in parentheses: times haft's\n\n", what, o.reps, load())
 	w := tabwriter.NewWriter(o.out, 0, 4, 2, ' ', 0)
 	defer w.Flush()
 	fmt.Fprintln(w, "\tstart to first request\tper turn\ttotal\tprocessor time\tpeak memory\tanonymous memory")

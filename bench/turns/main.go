@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&o.turns, "turns", 0, "how many turns with a call (40, 1000 with -grow, 200 with -resume)")
 	flag.IntVar(&o.reps, "reps", 5, "how often each plays")
 	flag.IntVar(&o.sessions, "sessions", 1000, "with -density: how many conversations")
-	flag.StringVar(&o.work, "work", "read", "what each turn does: read, bash, or mcp for a result of 10 MiB of an MCP server")
+	flag.StringVar(&o.work, "work", "read", "what each turn does: read, bash, mcp for a result of 10 MiB of an MCP server, or crowd for all calls in one answer")
 	flag.BoolVar(&o.peers, "peers", false, "play through the agents of others, too")
 	flag.StringVar(&o.only, "only", "", "of all, only these, separated by commas")
 	flag.BoolVar(&o.grow, "grow", false, "compare early turns with late ones")
@@ -96,8 +96,8 @@ func serveModel() int {
 }
 
 func run(ctx context.Context, o *options) error {
-	if o.work != "read" && o.work != "bash" && o.work != "mcp" {
-		return fmt.Errorf("-work %q: use read or bash or mcp", o.work)
+	if o.work != "read" && o.work != "bash" && o.work != "mcp" && o.work != "crowd" {
+		return fmt.Errorf("-work %q: use read, bash, mcp or crowd", o.work)
 	}
 	switch {
 	case o.density:

@@ -35,6 +35,7 @@ func TestMeasurementsPlayTheirTurns(t *testing.T) {
 	}{
 		"reading":                       {options{turns: 3, reps: 1, work: "read"}, []string{"3 read turns", "haft ", "floor "}},
 		"commands":                      {options{turns: 2, reps: 1, work: "bash"}, []string{"2 bash turns", "haft ", "floor "}},
+		"many calls":                    {options{turns: 3, reps: 1, work: "crowd"}, []string{"one turn with 3 calls", "haft ", "floor "}},
 		"results of 10 MiB":             {options{turns: 1, reps: 1, work: "mcp"}, []string{"1 mcp turns", "haft "}},
 		"a long conversation":           {options{turns: 40, work: "read", grow: true}, []string{"haft   turn 10: ", "; turn 40: "}},
 		"a conversation that continues": {options{turns: 5, reps: 2, work: "read", resume: true}, []string{"5 calls is resumed", "haft "}},
@@ -143,7 +144,7 @@ func TestManyCallsInOneAnswer(t *testing.T) {
 }
 
 func TestWorkThatThereIsNot(t *testing.T) {
-	if err := run(t.Context(), &options{work: "write"}); err == nil || !strings.Contains(err.Error(), "use read or bash or mcp") {
+	if err := run(t.Context(), &options{work: "write"}); err == nil || !strings.Contains(err.Error(), "use read, bash, mcp or crowd") {
 		t.Errorf("got %v", err)
 	}
 }

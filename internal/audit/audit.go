@@ -2,7 +2,7 @@
 // never changed, so that what was allowed can be explained afterwards.
 //
 // A Log is safe for concurrent use, also by several processes: a line is one
-// write to a file opened for appending. The log holds the inputs of calls, or the
+// write to a file opened for appending, which stays open until Close. The log holds the inputs of calls, or the
 // beginning and the digest of long ones, and lies in the user's own folder,
 // readable by nobody else. It is bounded: a file that is full is put aside, and of
 // those the oldest are removed.
@@ -20,8 +20,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -63,6 +65,10 @@ func (e *Entry) bound(most int) {
 type Log struct {
 	path string
 	opts Options
+
+	mu   sync.Mutex
+	file *os.File    // nil until the first entry
+	info fs.FileInfo // of file
 }
 
 // Options bound a log. A nil *Options means all zero values.
@@ -88,45 +94,82 @@ func NewLog(path string, opts *Options) *Log {
 }
 
 // Append writes an entry down. The verdict must not take effect if it cannot.
-func (l *Log) Append(e Entry) (err error) {
+func (l *Log) Append(e Entry) error {
 	e.bound(l.opts.Input)
-	line, err := json.Marshal(e)
+	line, err := e.encode()
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	f, err := l.open()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size, err := l.open()
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("audit: %w", err)
+	if _, err := l.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("audit: %w", errors.Join(err, l.close()))
 	}
-	if info, err := f.Stat(); err == nil && info.Size() > l.opts.File {
-		l.putAside(info)
+	full := size+int64(len(line)) >= l.opts.File
+	if full {
+		l.putAside()
+	}
+	if full || runtime.GOOS == "windows" { // where nobody can rename a file that is open
+		if err := l.close(); err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
 	}
 	return nil
 }
 
-// open opens the file, and makes its folder only if that is missing.
-func (l *Log) open() (*os.File, error) {
+// Close closes the file. An entry that is appended later opens it again.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.close()
+}
+
+func (l *Log) close() error {
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.file, l.info = nil, nil
+	return err
+}
+
+// open makes sure that the open file is the one at the log's path, which another process may have put aside, and returns
+// how long it is. It makes the folder only if that is missing.
+func (l *Log) open() (size int64, err error) {
+	if l.file != nil {
+		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.info) {
+			return now.Size(), nil
+		}
+		_ = l.close() // every line was written in full
+	}
 	// Otherwise the file is made non-blocking and, since that is of no use, blocking again.
 	const flags = os.O_APPEND | os.O_CREATE | os.O_WRONLY | syscall.O_NONBLOCK
-	f, err := os.OpenFile(l.path, flags, 0o600)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return f, err
+	l.file, err = os.OpenFile(l.path, flags, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+			return 0, err
+		}
+		l.file, err = os.OpenFile(l.path, flags, 0o600)
 	}
-	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
-		return nil, err
+	if err != nil {
+		l.file = nil
+		return 0, err
 	}
-	return os.OpenFile(l.path, flags, 0o600)
+	if l.info, err = l.file.Stat(); err != nil {
+		return 0, errors.Join(err, l.close())
+	}
+	return l.info.Size(), nil
 }
 
 // putAside gives a file that is full another name. Who has it open continues to write
 // to it, so that nothing is lost; if two processes come to it at once, the second
 // may put a short one aside. What cannot be renamed grows on.
-func (l *Log) putAside(full fs.FileInfo) {
-	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, full) {
+func (l *Log) putAside() {
+	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, l.info) {
 		return // another program has
 	}
 	base, ext := l.split()

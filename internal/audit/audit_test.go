@@ -1,12 +1,14 @@
 package audit_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -128,5 +130,84 @@ func TestTheLogIsBoundedAndWhatWasPutAsideIsFound(t *testing.T) {
 	}
 	if found, _ := log.Find("0"); found != nil {
 		t.Error("the oldest is still there")
+	}
+}
+
+// An entry is encoded by hand, and must read as encoding/json would have written it.
+func TestEveryFieldOfAnEntryIsFound(t *testing.T) {
+	log := audit.NewLog(filepath.Join(t.TempDir(), "audit.jsonl"), nil)
+	full := audit.Entry{Time: time.Unix(9, 5).UTC(), UseID: "1"}
+	for i := range reflect.TypeFor[audit.Entry]().NumField() {
+		field, f := reflect.TypeFor[audit.Entry]().Field(i), reflect.ValueOf(&full).Elem().Field(i)
+		switch f.Interface().(type) {
+		case string:
+			if f.String() == "" {
+				f.SetString(field.Name + " \"<é\n\u2028")
+			}
+		case json.RawMessage:
+			f.SetBytes([]byte("{\n  \"a\": [1, \"x\\n\"]\n}"))
+		case int:
+			f.SetInt(3)
+		}
+	}
+	for _, e := range []audit.Entry{full, {UseID: "2", Tool: "Read", Behavior: "deny"}} {
+		if err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		found, err := log.Find(e.UseID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var compact bytes.Buffer
+		if e.Input != nil {
+			if err := json.Compact(&compact, e.Input); err != nil {
+				t.Fatal(err)
+			}
+			e.Input = compact.Bytes()
+		}
+		if d := cmp.Diff([]audit.Entry{e}, found); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	}
+	if log.Append(audit.Entry{UseID: "3", Input: json.RawMessage("{")}) == nil {
+		t.Error("a line that cannot be read was written")
+	}
+}
+
+// A log stays open, but not to a file that another process has put aside, or that a user has removed.
+func TestALogFollowsItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log := audit.NewLog(path, nil)
+	add := func(id string) {
+		t.Helper()
+		if err := log.Append(audit.Entry{UseID: id, Tool: "Bash", Behavior: "allow"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("1")
+	if err := os.Rename(path, filepath.Join(filepath.Dir(path), fmt.Sprintf("audit-%020d.jsonl", 1))); err != nil {
+		t.Fatal(err)
+	}
+	add("2")
+	for _, id := range []string{"1", "2"} {
+		if found, err := log.Find(id); err != nil || len(found) != 1 {
+			t.Errorf("call %s: %v, %v", id, found, err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	add("3")
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	add("4")
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "3", "4"} {
+		if found, err := audit.NewLog(path, nil).Find(id); err != nil || len(found) != 1 {
+			t.Errorf("call %s: %v, %v", id, found, err)
+		}
 	}
 }

@@ -170,7 +170,7 @@ func verdict(v tool.Verdict, words *lang.Catalogue) string {
 	}
 	s := words.T(bare)
 	if v.Reason != "" {
-		s = words.T(because, line(v.Reason))
+		s = words.T(because, line(words.Sentence(v.Reason)))
 	}
 	if v.Rule != "" && !strings.Contains(v.Reason, v.Rule) {
 		s += words.T(" (rule %s)", line(v.Rule))

@@ -28,7 +28,7 @@ func newACP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	setup := false
 	c := &cobra.Command{
 		Use:   "acp",
-		Short: "Work in an editor that speaks the Agent Client Protocol",
+		Short: message("Work in an editor that speaks the Agent Client Protocol"),
 		Long: `Work in an editor that speaks the Agent Client Protocol, such as Zed, a JetBrains
 IDE, Neovim or Emacs. The editor starts this command and talks to it on standard
 input and output; docs/acp.md says how to set that up.

@@ -47,7 +47,7 @@ func newAttach(s Streams) *cobra.Command {
 	f := newAttachFlags(s)
 	c := &cobra.Command{
 		Use:   "attach [SESSION | URL]",
-		Short: "Watch a session that runs elsewhere, send prompts and answer its questions",
+		Short: message("Watch a session that runs elsewhere, send prompts and answer its questions"),
 		Long: `Watch a session that runs in another terminal, in an editor or under a program.
 
 Without an argument, attach to the newest session that runs in this directory.

@@ -26,10 +26,10 @@ type authStatus struct {
 }
 
 func newAuth(s Streams) *cobra.Command {
-	c := group(&cobra.Command{Use: "auth", Short: "Show how haft authenticates to a model"})
+	c := group(&cobra.Command{Use: "auth", Short: message("Show how haft authenticates to a model")})
 	var text, asJSON bool
 	status := &cobra.Command{
-		Use: "status", Short: "Show which API key is used and where it comes from; exit with 1 if there is none", Args: exactly(0),
+		Use: "status", Short: message("Show which API key is used and where it comes from; exit with 1 if there is none"), Args: exactly(0),
 		RunE: func(*cobra.Command, []string) error {
 			st, err := authentication()
 			if err != nil {

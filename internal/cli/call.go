@@ -19,7 +19,7 @@ import (
 func newToolsCall(f *toolsFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "call NAME INPUT|- [NAME INPUT]…",
-		Short: "Run tools; progress goes to standard error, results to standard output",
+		Short: message("Run tools; progress goes to standard error, results to standard output"),
 		Long: `Run a tool, or several in sequence in one session, through the same pipeline
 as a model's calls. An input is a JSON object, or - to read one from standard
 input; for a tool that needs only one field, the value of that field is enough. Progress and

@@ -27,7 +27,6 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
-	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
@@ -40,6 +39,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+
+	lang *language // of the command line that is run; nil: none was parsed
 }
 
 // Main runs the command of this process and returns its exit code. In the supervisor of
@@ -105,7 +106,7 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(w, "haft: %s\n", visible.Text(err.Error()))
+	fmt.Fprintf(foldedTo(w), "haft: %s\n", visible.Text(err.Error()))
 	var usage usageError
 	var misuse *project.UsageError
 	switch {
@@ -138,14 +139,16 @@ func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 func newConversation(s Streams, reexec shellrun.Reexec) (root *cobra.Command, addCommands func()) {
 	root = group(&cobra.Command{
 		Use:   "haft",
-		Short: "Run tools for language models, under your control",
-		Long: `haft is a tool system for language models: every effect a model has on the
+		Short: message("Run tools for language models, under your control"),
+		Long: message(`haft is a tool system for language models: every effect a model has on the
 world goes through a tool, and every tool call goes through one controlled
-pipeline: lookup, validation, hooks, permission, execution and a bounded result.`,
+pipeline: lookup, validation, hooks, permission, execution and a bounded result.`),
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	s.lang = &language{}
+	s.lang.define(root)
 	addCommands = sync.OnceFunc(func() {
 		for _, sub := range subcommands {
 			root.AddCommand(sub.build(s, reexec))
@@ -157,9 +160,6 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 	converse.define(root.Flags())
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
-		if _, err := converse.words(""); err != nil {
-			return err
-		}
 		if converse.attachTo != "" {
 			if len(args) > 0 || c.Flags().NFlag() > 1 {
 				return usageError{errors.New("--attach cannot be combined with a prompt or other flags. Run 'haft attach --help' for more")}
@@ -188,10 +188,9 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w.%s Run '%s --help' for usage", plainValue(err), nearFlag(c, err), c.CommandPath())}
 	})
-	show := root.HelpFunc()
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		addCommands() // which help lists
-		show(c, args)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		addCommands()     // which help lists
+		_ = s.showHelp(c) // a reader that is gone misses nothing
 	})
 	return root, addCommands
 }
@@ -199,7 +198,7 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 func newSessions(s Streams) *cobra.Command {
 	c := group(&cobra.Command{
 		Use:   "sessions",
-		Short: "Show, export, fork and delete conversations",
+		Short: message("Show, export, fork and delete conversations"),
 		Long: `Show, export, fork and delete conversations. Conversations are kept until you delete
 them. Name a session by its id or by the beginning of its id, from any directory;
 where the id is optional, it defaults to the latest session in this directory.`,
@@ -210,7 +209,6 @@ where the id is optional, it defaults to the latest session in this directory.`,
 
 func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and exit, without a screen")
-	fs.StringVar(&f.lang, "lang", "", "language of haft's messages: "+strings.Join(lang.Names(), " or ")+"; defaults to the setting uiLanguage, then the locale")
 	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
 	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file with the server's token that only you can read")
@@ -252,14 +250,14 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &mcpFlags{Streams: s, reexec: reexec}
 	c := group(&cobra.Command{
 		Use:   "mcp",
-		Short: "Manage MCP servers, or run haft as one",
+		Short: message("Manage MCP servers, or run haft as one"),
 		Long:  "Manage MCP servers, or run haft as one: haft's own tools for any program that speaks the\nModel Context Protocol.",
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(
 		newMCPSearch(f), newMCPAdd(f), newMCPAddJSON(f), newMCPImport(f), newMCPList(f), newMCPGet(f), newMCPRemove(f),
-		newMCPSwitch(f, "enable", "Enable a disabled MCP server", false),
-		newMCPSwitch(f, "disable", "Disable an MCP server without removing it", true),
+		newMCPSwitch(f, "enable", message("Enable a disabled MCP server"), false),
+		newMCPSwitch(f, "disable", message("Disable an MCP server without removing it"), true),
 		newMCPLogin(f), newMCPLogout(f), newMCPReconnect(f), newMCPServe(f), newMCPDoctor(f), newMCPReplay(f),
 	)
 	return c
@@ -268,7 +266,7 @@ func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 func newMCPRemove(f *mcpFlags) *cobra.Command {
 	scope := ""
 	c := &cobra.Command{
-		Use: "remove NAME", Short: "Remove an MCP server", Args: exactly(1),
+		Use: "remove NAME", Short: message("Remove an MCP server"), Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.remove(c.Context(), args[0], scope) },
 	}
 	c.Flags().StringVarP(&scope, "scope", "s", "", "scope to remove it from; defaults to the one in effect")
@@ -278,7 +276,7 @@ func newMCPRemove(f *mcpFlags) *cobra.Command {
 func newMCPAddJSON(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use: "add-json NAME JSON", Short: "Set up an MCP server from JSON", Args: exactly(2),
+		Use: "add-json NAME JSON", Short: message("Set up an MCP server from JSON"), Args: exactly(2),
 		Example: `  haft mcp add-json tracker '{"type":"http","url":"https://mcp.example.com/"}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.keep(c.Context(), []config.Entry{{Name: args[0], Raw: json.RawMessage(args[1])}})
@@ -291,28 +289,28 @@ func newMCPAddJSON(f *mcpFlags) *cobra.Command {
 
 func newMCPDoctor(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Find problems with MCP servers and suggest fixes", Args: exactly(0),
+		Use: "doctor", Short: message("Find problems with MCP servers and suggest fixes"), Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.doctor(c.Context()) },
 	}
 }
 
 func newMCPGet(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "get NAME", Short: "Show the details of an MCP server", Args: exactly(1),
+		Use: "get NAME", Short: message("Show the details of an MCP server"), Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.get(c.Context(), args[0]) },
 	}
 }
 
 func newMCPReconnect(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "reconnect NAME", Short: "Reconnect to an MCP server and show the result", Args: exactly(1),
+		Use: "reconnect NAME", Short: message("Reconnect to an MCP server and show the result"), Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.reconnect(c.Context(), args[0]) },
 	}
 }
 
 func newMCPList(f *mcpFlags) *cobra.Command {
 	c := &cobra.Command{
-		Use: "list", Short: "List MCP servers and their status", Args: exactly(0),
+		Use: "list", Short: message("List MCP servers and their status"), Args: exactly(0),
 		Long: "List the MCP servers that are set up, and connect to each to check its status. They are\nall tried at once, for at most five seconds.",
 	}
 	offline := c.Flags().Bool("offline", false, "do not connect to the servers")
@@ -323,7 +321,7 @@ func newMCPList(f *mcpFlags) *cobra.Command {
 func newMCPLogin(f *mcpFlags) *cobra.Command {
 	noBrowser := false
 	c := &cobra.Command{
-		Use: "login NAME", Short: "Log in to a remote MCP server", Args: exactly(1),
+		Use: "login NAME", Short: message("Log in to a remote MCP server"), Args: exactly(1),
 		Long: `Log in to a remote MCP server. This opens a browser if there is one, and always shows
 the address of the login page. If your browser is on another machine, log in there and
 paste the address of the page where you end up.`,
@@ -335,14 +333,14 @@ paste the address of the page where you end up.`,
 
 func newMCPLogout(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "logout NAME", Short: "Log out of a remote MCP server", Args: exactly(1),
+		Use: "logout NAME", Short: message("Log out of a remote MCP server"), Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.logout(c.Context(), args[0]) },
 	}
 }
 
 func newMCPReplay(f *mcpFlags) *cobra.Command {
 	return &cobra.Command{
-		Use: "replay NAME|FILE", Short: "Replay recorded messages of an MCP server through haft", Args: exactly(1),
+		Use: "replay NAME|FILE", Short: message("Replay recorded messages of an MCP server through haft"), Args: exactly(1),
 		Long: "Replay the recorded messages of an MCP server, by its name or from a file, and show\n" +
 			"how haft handles them. The server itself is not started: its recorded answers are\n" +
 			"used. Messages are recorded while the setting mcp.log is on.",
@@ -355,6 +353,9 @@ func plainValue(err error) error {
 	wrong := (*pflag.InvalidValueError)(nil)
 	if !errors.As(err, &wrong) {
 		return err
+	}
+	if _, ok := wrong.GetFlag().Value.(*language); ok {
+		return fmt.Errorf("could not choose the language: %w", wrong.Unwrap())
 	}
 	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "duration": "a time, such as 90s or 10m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
 	if !ok {

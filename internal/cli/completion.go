@@ -21,7 +21,7 @@ func newCompletion(s Streams) *cobra.Command {
 	shells := slices.Sorted(maps.Keys(write))
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print a completion script for bash, zsh, fish or PowerShell",
+		Short: message("Print a completion script for bash, zsh, fish or PowerShell"),
 		Long: `Print a script that lets a shell complete haft's commands and flags. Packages
 install it; otherwise save it where your shell looks for it, and start a new shell:
 

@@ -25,10 +25,12 @@ func newConnect(s Streams) *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
 		Use:   "connect URL [-- FLAGS]",
-		Short: "Run a program's conversation on a server",
+		Short: message("Run a program's conversation on a server"),
 		Long: `Run a conversation on a server ('haft serve' or a fleet) for a program that starts haft
 as a child process. The program speaks stream-json on standard input and output, as it
 would with haft itself. Everything after -- is passed to haft on the server as its flags.
+Flags that would run commands there or change its settings, such as --settings, --plugin-dir
+and --mcp-config, are refused.
 
 The official SDK starts an executable. Give it a script with this line:
 

@@ -32,7 +32,6 @@ type converseFlags struct {
 	print   bool
 	verbose bool
 	plain   bool
-	lang    string
 	onAsk   string
 
 	worktree string

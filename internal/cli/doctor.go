@@ -8,6 +8,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/lang"
 
 	"github.com/spf13/cobra"
 
@@ -19,10 +20,10 @@ func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &doctorFlags{Streams: s, reexec: reexec}
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the configuration and suggest fixes",
-		Long: `Check the configuration and suggest fixes. Nothing is started
+		Short: message("Check the configuration and suggest fixes"),
+		Long: message(`Check the configuration and suggest fixes. Nothing is started
 and no request is sent, unless you give --connect: then the model is asked for one
-word, and the MCP servers are started. The exit code is 1 if something is broken.`,
+word, and the MCP servers are started. The exit code is 1 if something is broken.`),
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
 	}
@@ -42,9 +43,13 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := doctor.Diagnose(p, &doctor.Options{Version: version(), NoServers: f.connect})
+	words := f.words()
+	if f.json {
+		words = nil
+	}
+	d := doctor.Diagnose(p, &doctor.Options{Version: version(), NoServers: f.connect, Lang: words})
 	if f.connect {
-		f.model(ctx, p, d)
+		f.model(ctx, p, d, words)
 		if err := f.servers(ctx, p, d); err != nil {
 			return err
 		}
@@ -56,18 +61,15 @@ func (f *doctorFlags) run(ctx context.Context) error {
 		}
 		return codeError(exitFailed)
 	}
-	if _, err := io.WriteString(f.Out, d.Text()); err != nil {
+	if _, err := io.WriteString(f.folded(), d.Text()); err != nil {
 		return err
 	}
-	if d.Broken > 0 {
-		return errors.New(count(d.Broken, "thing is", "things are") + " broken")
-	}
-	return nil
+	return d.Failed()
 }
 
 // model asks the model for a single word. A model that is not configured was reported
 // before.
-func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.Diagnosis) {
+func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.Diagnosis, words *lang.Catalogue) {
 	ctx, cancel := context.WithTimeout(ctx, modelTime)
 	defer cancel()
 	env := p.ModelEnv()
@@ -75,12 +77,12 @@ func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.D
 	answer, err := askForAWord(ctx, &provider.Options{Model: set.Text, MaxRetries: -1, Getenv: env.WithKey(env.Helper.Run)})
 	switch {
 	case env.Helper.Err != nil:
-		d.Bad("model", env.Helper.Err.Error(), "fix the command in the settings")
+		d.Bad("model", env.Helper.Err.Error(), words.T("fix the command in the settings"))
 	case errors.Is(err, provider.ErrNotConfigured):
 	case err != nil:
-		d.Bad("model", "it did not answer: "+err.Error(), "check the API key, the model's name and the address")
+		d.Bad("model", words.T("it did not answer: %s", err), words.T("check the API key, the model's name and the address"))
 	default:
-		d.OK("model", "it answers: "+answer)
+		d.OK("model", words.T("it answers: %s", answer))
 	}
 }
 

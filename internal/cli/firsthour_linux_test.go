@@ -134,7 +134,7 @@ func sameEverywhere(text string) string {
 
 var (
 	// Lines about the machine, and a notice that may come before or after the question.
-	variesWhole = regexp.MustCompile(`(?m)^([✓!] (kernel|system|sandbox|programs|search): .*\n(  → .*\n(    .*\n)*)?|.* is waiting for an answer\n)`)
+	variesWhole = regexp.MustCompile(`(?m)^([✓!] (kernel|system|sandbox|programs|search): .*\n(  → .*\n|    .*\n)*|.* is waiting for an answer\n)`)
 	// Names of temporary folders, addresses, dates, times, ids and the version.
 	variesInPart = regexp.MustCompile(`haft-demo-\d+|http://127\.0\.0\.1:\d+|\d+(\.\d+)?(µs|ms|s)\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|haft v?\d\S* in|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 )

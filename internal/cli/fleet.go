@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -15,13 +16,13 @@ import (
 // nothing of it.
 func newFleet(s Streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "fleet", Short: "Run sessions on many machines, with haft-fleet", DisableFlagParsing: true,
+		Use: "fleet", Short: message("Run sessions on many machines, with haft-fleet"), DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := findFleet()
 			if err != nil {
 				return err
 			}
-			cmd := exec.CommandContext(c.Context(), path, args...)
+			cmd := exec.CommandContext(c.Context(), path, withoutLanguage(args)...)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a worker hands back what it leads
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 			var exit *exec.ExitError
@@ -33,6 +34,23 @@ func newFleet(s Streams) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// withoutLanguage leaves out --lang, which is haft's own: the flags of this command are not
+// parsed.
+func withoutLanguage(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			return append(out, args[i:]...)
+		case args[i] == "--lang":
+			i++
+		case !strings.HasPrefix(args[i], "--lang="):
+			out = append(out, args[i])
+		}
+	}
+	return out
 }
 
 // findFleet returns the program beside this one, or in the PATH.

@@ -21,11 +21,11 @@ import (
 func newHelp(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [TOPIC | COMMAND]",
-		Short: "Read a guide or a command's help",
-		Long: `Read one of the guides that come with haft, or a command's help.
+		Short: message("Read a guide or a command's help"),
+		Long: message(`Read one of the guides that come with haft, or a command's help.
 
 Without an argument, list both. On a terminal, a long guide is shown in your pager
-(the variable PAGER, or less); PAGER=cat prints it.`,
+(the variable PAGER, or less); PAGER=cat prints it.`),
 		Example: "  haft help permissions\n  haft help mcp add\n  haft help preview | less",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topicNames(), cobra.ShellCompDirectiveNoFileComp
@@ -47,6 +47,9 @@ func (s Streams) help(root *cobra.Command, args []string) error {
 		return s.listHelp(root)
 	}
 	if topic, ok := docs.Find(strings.TrimSuffix(strings.TrimPrefix(args[0], "docs/"), ".md")); ok && len(args) == 1 {
+		if own, ok := docs.Find(s.words().Name() + "/" + topic.Name); ok {
+			topic = own
+		}
 		return s.print(topic)
 	}
 	if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
@@ -65,11 +68,12 @@ func (s Streams) listHelp(root *cobra.Command) error {
 		return err
 	}
 	var b strings.Builder
-	b.WriteString("\nGuides, each printed by 'haft help NAME':\n")
-	for _, t := range docs.Topics() {
+	words := s.words()
+	fmt.Fprintf(&b, "\n%s\n", words.T("Guides, each printed by 'haft help NAME':"))
+	for _, t := range docs.In(words.Name()) {
 		fmt.Fprintf(&b, "  %-14s %s\n", t.Name, t.Title)
 	}
-	_, err := fmt.Fprint(s.Out, b.String())
+	_, err := fmt.Fprint(s.folded(), b.String())
 	return err
 }
 

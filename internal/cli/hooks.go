@@ -18,13 +18,13 @@ func newHooks(s Streams) *cobra.Command {
 	f := &hooksFlags{Streams: s}
 	c := group(&cobra.Command{
 		Use:   "hooks",
-		Short: "List the hooks that run here",
+		Short: message("List the hooks that run here"),
 		Long: `Hooks are your own programs that run around calls and at fixed points of a session.
 They are under "hooks" in settings files; a project's hooks run once you trust them.
 See 'haft help hooks'.`,
 	})
 	list := &cobra.Command{
-		Use: "list", Short: "List the hooks that run here, in order, and those that do not", Args: exactly(0),
+		Use: "list", Short: message("List the hooks that run here, in order, and those that do not"), Args: exactly(0),
 		RunE: func(*cobra.Command, []string) error { return f.list() },
 	}
 	list.Flags().BoolVar(&f.json, "json", false, "write JSON")

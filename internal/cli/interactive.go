@@ -39,7 +39,7 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	words, err := f.words("")
+	words, err := f.wordsFor("")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	}
 	return tui.Run(ctx, &tui.Options{
 		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx), Now: term.Size,
-		Palette: style.Of(background).Fine(os.Getenv), Light: light, Lang: words, FixedLang: f.lang != "", FixedTheme: os.Getenv("HAFT_THEME") != "" || background == style.Plain, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend,
+		Palette: style.Of(background).Fine(os.Getenv), Light: light, Lang: words, FixedLang: f.Streams.lang.said != "", FixedTheme: os.Getenv("HAFT_THEME") != "" || background == style.Plain, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend,
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
 		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue, Choose: choose},
 		Prompt:  strings.Join(args, " "),
@@ -98,7 +98,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 			}
 		}
 	}()
-	words, err := f.words(uiLanguage(opts))
+	words, err := f.wordsFor(uiLanguage(&opts.Harness))
 	if err != nil {
 		return err
 	}
@@ -116,24 +116,14 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 	})
 }
 
-// words are haft's messages in the language chosen by the flag, the settings or the locale.
-func (f *converseFlags) words(setting string) (*lang.Catalogue, error) {
-	words, err := lang.Load(lang.Choose(f.lang, setting, os.Getenv))
+// wordsFor are haft's messages in the language chosen by the flag, a setting or the locale. A
+// setting that names none keeps a conversation from starting.
+func (f *converseFlags) wordsFor(setting string) (*lang.Catalogue, error) {
+	words, err := lang.Load(lang.Choose(f.Streams.lang.said, setting, os.Getenv))
 	if err != nil {
 		return nil, usageError{fmt.Errorf("could not choose the language: %w", err)}
 	}
 	return words, nil
-}
-
-// uiLanguage is the language in the settings; problems with them are reported when the
-// conversation opens.
-func uiLanguage(opts *headless.Options) string {
-	p, err := project.Open(&opts.Harness)
-	if err != nil {
-		return ""
-	}
-	said, _ := p.Counts.Text("uiLanguage")
-	return said.Text
 }
 
 // chooseSession lists the sessions of this folder and reads the number of one; anything

@@ -17,7 +17,7 @@ import (
 
 func newSkills(s Streams) *cobra.Command {
 	return (&written{
-		Streams: s, name: "skills", one: "a skill",
+		Streams: s, name: "skills", one: "a skill", short: message("List and show skills"),
 		long: `List and show skills: folders with a SKILL.md under ~/.haft/skills and
 ~/.claude/skills, the same folders in a project, and those of plugins. A project's
 skills apply once you trust them in their current form. See docs/skills.md.`,
@@ -65,7 +65,7 @@ func callers(model, people bool) []string {
 
 func newAgents(s Streams) *cobra.Command {
 	return (&written{
-		Streams: s, name: "agents", one: "an agent's definition",
+		Streams: s, name: "agents", one: "an agent's definition", short: message("List and show agents"),
 		long: `List and show the agents that work can be delegated to: haft's own, Markdown files
 under ~/.haft/agents and ~/.claude/agents, the same folders in a project, and those of
 plugins. A project's entries apply once you trust them in their current form. See
@@ -96,7 +96,7 @@ func agentInfo(d agentdef.Definition) textInfo {
 
 func newStyles(s Streams) *cobra.Command {
 	return (&written{
-		Streams: s, name: "styles", one: "an output style",
+		Streams: s, name: "styles", one: "an output style", short: message("List and show styles"),
 		long: `List and show output styles: haft's own, Markdown files under
 ~/.haft/output-styles and ~/.claude/output-styles, the same folders in a project, and
 those of plugins. The setting outputStyle chooses one. A project's styles apply once you
@@ -124,7 +124,7 @@ func styleInfo(st style.Style) textInfo {
 
 func newCommands(s Streams) *cobra.Command {
 	return (&written{
-		Streams: s, name: "commands", one: "a command",
+		Streams: s, name: "commands", one: "a command", short: message("List and show commands"),
 		long: `List and show slash commands: haft's own, Markdown files
 under ~/.haft/commands and ~/.claude/commands, the same folders in a project, those of
 plugins, and skills. A project's entries apply once you trust them in their current form. See

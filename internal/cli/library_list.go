@@ -22,7 +22,7 @@ type written struct {
 	Streams
 	json bool
 	// name is the command's, one what it shows one of.
-	name, one, long string
+	name, one, short, long string
 	// all returns all of them, with problems and with what is not trusted; find returns one
 	// with its text.
 	all  func(*project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim)
@@ -61,7 +61,7 @@ func source(s settings.Source, plugin string) string {
 
 // command returns the command with its list and show.
 func (k *written) command() *cobra.Command {
-	c := group(&cobra.Command{Use: k.name, Short: "List and show " + k.name, Long: k.long})
+	c := group(&cobra.Command{Use: k.name, Short: k.short, Long: k.long})
 	c.PersistentFlags().BoolVar(&k.json, "json", false, "write JSON")
 	c.AddCommand(
 		&cobra.Command{

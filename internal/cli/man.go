@@ -16,7 +16,7 @@ import (
 // two modules to the program: one for Markdown, one for YAML.
 func newMan() *cobra.Command {
 	return &cobra.Command{
-		Use: "man FOLDER", Short: "Write the man pages", Args: exactly(1), Hidden: true,
+		Use: "man FOLDER", Short: message("Write the man pages"), Args: exactly(1), Hidden: true,
 		Long: "Write the man pages of haft and its commands into a folder, creating it if it does\nnot exist. 'haft help' has the guides.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {

@@ -37,7 +37,7 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG…] | add [NAME] FILE.mcpb | add [NAME] REGISTRY/NAME",
-		Short: "Set up an MCP server",
+		Short: message("Set up an MCP server"),
 		Example: `  haft mcp add tracker https://mcp.example.com/
   haft mcp add --transport sse old https://old.example.com/sse --header 'X-Key: ${KEY}'
   haft mcp add files --env ROOT=/data -- npx -y @modelcontextprotocol/server-filesystem /data
@@ -62,7 +62,7 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 func newMCPImport(f *mcpFlags) *cobra.Command {
 	a := &addFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use: "import FILE", Short: "Set up the MCP servers from another tool's configuration file", Args: exactly(1),
+		Use: "import FILE", Short: message("Set up the MCP servers from another tool's configuration file"), Args: exactly(1),
 		Long: `Set up the MCP servers from another tool's configuration file: Claude Desktop, Claude Code,
 Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are supported. From
 ~/.claude.json, servers for all projects and for this one are imported.`,

@@ -29,7 +29,7 @@ type searchFlags struct {
 func newMCPSearch(f *mcpFlags) *cobra.Command {
 	s := &searchFlags{mcpFlags: f}
 	c := &cobra.Command{
-		Use: "search [WORD…]", Short: "Search a registry for MCP servers",
+		Use: "search [WORD…]", Short: message("Search a registry for MCP servers"),
 		Long: `Search a registry for MCP servers. A registry is a file or an address with a list in the
 format of the official registry (server.json). Servers whose names, titles or descriptions contain
 all words are shown; an online registry may search names only. Nothing is set up.`,

@@ -46,7 +46,7 @@ func newMCPServe(f *mcpFlags) *cobra.Command {
 	s := &serveFlags{mcpFlags: f}
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Offer haft's tools to an MCP client",
+		Short: message("Offer haft's tools to an MCP client"),
 		Long: `Offer haft's tools to an MCP client, on standard input and output or over HTTP.
 
 Calls go through the same pipeline as a model's calls: the same rules, hooks and limits.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/plain"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/visible"
@@ -35,18 +36,22 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
 	}
 	opts.OneAnswer = true
-	if f.Output == "text" && strings.HasPrefix(prompt, "/") { // a program reads the other formats
+	var words *lang.Catalogue
+	if f.Output == "text" && (f.verbose || strings.HasPrefix(prompt, "/")) { // a program reads the other formats
 		var err error
-		if opts.Lang, err = f.words(uiLanguage(opts)); err != nil {
+		if words, err = f.wordsFor(uiLanguage(&opts.Harness)); err != nil {
 			return err
 		}
+	}
+	if strings.HasPrefix(prompt, "/") {
+		opts.Lang = words
 	}
 	if f.Output == "text" && !f.verbose && f.Debug == "" {
 		opts.Log = nil // the result says what went wrong
 	}
 	show := (&onePromptRemarks{remarks: remarks{f.Err}}).show
 	if f.Output == "text" && f.verbose {
-		show = plain.New(f.Err, nil).Show
+		show = plain.New(f.Err, &plain.Options{Lang: words}).Show
 	}
 	beside := background{}
 	opts.Watch = func(ev agent.Event) error {

@@ -33,7 +33,7 @@ func newPermissions(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &permissionsFlags{Streams: s, reexec: reexec}
 	c := group(&cobra.Command{
 		Use:   "permissions",
-		Short: "Explain verdicts, and list, add and remove rules",
+		Short: message("Explain verdicts, and list, add and remove rules"),
 		Long: `Explain verdicts, and list, add and remove the rules that decide whether a call
 may run. A rule is a tool's name, optionally with a pattern for its input:
 
@@ -45,7 +45,7 @@ Deny overrides ask, and ask overrides allow, regardless of which file a rule is 
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	explain := &cobra.Command{
 		Use:   "explain TOOL INPUT",
-		Short: "Show the verdict on a call and the rule behind it",
+		Short: message("Show the verdict on a call and the rule behind it"),
 		Long: `Show the verdict on a call under this folder's settings, and the rule, file and line
 behind it. The call goes through the same steps as in a session, up to its verdict:
 its input is checked and repaired, and the tool classifies it. Nothing
@@ -74,14 +74,14 @@ and its rules, not on settings or hooks.`,
 	explain.Flags().StringVar(&f.mode, "permission-mode", "", "permission mode to judge in; defaults to the one in the settings")
 	explain.Flags().BoolVar(&f.batch, "batch", false, "read one question per line from standard input")
 	c.AddCommand(explain, f.newList(), f.newWhy(),
-		f.newChange(change{name: "add", short: "Add a rule", do: settings.AddRule}),
-		f.newChange(change{name: "remove", short: "Remove a rule", do: settings.RemoveRule, removes: true}))
+		f.newChange(change{name: "add", short: message("Add a rule"), do: settings.AddRule}),
+		f.newChange(change{name: "remove", short: message("Remove a rule"), do: settings.RemoveRule, removes: true}))
 	return c
 }
 
 func (f *permissionsFlags) newList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the rules that apply and those that do not", Args: exactly(0),
+		Use: "list", Short: message("List the rules that apply and those that do not"), Args: exactly(0),
 		RunE: func(*cobra.Command, []string) error { return f.list() },
 	}
 }
@@ -245,7 +245,7 @@ func parseBehavior(s string) (tool.Behavior, error) {
 
 func (f *permissionsFlags) newWhy() *cobra.Command {
 	return &cobra.Command{
-		Use: "why TOOL_USE_ID", Short: "Show what decided a past call", Args: exactly(1),
+		Use: "why TOOL_USE_ID", Short: message("Show what decided a past call"), Args: exactly(1),
 		RunE: func(_ *cobra.Command, args []string) error { return f.why(args[0]) },
 	}
 }

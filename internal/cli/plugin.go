@@ -22,7 +22,7 @@ type pluginFlags struct {
 func newPlugin(s Streams) *cobra.Command {
 	f := &pluginFlags{Streams: s}
 	c := group(&cobra.Command{
-		Use: "plugin", Aliases: []string{"plugins"}, Short: "Install, update, remove and list plugins",
+		Use: "plugin", Aliases: []string{"plugins"}, Short: message("Install, update, remove and list plugins"),
 		Long: `Install, update, remove and list plugins: folders with skills, commands, agents,
 output styles, hooks and MCP servers. haft looks for plugins in ~/.haft/plugins, where
 'haft plugin install' puts them, in a project's .haft/plugins, and among the plugins that
@@ -32,7 +32,7 @@ once you trust its parts. See docs/skills.md.`,
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "List plugins", Args: exactly(0),
+			Use: "list", Short: message("List plugins"), Args: exactly(0),
 			RunE: func(*cobra.Command, []string) error { return f.list() },
 		},
 		f.newInstall(), f.newUpdate(), f.newRemove(), f.newSwitch("enable", true), f.newSwitch("disable", false), f.newMarketplace(),

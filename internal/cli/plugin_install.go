@@ -22,7 +22,7 @@ const yesHelp = "do not ask about hooks and MCP servers, which run programs"
 
 func (f *pluginFlags) newInstall() *cobra.Command {
 	c := &cobra.Command{
-		Use: "install NAME[@MARKETPLACE]", Aliases: []string{"i"}, Short: "Install a plugin from a marketplace", Args: exactly(1),
+		Use: "install NAME[@MARKETPLACE]", Aliases: []string{"i"}, Short: message("Install a plugin from a marketplace"), Args: exactly(1),
 		Long: `Install a plugin from a marketplace that you have added: its folder is copied to
 ~/.haft/plugins. The contents of the plugin are shown first, and none of them are run. A
 plugin with hooks or MCP servers runs programs in your sessions, so you are asked first;
@@ -47,7 +47,7 @@ without a terminal, use --yes. Sessions that start afterwards use the plugin.`,
 
 func (f *pluginFlags) newUpdate() *cobra.Command {
 	c := &cobra.Command{
-		Use: "update [NAME…]", Short: "Update plugins from their marketplaces", Args: cobra.ArbitraryArgs,
+		Use: "update [NAME…]", Short: message("Update plugins from their marketplaces"), Args: cobra.ArbitraryArgs,
 		Long: `Update plugins from their marketplaces, which are fetched again first. Without a name,
 update all plugins that haft has installed. If hooks or MCP servers change, or run files in
 the plugin, you are asked; without a terminal, use --yes. A plugin that cannot be updated stays as it is.`,
@@ -204,7 +204,7 @@ func (f *pluginFlags) refresh(ctx context.Context, s *market.Store, chosen []plu
 
 func (f *pluginFlags) newRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"uninstall", "rm"}, Short: "Remove a plugin that haft has installed", Args: exactly(1),
+		Use: "remove NAME", Aliases: []string{"uninstall", "rm"}, Short: message("Remove a plugin that haft has installed"), Args: exactly(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := f.store("remove")
 			if err != nil {

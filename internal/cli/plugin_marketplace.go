@@ -14,14 +14,14 @@ import (
 
 func (f *pluginFlags) newMarketplace() *cobra.Command {
 	c := group(&cobra.Command{
-		Use: "marketplace", Short: "Add, list, update and remove marketplaces of plugins",
+		Use: "marketplace", Short: message("Add, list, update and remove marketplaces of plugins"),
 		Long: `Add, list, update and remove marketplaces: folders or git repositories that list
 plugins in .claude-plugin/marketplace.json. Adding one installs and runs nothing.
 See docs/skills.md.`,
 	})
 	c.AddCommand(
 		&cobra.Command{
-			Use: "add FOLDER|URL|OWNER/NAME", Short: "Add a marketplace", Args: exactly(1),
+			Use: "add FOLDER|URL|OWNER/NAME", Short: message("Add a marketplace"), Args: exactly(1),
 			Long: `Add a marketplace: a folder, which is read where it is; the https, ssh or file address
 of a git repository, which is cloned; or OWNER/NAME of a GitHub repository. #REF after an
 address chooses a branch or tag.`,
@@ -44,11 +44,11 @@ address chooses a branch or tag.`,
 			},
 		},
 		&cobra.Command{
-			Use: "list", Short: "List marketplaces and the plugins they offer", Args: exactly(0),
+			Use: "list", Short: message("List marketplaces and the plugins they offer"), Args: exactly(0),
 			RunE: func(*cobra.Command, []string) error { return f.listMarketplaces() },
 		},
 		&cobra.Command{
-			Use: "update [NAME…]", Short: "Fetch marketplaces again; without a name, all of them", Args: cobra.ArbitraryArgs,
+			Use: "update [NAME…]", Short: message("Fetch marketplaces again; without a name, all of them"), Args: cobra.ArbitraryArgs,
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := f.store("marketplace update")
 				if err != nil {
@@ -65,7 +65,7 @@ address chooses a branch or tag.`,
 			},
 		},
 		&cobra.Command{
-			Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a marketplace; its installed plugins stay", Args: exactly(1),
+			Use: "remove NAME", Aliases: []string{"rm"}, Short: message("Remove a marketplace; its installed plugins stay"), Args: exactly(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := f.store("marketplace remove")
 				if err != nil {

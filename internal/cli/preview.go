@@ -41,7 +41,7 @@ func newPreview(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &previewFlags{Streams: s, reexec: reexec}
 	c := &cobra.Command{
 		Use:   "preview -- COMMAND [ARGUMENT]…",
-		Short: "Run a command, review its changes, then apply or drop them",
+		Short: message("Run a command, review its changes, then apply or drop them"),
 		Long: `Run a command without changing anything yet: it sees your project as it is, but what it
 writes goes to a layer on top, and it has no network. Then its output and changes
 are shown, and you are asked whether to apply them. Applying makes exactly the changes

@@ -29,8 +29,8 @@ func newRewind(s Streams) *cobra.Command {
 	f := &rewindFlags{Streams: s}
 	c := &cobra.Command{
 		Use:   "rewind [SESSION]",
-		Short: "Restore files to how they were before a message or call",
-		Long: `Restore files to how they were just before a message or call, whatever changed
+		Short: message("Restore files to how they were before a message or call"),
+		Long: message(`Restore files to how they were just before a message or call, whatever changed
 them since: a file tool, a shell command or an MCP server's tool. Without --to,
 rewind to your last message.
 
@@ -39,7 +39,7 @@ or --json in a program.
 
 If another program has changed some of these files since, haft lists them and does nothing,
 unless you give --force. A rewind is atomic. To undo it, rewind to the id
-that it prints. The conversation stays as it is.`,
+that it prints. The conversation stays as it is.`),
 		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
 		Args:    atMost(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },

@@ -39,7 +39,7 @@ func newServe(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f.Flags.Define(all)
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Watch and control sessions in a browser or from programs",
+		Short: message("Watch and control sessions in a browser or from programs"),
 		Long: `Serve a page and an HTTP API to watch and control sessions: those that run in
 terminals, editors and programs, and those that you start in the page. docs/serve.md
 describes the API.

@@ -17,7 +17,7 @@ func newServeDevices(s Streams) []*cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "devices",
-		Short: "List the devices that are paired with the server",
+		Short: message("List the devices that are paired with the server"),
 		Long: `List the phones and browsers that were paired with 'haft serve --pair' or in the page.
 Each has its own token, which expires after 30 days or ends with 'haft serve revoke'.`,
 		Args: exactly(0),
@@ -70,7 +70,7 @@ func listDevices(s Streams, list []serve.Device) error {
 func newServeRevoke(s Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "Shut out a paired device",
+		Short:   message("Shut out a paired device"),
 		Long:    `Shut out a device that 'haft serve devices' lists. Its open connections end within a second.`,
 		Example: `  haft serve revoke qk3v7x`,
 		Args:    exactly(1),

@@ -63,7 +63,7 @@ func newSessionsList(s Streams) *cobra.Command {
 	f := &sessionsList{Streams: s}
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions of this directory, or of all directories",
+		Short: message("List the sessions of this directory, or of all directories"),
 		Args:  exactly(0),
 		RunE:  func(*cobra.Command, []string) error { return f.run() },
 	}
@@ -135,7 +135,7 @@ func newSessionsShow(s Streams) *cobra.Command {
 	f := &sessionsShow{Streams: s}
 	c := &cobra.Command{
 		Use:   "show [SESSION]",
-		Short: "Show a session's messages and calls, with the ids that rewind and fork accept",
+		Short: message("Show a session's messages and calls, with the ids that rewind and fork accept"),
 		Args:  atMost(1),
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -219,7 +219,7 @@ func newSessionsExport(s Streams) *cobra.Command {
 	f := &sessionsExport{Streams: s}
 	c := &cobra.Command{
 		Use:   "export [SESSION]",
-		Short: "Export a session as Markdown, JSON lines or an HTML page with its timeline",
+		Short: message("Export a session as Markdown, JSON lines or an HTML page with its timeline"),
 		Long: `Export a session as Markdown, JSON lines or an HTML page with its timeline.
 
 Anything that looks like a secret (keys, tokens, passwords) and the secrets in your environment

@@ -29,7 +29,7 @@ func newSessionsFork(s Streams) *cobra.Command {
 	f := &sessionsFork{Streams: s}
 	c := &cobra.Command{
 		Use:     "fork [SESSION]",
-		Short:   "Copy a conversation into a new session and print its id",
+		Short:   message("Copy a conversation into a new session and print its id"),
 		Example: "  haft -p \"try another way\" --resume $(haft sessions fork 3f9a)",
 		Args:    atMost(1),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
@@ -66,7 +66,7 @@ func newSessionsPrune(s Streams) *cobra.Command {
 	f := &sessionsPrune{Streams: s}
 	c := &cobra.Command{
 		Use:   "prune [SESSION…]",
-		Short: "Delete sessions, and stored contents that no session needs",
+		Short: message("Delete sessions, and stored contents that no session needs"),
 		Long: `Delete the sessions that you name, or those that have not been used for a given time,
 and stored contents that no session needs any more. Nothing else ever deletes a
 session. With --dry-run it only shows what it would delete and free.`,

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/serve"
@@ -32,6 +34,8 @@ type submission struct {
 	unwritten error // why output is missing
 	partial   bool  // the pieces of answers are shown
 	replay    bool  // the prompt is shown
+	questions *unattended
+	submitted chan struct{} // closed when the server has the prompt
 }
 
 // runOn submits a prompt to a server and follows it to its end.
@@ -60,17 +64,20 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := &submission{converseFlags: f, server: server, prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
+	s := &submission{converseFlags: f, server: server, submitted: make(chan struct{}), prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
 	s.partial, _ = c.Flags().GetBool("include-partial-messages") // it is defined
 	s.replay, _ = c.Flags().GetBool("replay-user-messages")
-	if err := s.submit(c, prompt, given); err != nil {
-		var refusal *serve.Problem
-		if errors.As(err, &refusal) {
-			return usageError{fmt.Errorf("%s refused the prompt: %s", server.URL, visible.Text(refusal.Message))}
-		}
-		return fmt.Errorf("could not connect: %w", err)
+	s.questions = &unattended{submission: s, ctx: c.Context(), denies: c.Flags().Changed("on-ask"), known: map[string]bool{}}
+	return s.run(c.Context(), func(ctx context.Context) error { return s.submit(ctx, c.Flags(), prompt, given) })
+}
+
+// refusedError is the error of a prompt that was not submitted.
+func (s *submission) refusedError(err error) error {
+	var refusal *serve.Problem
+	if errors.As(err, &refusal) {
+		return usageError{fmt.Errorf("%s refused the prompt: %s", s.server.URL, visible.Text(refusal.Message))}
 	}
-	return s.run(c.Context())
+	return fmt.Errorf("could not connect: %w", err)
 }
 
 // ownFlags are those that this process deals with: how it shows what it hears, and which
@@ -78,8 +85,7 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 var ownFlags = []string{"output-format", "input-format", "session-id", "resume", "continue", "fork-session", "resume-session-at", "debug"}
 
 // submit hands the prompt to the session that the flags name, or to a new one.
-func (s *submission) submit(c *cobra.Command, text string, args []string) error {
-	ctx, flags := c.Context(), c.Flags()
+func (s *submission) submit(ctx context.Context, flags *pflag.FlagSet, text string, args []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -165,23 +171,35 @@ const (
 	askTime    = 2 * time.Second // the same, while events are heard
 )
 
-// run follows the prompt. The first Ctrl-C leaves it, unless a second one cancels it.
-func (s *submission) run(ctx context.Context) error {
+// run submits the prompt and follows it. The first Ctrl-C leaves it, unless a second one cancels
+// it.
+func (s *submission) run(ctx context.Context, submit func(context.Context) error) error {
 	follow, stop := context.WithCancel(ctx)
 	defer stop()
-	done := make(chan error, 1)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt) // before the server has the prompt, so that none is left without a word
+	defer signal.Stop(signals)
+	done, unsent := make(chan error, 1), make(chan error, 1)
 	var out serve.Outcome
 	go func() {
-		var err error
+		err := submit(follow)
+		if err != nil {
+			unsent <- err
+			return
+		}
+		close(s.submitted)
 		out, err = s.follow(follow)
 		done <- err
 	}()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt)
-	defer signal.Stop(signals)
 	var leave <-chan time.Time
 	for cancelled := false; ; {
 		select {
+		case err := <-unsent:
+			if ctx.Err() != nil || cancelled {
+				s.tellHow("")
+				return codeError(exitCancelled)
+			}
+			return s.refusedError(err)
 		case err := <-done:
 			if ctx.Err() != nil {
 				s.tellHow("The prompt is still being answered on the server.")
@@ -199,7 +217,14 @@ func (s *submission) run(ctx context.Context) error {
 			} else if !cancelled {
 				cancelled, leave = true, make(chan time.Time)
 				signal.Stop(signals) // a third one ends this process
-				go s.cancel(ctx)
+				go func() {
+					select {
+					case <-s.submitted:
+						s.cancel(ctx)
+					case <-time.After(leaveTime):
+						stop()
+					}
+				}()
 			}
 		case <-leave:
 			s.tellHow("The server continues with the prompt.")
@@ -208,8 +233,22 @@ func (s *submission) run(ctx context.Context) error {
 	}
 }
 
+// isSubmitted reports whether the server is known to have the prompt.
+func (s *submission) isSubmitted() bool {
+	select {
+	case <-s.submitted:
+		return true
+	default:
+		return false
+	}
+}
+
 // tellHow says how to follow and cancel a prompt that is left.
 func (s *submission) tellHow(first string) {
+	if !s.isSubmitted() {
+		fmt.Fprintf(s.Err, "haft: the server at %s may or may not have the prompt: it has not answered\n", s.server.URL)
+		return
+	}
 	fmt.Fprintf(s.Err, "haft: %s\n  Follow it with: haft attach %s/s/%s\n  Cancel it with: haft attach %s/s/%s --cancel\n", first, s.server.URL, s.session, s.server.URL, s.session)
 }
 
@@ -262,7 +301,7 @@ func (s *submission) watch(ctx context.Context) {
 			}
 		}
 	}()
-	s.server.Follow(ctx, s.session, s.from, false, s.show)
+	s.server.Follow(ctx, &attach.Following{ID: s.session, From: s.from, Each: s.show, Questions: s.questions.opened})
 }
 
 // rest shows what the journal has beyond what was shown.
@@ -270,7 +309,7 @@ func (s *submission) rest(ctx context.Context) {
 	if s.Output == "stream-json" || s.heard.all {
 		ctx, cancel := context.WithTimeout(ctx, restTime)
 		defer cancel()
-		s.server.Follow(ctx, s.session, s.from, true, s.show)
+		s.server.Follow(ctx, &attach.Following{ID: s.session, From: s.from, UpToNow: true, Each: s.show})
 	}
 }
 
@@ -294,6 +333,9 @@ func (s *submission) show(m wire.Message) bool {
 			return true
 		}
 	case *wire.User:
+		if m.UUID == s.prompt {
+			s.questions.begin()
+		}
 		if m.IsSynthetic || m.UUID == s.prompt && !s.replay {
 			return true
 		}
@@ -336,10 +378,12 @@ func (s *submission) finish(out *serve.Outcome) error {
 	if s.unwritten != nil {
 		return fmt.Errorf("could not write the output: %w", s.unwritten)
 	}
-	if out.Reason != "" {
+	if out.Reason != "" && (s.Output != "text" || !slices.Contains(result.Errors, out.Reason)) { // else it was shown
 		fmt.Fprintf(s.Err, "haft: the prompt was not answered: %s\n", visible.Text(out.Reason))
 	}
 	switch {
+	case s.questions.gaveUp():
+		return codeError(exitDenied)
 	case out.State == serve.OutcomeQuarantined:
 		s.tellHow("The session was put aside. An operator looks at it with: haft-fleet runs show " + s.session)
 		return codeError(exitQuarantined)
@@ -353,7 +397,7 @@ func (s *submission) finish(out *serve.Outcome) error {
 		return codeError(exitFailed)
 	case out.State != serve.OutcomeDone, result.IsError:
 		return codeError(exitFailed)
-	case s.onAsk == onAskFail && len(result.PermissionDenials) > 0:
+	case s.onAsk == onAskFail && (len(result.PermissionDenials) > 0 || s.questions.denied()):
 		return codeError(exitDenied)
 	}
 	return nil

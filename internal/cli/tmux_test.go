@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -144,4 +145,46 @@ func (p *pane) check() {
 	if p.t.Failed() {
 		p.t.Log(all)
 	}
+}
+
+// TestTmuxWords prints what a newcomer reads first in a real terminal: with its own breaks,
+// it has the same words as where there is no terminal. (The folder with the name of this test
+// has to fit into a line.)
+func TestTmuxWords(t *testing.T) {
+	tmux := needtest.Program(t, "tmux")
+	s := newSeat(t)
+	for _, c := range []struct{ command, last string }{
+		{"doctor", "Next:"},
+		{"help", "  wire           The wire"},
+		{"mcp --help", "for more information about a command."},
+		{"demo --help", "uiLanguage"},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			t.Parallel()
+			cmd := s.command(strings.Fields(c.command)...)
+			piped := exec.Command(cmd.Args[0], cmd.Args[1:]...)
+			piped.Dir, piped.Env = cmd.Dir, cmd.Env
+			want, err := piped.Output()
+			if err != nil && c.command != "doctor" { // which finds that there is something to fix
+				t.Fatalf("%v: %s", err, want)
+			}
+			p := &pane{t: t, tmux: tmux, socket: filepath.Join(t.TempDir(), "s")}
+			cmd.Args = append([]string{"COLUMNS="}, append(cmd.Args, "; sleep 60")...)
+			p.start(cmd, [2]int{72, 24})
+			p.until("print", c.last)
+			screen := p.run("capture-pane", "-p", "-S", "-") // without joining what the terminal broke
+			if got := strings.Fields(screen); !slices.Equal(got, strings.Fields(string(want))) {
+				t.Errorf("other words, the first of them after %q:\n%s", firstDifference(got, strings.Fields(string(want))), screen)
+			}
+		})
+	}
+}
+
+func firstDifference(a, b []string) []string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return a[max(i-3, 0):i]
+		}
+	}
+	return nil
 }

@@ -34,26 +34,26 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &toolsFlags{Streams: s, reexec: reexec}
 	c := group(&cobra.Command{
 		Use:   "tools",
-		Short: "List, describe and run the tools that a model gets",
+		Short: message("List, describe and run the tools that a model gets"),
 		Long:  "List, describe and run the tools that a model gets.\nA call goes through the same pipeline as a model's call.",
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.PersistentFlags().BoolVar(&f.bare, "bare", false, "keep only "+strings.Join(builtin.Bare(), ", "))
 	list := &cobra.Command{
-		Use: "list", Short: "List the tools with their marks", Args: exactly(0),
+		Use: "list", Short: message("List the tools with their marks"), Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.inPool(c.Context(), f.list) },
 	}
 	list.Flags().BoolVar(&f.mcp, "mcp", false, "start the MCP servers that are set up, and list their tools too")
 	c.AddCommand(
 		list,
 		&cobra.Command{
-			Use: "describe NAME", Short: "Show what the model reads about a tool", Args: exactly(1),
+			Use: "describe NAME", Short: message("Show what the model reads about a tool"), Args: exactly(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				return f.inPool(c.Context(), func(set *tool.Set) error { return f.describe(set, args[0]) }, args[0])
 			},
 		},
 		&cobra.Command{
-			Use: "schema NAME", Short: "Print the JSON Schema of a tool's input", Args: exactly(1),
+			Use: "schema NAME", Short: message("Print the JSON Schema of a tool's input"), Args: exactly(1),
 			RunE: func(c *cobra.Command, args []string) error {
 				return f.inPool(c.Context(), func(set *tool.Set) error { return f.schema(set, args[0]) }, args[0])
 			},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/plural"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,14 +27,14 @@ func newTrust(s Streams) *cobra.Command {
 	f := &trustFlags{Streams: s}
 	c := &cobra.Command{
 		Use:   "trust [HASH…]",
-		Short: "See what this project's settings ask for, and trust it",
-		Long: `See what this project's settings ask for, and trust it. Until you do, the settings cannot
+		Short: message("See what this project's settings ask for, and trust it"),
+		Long: message(`See what this project's settings ask for, and trust it. Until you do, the settings cannot
 run anything, connect to anything or loosen a restriction; deny and ask rules always apply.
 
 Each item is trusted separately, exactly as it is now: if the project
 changes it, you are asked again. In a terminal, you are asked about the items that are
 not trusted yet. Elsewhere, name items by the first characters of their hash, or use --all
-after reading the list.`,
+after reading the list.`),
 		Example: "  haft trust\n  haft trust 3f9a1c\n  haft trust --all\n  haft trust --revoke --all",
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
@@ -113,8 +112,8 @@ func (f *trustFlags) run(ctx context.Context, hashes []string) error {
 func (f *trustFlags) tellUnbound(items []trust.Item) {
 	for _, i := range items {
 		if i.Unbound != "" {
-			fmt.Fprintf(f.Err, "Not saved: %s %s runs something whose content haft cannot check (%s). You are asked at each start; without a terminal, use --trust-project.\n",
-				i.Kind, visible.Indented(i.Name), visible.Indented(i.Unbound))
+			fmt.Fprintln(foldedTo(f.Err), f.words().T("Not saved: %s %s runs something whose content haft cannot check (%s). You are asked at each start; without a terminal, use --trust-project.",
+				i.Kind, visible.Indented(i.Name), visible.Indented(i.Unbound)))
 		}
 	}
 }
@@ -130,29 +129,30 @@ func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust
 		return ok || err != nil || i.Unbound != ""
 	})
 	f.tellUnbound(items)
+	words := f.words()
 	if len(open) == 0 {
 		return nil
 	}
 	if !tui.IsTerminal(f.In, f.Out) {
-		fmt.Fprintf(f.Err, "Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.\n", plural.Of(len(open), "item"), open[0].Hash)
+		fmt.Fprintln(foldedTo(f.Err), words.T("Not trusted: %s. Trust all with 'haft trust --all', or one with 'haft trust %.8s'.", words.Count(len(open), "item"), open[0].Hash))
 		return nil
 	}
 	if err := notInSession("trust"); err != nil {
 		return err
 	}
-	fmt.Fprintf(f.Out, "Trust %s, exactly as shown? [y/N] ", plural.Of(len(open), "item"))
+	fmt.Fprintf(f.folded(), "%s [y/N] ", words.T("Trust %s, exactly as shown?", words.Count(len(open), "item")))
 	line, err := readLine(ctx, f.In)
 	if err != nil {
 		return err
 	}
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		fmt.Fprintln(f.Out, "Nothing was trusted.")
+		fmt.Fprintln(f.folded(), words.T("Nothing was trusted. To trust it later, run 'haft trust' again."))
 		return nil
 	}
 	if err := p.Folder.Grant(ctx, open...); err != nil {
 		return err
 	}
-	fmt.Fprintln(f.Out, "Trusted. To revoke it, run 'haft trust --revoke --all'.")
+	fmt.Fprintln(f.folded(), words.T("Trusted. To revoke it, run 'haft trust --revoke --all'. To start a conversation, run haft."))
 	return nil
 }
 
@@ -186,17 +186,18 @@ func (f *trustFlags) list(p *project.Project, items []trust.Item) error {
 	if f.json {
 		return writeJSON(f.Out, infos)
 	}
+	out := f.folded()
 	if len(infos) == 0 {
-		fmt.Fprintf(f.Out, "Nothing in %s needs trust.\n", p.Dir)
+		fmt.Fprintln(out, f.words().T("Nothing in %s needs trust.", p.Dir))
 	}
 	for _, i := range infos {
 		mark := " "
 		if i.Trusted {
 			mark = "✓"
 		}
-		fmt.Fprintf(f.Out, "%s %.8s  %s\n", mark, i.Hash, visible.Indented(i.String()))
+		fmt.Fprintf(out, "%s %.8s  %s\n", mark, i.Hash, visible.Indented(i.String()))
 		if len(i.Files) > 0 {
-			fmt.Fprintf(f.Out, "            files: %s\n", visible.Indented(strings.Join(i.Files, ", ")))
+			fmt.Fprintf(out, "            %s\n", f.words().T("files: %s", visible.Indented(strings.Join(i.Files, ", "))))
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ type build struct {
 
 func newVersion(s Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use: "version", Short: "Show the version and how this program was built", Args: exactly(0),
+		Use: "version", Short: message("Show the version and how this program was built"), Args: exactly(0),
 		Long: `Show the version of haft, and the commit and date it was built from, if the build
 recorded them. 'haft --version' shows the version alone.`,
 	}

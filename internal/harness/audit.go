@@ -10,7 +10,7 @@ import (
 
 // Audit returns a recorder that writes every verdict into the audit log.
 func (w *World) Audit() (sched.Recorder, error) {
-	log, err := w.Project.AuditLog()
+	log, err := w.verdicts()
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 // what the conversation was reminded of before.
 func (w *World) told(modelName string, earlier []string) *sysprompt.Source {
 	return &sysprompt.Source{
-		Project: w.Project, Model: modelName, Earlier: earlier,
+		Project: w.Project, Model: modelName, Earlier: earlier, Ahead: w.ahead,
 		Readable: w.MayShow, MaySkill: w.mayUse("Skill", "skill"), Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge,
 	}
 }

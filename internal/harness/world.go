@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/audit"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/link"
@@ -48,7 +50,9 @@ type World struct {
 	confined *confiner
 	link     *link.Link
 	nested   *sysprompt.Nested
+	ahead    *sysprompt.Ahead // nil if nothing is looked up ahead
 	running  running
+	verdicts func() (*audit.Log, error)
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one
 	answers  atomic.Int32                      // of type answering: who answers in the conversation
 	unsaved  atomic.Bool                       // the session writes nothing
@@ -69,6 +73,25 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
+	ahead := lookAhead(p, lead)
+	w, err := open(p, lead, ahead)
+	if err != nil {
+		ahead.Stop()
+	}
+	return w, err
+}
+
+// lookAhead begins to look at the repository if a prompt waits. A hook that runs first, such as one of the agent that leads,
+// may change it, and then it is too early.
+func lookAhead(p *project.Project, lead *agentdef.Definition) *sysprompt.Ahead {
+	if !p.Options.Prompted || p.Options.ToolHost != nil || lead != nil || len(p.Hooks.List()) > 0 {
+		return nil
+	}
+	return sysprompt.LookAhead(p.Guard.Cwd())
+}
+
+// open opens a project whose settings are read, and which has this main agent.
+func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead) (*World, error) {
 	opts, err := p.Policy()
 	if err == nil {
 		err = p.BadGuards(opts)
@@ -76,8 +99,9 @@ func Open(o *Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice)}
+	w := &World{Project: p, lead: lead, link: link.New(p.Options.Notice), ahead: ahead}
 	w.running.link = w.link
+	w.verdicts = sync.OnceValues(p.AuditLog)
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
 	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
@@ -234,10 +258,15 @@ func (w *World) maySearch(path string) bool { return w.Engine.Policy().MaySearch
 
 // Close ends every command and gives back what is held open.
 func (w *World) Close() error {
+	w.ahead.Stop()
 	w.running.close()
 	w.Crew.Close()
 	w.Hooks.Close()
-	return errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
+	err := errors.Join(w.Shell.DropPreviews(), w.host.Close(), w.Search.Close(), w.Files.Close())
+	if log, failed := w.verdicts(); failed == nil {
+		err = errors.Join(err, log.Close())
+	}
+	return err
 }
 
 // common is the input that hooks get for every event.

@@ -1,7 +1,9 @@
 package headless
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/wire"
@@ -43,5 +45,40 @@ func TestBeforeTheConversationThereIsOneAnswer(t *testing.T) {
 	}
 	if reply, err := s.handle(t.Context(), &wire.GetBinaryVersion{}); err != nil || reply != (wire.BinaryVersionReply{Version: "v1"}) {
 		t.Errorf("get_binary_version: %v, %v", reply, err)
+	}
+}
+
+// A guest can make every request but those that run something here or change settings. A request
+// that is added later is refused until someone has decided otherwise.
+func TestWhatAGuestMayAsk(t *testing.T) {
+	s := &server{opts: Options{Guest: true}}
+	s.table = s.requests()
+	for _, k := range wire.Requests() {
+		r := k.New()
+		if _, served := s.table[r.Subtype()]; !served {
+			continue
+		}
+		if err, refused := guestMay(r), r.Subtype() == "update_settings"; refused != (err != nil) {
+			t.Errorf("%s: %v", r.Subtype(), err)
+		}
+	}
+	for what, r := range map[string]wire.Request{
+		"plugins":                  &wire.Initialize{Plugins: []wire.PluginConfig{{Type: "local", Path: "/p"}}},
+		"permissions off":          &wire.Initialize{Agents: map[string]wire.Agent{"a": {PermissionMode: "bypassPermissions"}}},
+		"hooks of agents":          &wire.Initialize{Agents: map[string]wire.Agent{"a": {Hooks: json.RawMessage(`{"Stop":[]}`)}}},
+		"servers that are started": &wire.MCPSetServers{Servers: map[string]json.RawMessage{"a": json.RawMessage(`{"command":"sh"}`)}},
+		"settings":                 &wire.UpdateSettings{},
+	} {
+		var refused *wire.ControlError
+		if _, err := s.handle(t.Context(), r); !errors.As(err, &refused) || !strings.Contains(refused.Message, "only be done in a terminal") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, u := range []wire.PermissionUpdate{
+		{Type: "setMode", Mode: "bypassPermissions"}, {Type: "addRules", Destination: "userSettings"}, {Type: "addRules", Destination: "projectSettings"}, {Type: "removeRules", Destination: "session"},
+	} {
+		if err := s.updatePermissions(t.Context(), u); err == nil || !strings.Contains(err.Error(), "only be done in a terminal") {
+			t.Errorf("%+v: %v", u, err)
+		}
 	}
 }

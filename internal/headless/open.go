@@ -95,6 +95,7 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 		h.EndAtLimit, t.MCP.Background = true, -1
 	}
 	t.Woken = s.wake
+	h.Prompted = t.Resume == "" && !t.Continue && len(s.waiting) > 0 && !strings.HasPrefix(text(s.waiting[0].Prompt), "/")
 	w, err := harness.Open(&h)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,9 @@ import (
 
 // updatePermissions applies what the program decided in addition to the call itself.
 func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
+	if what := TerminalOnly(u); s.opts.Guest && what != "" {
+		return &wire.ControlError{Message: what + " can only be done in a terminal"}
+	}
 	talk := s.opened()
 	switch u.Type {
 	case "setMode":

@@ -42,6 +42,10 @@ type Options struct {
 	// Partial reports the pieces of answers, HookEvents every run of a hook, States the
 	// session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
+	// Guest says that the program is a client of a server, not of the user's own making: it can
+	// bring nothing that runs on this machine, and change no settings but the rules that the
+	// user's project keeps for its own.
+	Guest bool
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the

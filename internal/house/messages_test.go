@@ -19,7 +19,7 @@ import (
 )
 
 // translated are the packages whose messages have translations.
-var translated = []string{"./internal/tui", "./internal/tui/composer", "./internal/plain", "./internal/knowledge/command", "./internal/cli", "./internal/harness/answers", "./internal/harness/doctor", "./internal/platform", "./internal/harness/slash", "./internal/card", "./internal/mcp/elicit"}
+var translated = []string{"./internal/tui", "./internal/tui/composer", "./internal/plain", "./internal/knowledge/command", "./internal/cli", "./internal/harness/answers", "./internal/harness/doctor", "./internal/platform", "./internal/harness/slash", "./internal/card", "./internal/mcp/elicit", "./internal/lang", "./internal/cli/demo"}
 
 const messageType = "github.com/haftdev/haft/internal/lang.Text"
 

@@ -5,7 +5,8 @@
 //
 // The English text in the code is the key, so that code reads as what it shows, and English
 // needs no catalogue: nil is it. Every other language is one file, NAME.json, read when it is
-// chosen; a test keeps it complete. What a model, a tool or a rule says is not translated.
+// chosen; a test keeps it complete. What a model or a tool says is not translated. Reasons of
+// verdicts are built in English, for programs and the model: see [Catalogue.Sentence].
 // A Catalogue is safe for concurrent use.
 package lang
 
@@ -25,7 +26,10 @@ import (
 type Text string
 
 // A Catalogue is the messages of a language; nil is English.
-type Catalogue struct{ texts map[Text]string }
+type Catalogue struct {
+	name  string
+	texts map[Text]string
+}
 
 //go:embed *.json
 var files embed.FS
@@ -49,11 +53,19 @@ func Load(name string) (*Catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there are no messages in %q: choose one of %s", name, strings.Join(Names(), ", "))
 	}
-	c := &Catalogue{}
+	c := &Catalogue{name: name}
 	if err := json.Unmarshal(raw, &c.texts); err != nil {
 		return nil, fmt.Errorf("read the messages in %s: %w", name, err)
 	}
 	return c, nil
+}
+
+// Name is what [Load] calls the language.
+func (c *Catalogue) Name() string {
+	if c == nil {
+		return "en"
+	}
+	return c.name
 }
 
 // Choose says which language is meant: by the flag, the setting, or the locale of the

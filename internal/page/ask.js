@@ -21,7 +21,7 @@ export class Question {
 		this.hint = el("p.hint", { role: "status" });
 		this.buttons = el("div.buttons", this.choices(r));
 		this.node = el("section.question", { role: "alertdialog", label: title, tabindex: -1, on: { keydown: (e) => this.key(e) } },
-			el("h2", laneOf(r.agent_id), title), el("a.perma", { href: "/q/" + encodeURIComponent(this.id), title: "Link to this question", label: "Link to this question" }, "link"), this.kind === "permission" && r.decision_reason && el("p.because", r.decision_reason), this.body, this.hint, this.buttons);
+			el("h2", laneOf(r.agent_id), title), el("a.perma", { href: "/q/" + encodeURIComponent(this.id), title: "Link to this question", label: "Link to this question" }, "link"), this.kind === "permission" && r.decision_reason && el("p.because", "Reason: " + r.decision_reason), this.body, this.hint, this.buttons);
 		this.body.addEventListener("scroll", () => this.look(), { passive: true });
 		this.sizes = new ResizeObserver(() => requestAnimationFrame(() => this.look()));
 		this.sizes.observe(this.body);
@@ -54,7 +54,7 @@ export class Question {
 		this.allow = plan ? make("y", "Approve, ask before edits", "allow", allow(modeIs("default"))) : make("y", form ? "Send" : "Allow once", "allow", send);
 		this.always = plan ? make("a", "Approve and accept edits", "allow", allow(modeIs("acceptEdits"))) : rule && make("a", ruleText(rule), "allow", allow({ updatedPermissions: [rule] }));
 		this.deny = make("n", plan ? "Keep planning" : form ? "Decline" : "Deny", "deny", () => this.answer(this.no));
-		this.explain = this.no.behavior && make("e", plan ? "Say what to change" : "Deny and explain", "deny", () => this.refuse());
+		this.explain = this.no.behavior && make("e", plan ? "Say what to change" : form ? "Decline and explain" : "Deny and explain", "deny", () => this.refuse());
 		return [this.allow, this.always, this.deny, this.explain];
 	}
 
@@ -176,5 +176,5 @@ function fieldOf(key, p, required) {
 			step: number && (p.type === "integer" ? 1 : "any"), min: p.minimum, max: p.maximum, minlength: p.minLength, maxlength: p.maxLength, pattern: p.pattern,
 		});
 	const value = () => (yes ? field.checked : field.value === "" ? undefined : number ? Number(field.value) : field.value);
-	return { value, node: el("label.option", yes ? [field, " ", label] : [label, required && " *", " ", field], p.description && el("span", " " + p.description)) };
+	return { value, node: el("label.option", yes ? [field, " ", label] : [label, required && " (required)", " ", field], p.description && el("span", " " + p.description)) };
 }

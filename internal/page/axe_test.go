@@ -20,7 +20,7 @@ func TestAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, scenes)
+	s := newSite(t, lookScenes)
 	made := sample(t, s.store, s.dir)
 	made.Close()
 	p := s.login(1280, 900)
@@ -36,6 +36,10 @@ func TestAccessible(t *testing.T) {
 	said(p, "Both written.")
 	task := s.create(p, "in the background")
 	said(p, "It runs.")
+	choose := s.create(p, "ask me")
+	p.wait(`document.querySelector(".question fieldset")`)
+	failed := s.create(p, "fail now")
+	p.wait(`document.querySelector("header .chip").textContent === "failed"`)
 	const pairing = `document.querySelector(".qr") || document.querySelector(".entry") && !document.querySelector("dialog") && [...document.querySelectorAll("header button")].find((b) => b.textContent === "Pair a phone").click()`
 	const changed = `document.querySelector("dialog .diff") || !document.querySelector("dialog") && document.querySelector(".side .files") && document.querySelector(".side .files + button").click()`
 	for _, look := range []struct {
@@ -43,6 +47,10 @@ func TestAccessible(t *testing.T) {
 		width             int
 		dark              bool
 	}{
+		{"choice, dark", "/s/" + choose, `document.querySelector(".question fieldset")`, 390, true},
+		{"failed", "/s/" + failed, `document.querySelector(".i-error")`, 820, false},
+		{"replay, dark", "/s/" + made.ID(), `document.querySelector(".replay")?.offsetParent || document.querySelector(".bars .call") && [...document.querySelectorAll("header button")].find((b) => b.textContent === "Replay").click()`, 820, true},
+		{"offline", "/", `document.querySelector(".entry") && document.querySelector(".sessions").classList.add("offline") === undefined && document.querySelector(".lost").offsetParent`, 820, false},
 		{"pairing", "/", pairing, 1280, false},
 		{"pairing on a phone, dark", "/", pairing, 390, true},
 		{"a new session", "/", `document.querySelector(".entry") && (document.querySelector(".create").open = true)`, 390, false},

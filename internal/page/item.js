@@ -5,7 +5,7 @@ import { ansi } from "./ansi.js";
 import { highlight, language } from "./code.js";
 import { markdown } from "./markdown.js";
 import { fileDiff, textOf } from "./diff.js";
-import { duration, clock, count, relative } from "./words.js";
+import { duration, clock, count, relative, toolTitle } from "./words.js";
 
 const names = { prompt: "You", text: "Model", thinking: "Thinking", note: "Added for the model", error: "Error", compaction: "Compaction" };
 const steps = { queued: ["◌", "queued"], asked: ["?", "waiting for an answer"], running: ["●", "running"], done: ["✓", "done"], failed: ["✗", "failed"], denied: ["⊘", "denied"] };
@@ -15,7 +15,7 @@ const onlyPart = "Only the beginning is shown.";
 // itemView is an item. Context: detail(index) brings the whole of it, cwd is the session's
 // folder, open are the indexes of calls that the user opened or closed.
 export function itemView(item, context) {
-	const who = (item.left ? "gone back from, " : "") + (item.lane ? `agent ${item.lane}, ` : "") + (item.call ? `${item.call.tool}, ${stepOf(item)[1]}` : names[item.kind] || item.kind);
+	const who = (item.left ? "gone back from, " : "") + (item.lane ? `agent ${item.lane}, ` : "") + (item.call ? `${toolTitle(item.call.tool)}, ${stepOf(item)[1]}` : names[item.kind] || item.kind);
 	return el("article.item.i-" + item.kind, { class: [item.lane && "agent", item.left && "left"].filter(Boolean).join(" "), tabindex: -1, id: "e" + item.index, "data-at": item.at, label: who },
 		item.call ? callView(item, context) : saidView(item, context),
 		el("a.perma", { href: "#e=" + item.index, title: "Link to this event", label: "Link to event " + item.index }, clock(item.at) || "#" + item.index));
@@ -63,7 +63,7 @@ function callView(item, context) {
 	const body = el("div.body");
 	const node = el("details", { open: opened }, el("summary",
 		el("span.state.s-" + c.state, { title: step, "aria-hidden": "true" }, sign), laneOf(item.lane),
-		el("b", c.tool), el("span.gist", callTitle(item, context.cwd)),
+		el("b", { title: c.tool }, toolTitle(c.tool)), el("span.gist", callTitle(item, context.cwd)),
 		c.files?.length > 0 && el("span.badge", count(c.files.length, "file")),
 		c.by && el("span.badge", `${verdicts[c.verdict] || "answered"} by ${c.by.replace(/ \(process \d+\)/, "")}`),
 		c.ended && el("span.took", duration(c.ended - (c.started || item.at)))), body);

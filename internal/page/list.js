@@ -1,5 +1,5 @@
 // Sessions at a glance: those that ask first, then those that work, then the rest.
-import { el, region, button, input, note, choice, indexOf, say, shortcut, dialog } from "./dom.js";
+import { el, region, button, input, note, choice, indexOf, say, shortcut, dialog, lost } from "./dom.js";
 import { money, tokens, folder, ago, count, line, states, modes } from "./words.js";
 import { request, events, addressOf, pathOf } from "./source.js";
 import { Rows } from "./rows.js";
@@ -28,7 +28,7 @@ class ListPage {
 		this.rows.follow = false;
 		this.box.append((this.empty = note()));
 		this.form = this.create();
-		this.node = el("div.sessions", el("header", el("h1", "haft"), this.search, this.status, el("span.push"), button("Pair a phone", "full-only", pairPhone), this.form), el("main", this.box));
+		this.node = el("div.sessions", el("header", el("h1", "haft"), this.search, this.status, el("span.push"), button("Pair a phone", "full-only", pairPhone), this.form), lost(), el("main", this.box));
 	}
 
 	create() {

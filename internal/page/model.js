@@ -42,7 +42,7 @@ export class Model {
 		for (let w = Math.floor(Math.max(0, from) / windowSize); w * windowSize < Math.min(to, this.count); w++) {
 			const start = w * windowSize, end = Math.min(start + windowSize, this.count);
 			let missing = false;
-			for (let i = start; i < end && !missing; i++) missing = !this.items[i];
+			for (let i = Math.max(start, from); i < Math.min(end, to) && !missing; i++) missing = !this.items[i];
 			if (!missing) continue;
 			if (!this.loading.has(w)) {
 				this.loading.set(w, this.load(start, windowSize).then((list) => {
@@ -100,7 +100,7 @@ class Live {
 		} else if (event.type === "content_block_delta" && !this.done.has(event.index)) {
 			const d = event.delta || {};
 			let b = this.blocks.get(event.index);
-			if (!b) this.blocks.set(event.index, (b = { kind: kinds[d.type] || "text", text: "" }));
+			if (!b) this.blocks.set(event.index, (b = { kind: kinds[d.type] || "text", text: "", cut: true }));
 			b.text += d.text ?? d.thinking ?? d.partial_json ?? "";
 		}
 	}

@@ -1,5 +1,5 @@
 // The page of one session, live or from a file.
-import { el, region, button, note, choice, indexOf, visible, say, announce, typing, shortcut, dialog } from "./dom.js";
+import { el, region, button, note, choice, indexOf, visible, say, announce, typing, shortcut, dialog, lost } from "./dom.js";
 import { money, tokens, folder, count, line, states, modes } from "./words.js";
 import { Model, itemAt } from "./model.js";
 import { Rows } from "./rows.js";
@@ -35,7 +35,7 @@ class SessionPage {
 		this.asks = el("div.asks", { "aria-live": "assertive" });
 		this.side = el("aside.side", { label: "Details" });
 		const work = el("div.work", this.box, this.asks, source.live && this.composer());
-		this.node = el("div.session", this.head(), el("main", this.timeline.node, this.replay.node, el("div.columns", work, this.side)));
+		this.node = el("div.session", this.head(), source.live && lost(), el("main", this.timeline.node, this.replay.node, el("div.columns", work, this.side)));
 		this.model.listen((changed) => this.changed(changed));
 	}
 
@@ -184,6 +184,7 @@ class SessionPage {
 			// A user who types is not interrupted: what they type must not answer.
 			if (!typing(document.activeElement) && (!this.source.question || this.source.question === q.id)) q.node.focus();
 		}
+		this.source.question = ""; // the first list has it, if it is open; later questions are looked at as they come
 		this.summary();
 	}
 
@@ -224,6 +225,7 @@ class SessionPage {
 		this.rows.follow = true;
 		this.rows.setTotal(n || this.model.count);
 		this.rows.updateAll();
+		this.side.classList.toggle("past", n > 0);
 		this.timeline.at(time);
 	}
 
@@ -247,7 +249,7 @@ class SessionPage {
 			let s = this.streams.get(index);
 			if (!s) {
 				const body = el("div.body");
-				const node = el("div.item.arriving.i-" + b.kind, el("p.who", { call: "Calls " + (b.name || "a tool"), thinking: "Thinking" }[b.kind] || "Model"), body);
+				const node = el("div.item.arriving.i-" + b.kind, el("p.who", { call: "Calls " + (b.name || "a tool"), thinking: "Thinking" }[b.kind] || "Model"), b.cut && note("You joined while this was being written. Its beginning is shown when it is complete."), body);
 				this.streams.set(index, (s = { node, block: b, stream: new Stream(body), length: 0 }));
 				this.tail.append(node);
 			}
@@ -268,6 +270,7 @@ class SessionPage {
 		const used = `${tokens(i.usage?.input + i.usage?.cache_read + i.usage?.cache_write)} tokens in, ${tokens(i.usage?.output)} out`;
 		this.facts.replaceChildren(el("span", { title: this.session.cwd }, folder(this.session.cwd)), el("span", i.model || ""), el("span", money(i.cost, i.unpriced)), el("span", used));
 		if (this.stop) this.stop.hidden = !busy;
+		if (this.input) this.input.placeholder = { failed: "Write a prompt to try again", stopped: "Write a prompt to continue" }[is] || "Write a prompt";
 		this.showMode(i.mode || "default");
 		this.showSide(i);
 	}

@@ -1,7 +1,7 @@
 // The timeline: a lane per agent, a bar per call (queued, asked, running, result), drawn as
 // SVG by attributes.
 import { el, svg, button, note, indexOf, announce, shortcut } from "./dom.js";
-import { duration, tokens, money, clock, count } from "./words.js";
+import { duration, tokens, money, clock, count, toolTitle } from "./words.js";
 import { itemAt } from "./model.js";
 import { Axis, rowsOf } from "./axis.js";
 import { callTitle, factList } from "./item.js";
@@ -115,7 +115,7 @@ export class Timeline {
 		}
 		for (const [agent, items] of byLane) {
 			if (!items.length) continue;
-			parts.push(svg("text.agent", { x: 4, y: y + 13 }, agent ? "agent " + agent.slice(0, 24) : "main"));
+			parts.push(svg("text.agent", { x: 4, y: y + 11 }, agent ? "agent " + agent.slice(0, 24) : "main"));
 			y += laneHead;
 			this.thoughts(parts, items, y - 6);
 			const calls = items.filter((i) => i.call).map((item) => ({ item: itemAt(item, this.time) }));
@@ -160,7 +160,7 @@ export class Timeline {
 		}
 		if (c.started) bar(c.started, end, "b-" + (c.state === "queued" ? "running" : c.state));
 		else if (c.ended) bar(c.ended, c.ended, "b-" + c.state);
-		const label = c.tool + " " + callTitle(item, this.cwd);
+		const label = toolTitle(c.tool) + " " + callTitle(item, this.cwd);
 		const room = Math.floor((x1 - x0 - 6) / 6.3);
 		if (room > 4) g.append(svg("text.label", { x: Math.max(x0, 0) + 4, y: y + barHeight - 2.5 }, label.slice(0, room)));
 		g.append(svg("rect.target", { x: x0 - 2, y: y - 2, width: Math.max(8, x1 - x0 + 4), height: barHeight + 4 }));

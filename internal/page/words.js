@@ -45,6 +45,9 @@ export function relative(path, cwd) { return cwd && path.startsWith(cwd + "/") ?
 // line is the first line of a text.
 export function line(text, most = 160) { return (text || "").trim().split("\n")[0].slice(0, most); }
 
+// toolTitle is the name of a tool as people read it.
+export function toolTitle(name) { return { AskUserQuestion: "Question", ExitPlanMode: "Plan" }[name] || name.replace(/^mcp__(.+?)__(.+)$/, "$1: $2"); }
+
 // states are those of a session.
 export const states = { asks: "needs you", working: "working", done: "done", failed: "failed", stopped: "stopped", idle: "new", offline: "offline" };
 

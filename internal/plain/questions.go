@@ -189,7 +189,9 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 
 // Question is what a user is asked: what would be done, all of it, and why it is
 // asked about.
-func Question(c tool.Case, q tool.Verdict) string { return about(c, card.PreviewOf(c, nil), q, nil) }
+func Question(c tool.Case, q tool.Verdict, words *lang.Catalogue) string {
+	return about(c, card.PreviewOf(c, words), q, words)
+}
 
 func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue) string {
 	var b strings.Builder
@@ -223,7 +225,7 @@ func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue
 	if what.Restorable {
 		fmt.Fprintf(&b, "%s\n", what.Loss(words))
 	}
-	reason := q.Reason
+	reason := words.Sentence(q.Reason)
 	if q.Rule != "" {
 		reason += " (" + q.Rule + " in " + q.Origin + ")"
 	}

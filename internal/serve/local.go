@@ -15,9 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/live"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/workspace"
@@ -339,30 +337,23 @@ func (l *local) rewindHere(ctx context.Context, id string, plan *checkpoint.Plan
 	return undo, harness.NoteRewind(ctx, ses, plan, ses.Restored().Cwd)
 }
 
+// Began implements [Backend].
+func (l *local) Began(_ context.Context, id string) (args []string, unattended bool, err error) {
+	w, err := l.srv.watch(id)
+	if err != nil {
+		return nil, false, err
+	}
+	defer w.release()
+	began, err := w.submitted()
+	return began.Args, began.Unattended, err
+}
+
 // Speak implements [Backend].
 func (l *local) Speak(ctx context.Context, in *Launching, conn io.ReadWriter) {
-	s := l.srv
 	Lead(ctx, conn, func(log io.Writer) (*headless.Options, error) {
 		if info, err := os.Stat(in.Dir); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("%q is not a folder on the server", in.Dir)
 		}
-		opts, err := launch.Parse(in.Args, s.opts.Version, log)
-		if err != nil {
-			return nil, err
-		}
-		if err := CheckLaunch(opts); err != nil {
-			return nil, err
-		}
-		opts.Harness.Dir, opts.Harness.Reexec, opts.States = in.Dir, s.opts.Harness.Reexec, true
-		opts.Talk.Watch, opts.Talk.Client, opts.Talk.Sessions = s.opts.Talk.Watch, s.opts.Talk.Client, s.opts.Talk.Sessions
-		return opts, nil
+		return l.srv.opts.program(in, log)
 	})
-}
-
-// CheckLaunch refuses what belongs to the terminal.
-func CheckLaunch(o *headless.Options) error {
-	if o.Harness.Mode == string(permission.Bypass) || o.Harness.MayBypass {
-		return errors.New("permissions can only be turned off in a terminal")
-	}
-	return nil
 }

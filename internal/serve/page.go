@@ -51,6 +51,18 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", kind)
+	tag := sha256.Sum256(text)
+	etag := hex.EncodeToString(tag[:16])
+	if packed {
+		h.Set("Vary", "Accept-Encoding") // also if it has not changed: caches keep what this says
+		if acceptsGzip(r.Header.Values("Accept-Encoding")) {
+			h.Set("Content-Encoding", "gzip")
+			etag += "-gzip"
+		} else if text, err = unpack(text); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
 	if name == "index.html" {
 		// What the page will ask for first is on its way before its script runs.
 		if id, ok := strings.CutPrefix(r.URL.Path, "/s/"); ok && sessionID.Get().MatchString(id) {
@@ -60,26 +72,43 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		}
 	} else {
 		// The browser keeps it, compiled, and asks whether it is still the same.
-		sum := sha256.Sum256(text)
-		tag := `"` + hex.EncodeToString(sum[:16]) + `"`
-		h.Set("ETag", tag)
+		h.Set("ETag", `"`+etag+`"`)
 		h.Set("Cache-Control", "no-cache")
-		if r.Header.Get("If-None-Match") == tag {
+		if unchanged(r.Header.Values("If-None-Match"), etag) {
+			h.Del("Content-Encoding")
 			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
-	if packed {
-		h.Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			h.Set("Content-Encoding", "gzip")
-		} else if text, err = unpack(text); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	_, _ = w.Write(text) // who asked may be gone
+}
+
+// acceptsGzip reports whether a client understands gzip. It may refuse it, and what it says
+// about gzip counts more than what it says about everything.
+func acceptsGzip(header []string) bool {
+	accepts := map[string]bool{}
+	for coding := range strings.SplitSeq(strings.ToLower(strings.Join(header, ",")), ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		_, q, weighed := strings.Cut(weight, "q=")
+		value, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+		accepts[strings.TrimSpace(name)] = !weighed || err == nil && value > 0
+	}
+	if gzip, named := accepts["gzip"]; named {
+		return gzip
+	}
+	return accepts["*"]
+}
+
+// unchanged reports whether a client has what an ETag names.
+func unchanged(header []string, etag string) bool {
+	for known := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		known = strings.TrimSpace(known)
+		if known == "*" || strings.TrimPrefix(known, "W/") == `"`+etag+`"` {
+			return true
+		}
+	}
+	return false
 }
 
 // unpack is the content of a compressed file.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/redact"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
@@ -334,21 +334,10 @@ func (q *question) mayAdd(rules []wire.PermissionRule) error {
 	return nil
 }
 
-// mayUpdate refuses changes of the permissions that belong to the terminal: what holds
-// for other projects, and what turns questions off.
+// mayUpdate refuses changes of the permissions that belong to the terminal.
 func mayUpdate(u wire.PermissionUpdate) error {
-	terminal := func(what string) error {
+	if what := headless.TerminalOnly(u); what != "" {
 		return &Problem{status: http.StatusForbidden, Code: "terminal_only", Message: what + " can only be done in a terminal."}
-	}
-	switch {
-	case u.Type == "setMode" && u.Mode == string(permission.Bypass):
-		return terminal("Turning permissions off")
-	case u.Type == "setMode":
-		return nil
-	case u.Type != "addRules":
-		return terminal(fmt.Sprintf("The change %q of permissions", u.Type))
-	case u.Destination != "session" && u.Destination != "localSettings":
-		return terminal("Changing " + u.Destination)
 	}
 	return nil
 }

@@ -134,10 +134,30 @@ func (s *Server) existing(in *NewSession) (*watch, error) {
 	return w, nil
 }
 
+// same refuses a request for a session that exists with other flags: they would have no effect.
+func (s *Server) same(ctx context.Context, w *watch, in *NewSession) error {
+	var began submitted
+	if w.creation != nil {
+		began = w.creation.given
+	} else {
+		args, unattended, err := s.back.Began(ctx, w.id)
+		if err != nil {
+			return err
+		}
+		began = submitted{args, unattended}
+	}
+	if slices.Equal(began.Args, in.Args) && began.Unattended == in.Unattended {
+		return nil
+	}
+	attended := map[bool]string{false: "attended", true: "unattended"}[began.Unattended]
+	return &Problem{status: http.StatusConflict, Code: "id_taken", Message: fmt.Sprintf("There is a session %s with other flags (%s, %s), which cannot be changed. Repeat the request with the same args and unattended, or begin a new session.",
+		w.id, cmp.Or(strings.Join(began.Args, " "), "none"), attended)}
+}
+
 // create begins a new session, unless there is the one that is meant.
 func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 	if w, err := s.existing(in); w != nil || err != nil {
-		return w.created(ctx, err)
+		return s.created(ctx, w, in, err)
 	}
 	id := cmp.Or(in.ID, session.NewUUID())
 	s.mu.Lock()
@@ -150,11 +170,11 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 		w.users++
 		w.mu.Unlock()
 		s.mu.Unlock()
-		return w.created(ctx, nil)
+		return s.created(ctx, w, in, nil)
 	}
 	w, err := s.newWatch(id, "")
 	if err == nil {
-		w.users, w.cwd, w.creation = w.users+1, in.place(), &creation{done: make(chan struct{})} // nobody else knows it yet
+		w.users, w.cwd, w.creation = w.users+1, in.place(), &creation{done: make(chan struct{}), given: submitted{in.Args, in.Unattended}} // nobody else knows it yet
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -175,21 +195,27 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 
 // A creation is that of a session by the first of several equal requests.
 type creation struct {
-	done chan struct{}
-	err  error // once it is done
+	given submitted
+	done  chan struct{}
+	err   error // once it is done
 }
 
 // created waits until the session is there, for a request that found it, and releases the watch
-// if that fails.
-func (w *watch) created(ctx context.Context, err error) (*watch, error) {
-	if err != nil || w.creation == nil {
-		return w, err
+// if that fails or the request means another session.
+func (s *Server) created(ctx context.Context, w *watch, in *NewSession, err error) (*watch, error) {
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case <-w.creation.done:
-		err = w.creation.err
-	case <-ctx.Done():
-		err = ctx.Err()
+	if w.creation != nil {
+		select {
+		case <-w.creation.done:
+			err = w.creation.err
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err == nil {
+		err = s.same(ctx, w, in)
 	}
 	if err != nil {
 		w.release()

@@ -52,11 +52,28 @@ func (s *submitted) kept(raw json.RawMessage) error {
 
 // parse reads the flags, which cannot turn permissions off.
 func (s *submitted) parse(version string, log io.Writer) (*headless.Options, error) {
-	said, err := launch.Parse(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, s.Args...), version, log)
+	return launch.Program(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, s.Args...), version, log)
+}
+
+// program are the options of a conversation that a program leads: what the owner of the server
+// has chosen, made narrower by the flags of the program.
+func (o *Options) program(in *Launching, log io.Writer) (*headless.Options, error) {
+	said, err := launch.Program(in.Args, o.Version, log)
 	if err != nil {
 		return nil, err
 	}
-	return said, CheckLaunch(said)
+	opts := &headless.Options{Harness: o.Harness, Talk: o.Talk}
+	if err := new(start).narrow(opts, said); err != nil {
+		return nil, err
+	}
+	opts.Harness.Dir, opts.Harness.Typed, opts.Harness.MayBypass = in.Dir, false, false
+	t := &opts.Talk
+	t.Resume, t.ResumeAt, t.Drops, t.Continue, t.Fork, t.ID = said.Talk.Resume, said.Talk.ResumeAt, said.Talk.Drops, said.Talk.Continue, said.Talk.Fork, said.Talk.ID
+	t.MCP.Entries = slices.Concat(t.MCP.Entries, said.Talk.MCP.Entries)
+	t.ByProgram, t.Version = said.Talk.ByProgram, o.Version
+	opts.AskHost, opts.Partial, opts.Mirror, opts.Guest = said.AskHost, said.Partial, said.Mirror, said.Guest
+	opts.States, opts.Version = true, o.Version
+	return opts, nil
 }
 
 // options are those that the session begins with: what the owner of the server has chosen, made
@@ -68,10 +85,9 @@ func (b *start) options(o *Options) (*headless.Options, error) {
 		if err != nil {
 			return nil, err
 		}
-		if agent := o.Harness.Agent; agent != "" && (said.Harness.Agent != "" || said.Harness.Tools != nil) {
-			return nil, invalid("The sessions of this server run with the agent %q, which has its own tools: leave out --agent and --tools.", agent)
+		if err := b.narrow(opts, said); err != nil {
+			return nil, err
 		}
-		b.narrow(opts, said)
 	}
 	opts.Harness.Dir, opts.Harness.Mode = b.cwd, cmp.Or(b.mode, opts.Harness.Mode)
 	opts.Talk.Model, opts.Talk.Title, opts.Talk.Version = cmp.Or(b.model, opts.Talk.Model), cmp.Or(b.title, opts.Talk.Title), o.Version
@@ -88,8 +104,11 @@ func (b *start) options(o *Options) (*headless.Options, error) {
 // narrow lays what was submitted over the owner's options. Nothing that the owner denies or
 // limits is lost. The model, the title and the mode of a session that is resumed are in its
 // journal.
-func (b *start) narrow(opts, said *headless.Options) {
+func (b *start) narrow(opts, said *headless.Options) error {
 	h, t := &opts.Harness, &opts.Talk
+	if h.Agent != "" && (said.Harness.Agent != "" || said.Harness.Tools != nil) {
+		return invalid("The sessions of this server run with the agent %q, which has its own tools: leave out --agent and --tools.", h.Agent)
+	}
 	h.Allowed, h.Disallowed = slices.Concat(h.Allowed, said.Harness.Allowed), slices.Concat(h.Disallowed, said.Harness.Disallowed)
 	h.AddDirs, h.Agent = slices.Concat(h.AddDirs, said.Harness.AddDirs), cmp.Or(said.Harness.Agent, h.Agent)
 	h.Tools = both(h.Tools, said.Harness.Tools)
@@ -104,6 +123,7 @@ func (b *start) narrow(opts, said *headless.Options) {
 	}
 	narrowTalk(t, &said.Talk)
 	opts.HookEvents, opts.AgentTexts, opts.Replay = said.HookEvents, said.AgentTexts, said.Replay
+	return nil
 }
 
 // narrowTalk does so for the conversation.

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/servetest"
 	"github.com/haftdev/haft/session"
@@ -55,7 +57,7 @@ func TestFlagsNarrowTheOwnersOptions(t *testing.T) {
 	servetest.Home(t)
 	dir := t.TempDir()
 	target := filepath.Join(dir, "w.txt")
-	m := servetest.Scripted(t, servetest.Writes(target, "x"), servetest.Says("Tried."), servetest.Says("Again."))
+	m := servetest.Scripted(t, servetest.Writes(target, "x"), servetest.Says("Tried."), servetest.Writes(target, "x"), servetest.Says("Tried again."))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +77,22 @@ func TestFlagsNarrowTheOwnersOptions(t *testing.T) {
 	}
 	if !strings.Contains(system, "OWNERS RULE") || !strings.Contains(system, "CLIENTS WISH") {
 		t.Errorf("the system prompt is %s", system)
+	}
+	options := &haft.Options{
+		Transport: haft.Remote(s.url, servetest.Token), Dir: dir, Tools: []string{"Bash", "Write", "Read"}, AllowedTools: []string{"Write"}, MaxTurns: 50,
+		CanUseTool: func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { return haft.Allow(), nil },
+	}
+	for _, err := range haft.Query(t.Context(), "x", options) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(target); err == nil {
+		t.Error("a call that the owner denies was made for a program")
+	}
+	tools, system = offered(t, m.Requests()[2].Body)
+	if slices.Contains(tools, "Bash") || slices.Contains(tools, "Glob") || !slices.Contains(tools, "Read") || !strings.Contains(system, "OWNERS RULE") {
+		t.Errorf("the model of a program was offered %v by %s", tools, system)
 	}
 	o.Harness.Agent = "Explore"
 	l, err = net.Listen("tcp", "127.0.0.1:0")

@@ -62,8 +62,8 @@ type Sessions struct {
 // NewSession says which session is to begin: in the folder Cwd, or in a workspace.
 type NewSession struct {
 	// ID is the UUID of the session; "" lets the server choose one. If there is a session of
-	// this id in the same folder already, it is the one that is meant: a request whose reply
-	// was lost can be sent again.
+	// this id already, it is the one that is meant: a request whose reply was lost can be sent
+	// again. Another folder, other Args or another Unattended are refused.
 	ID        string     `json:"id,omitempty"`
 	Cwd       string     `json:"cwd,omitempty"`
 	Workspace *Workspace `json:"workspace,omitempty"`

@@ -178,7 +178,7 @@ func (p *permissionPanel) title() string {
 func (p *permissionPanel) typing() bool { return p.word != nil }
 
 func (p *permissionPanel) why() string {
-	why := visible.Indented(p.question.Reason)
+	why := visible.Indented(p.app.lang.Sentence(p.question.Reason))
 	if p.question.Rule != "" {
 		why += p.app.t(" (%s in %s)", visible.Indented(p.question.Rule), visible.Indented(p.question.Origin))
 	}

@@ -186,7 +186,7 @@ func messages(o *Options, name string) (*choice, error) {
 func notConfigured(format string, args ...any) error {
 	return fmt.Errorf(`%w: %s. Do one of these:
   - set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) to use Claude
-  - run haft in a terminal, or type /login there, to set one up
+  - run haft without -p, or type /login in a conversation: haft asks which model to use, and tests it
   - use a local model: --model ollama/qwen3, or set OPENAI_BASE_URL and --model for any other server
   - run haft demo, which needs neither a key nor a network`, ErrNotConfigured, fmt.Sprintf(format, args...))
 }

@@ -16,6 +16,9 @@ import (
 // of the kernel's, which have no size: it is streamed.
 func (f opened) sample() (b []byte, whole bool, err error) {
 	whole = f.info.Size > 0 && f.info.Size <= wholeSize
+	if whole && f.info.Size <= smallSize {
+		return f.first, true, nil
+	}
 	b = make([]byte, min(f.info.Size, sampleSize))
 	if whole {
 		b = make([]byte, f.info.Size)

@@ -12,7 +12,9 @@ package read
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -117,26 +119,26 @@ func (r *reader) validate(_ context.Context, _ *tool.Call, in Input) *tool.Probl
 	if err := filetool.CheckEncoding(in.Encoding); err != nil {
 		return filetool.Problem(err)
 	}
-	return filetool.Problem(r.ws.CheckPath(r.ws.Look(in.FilePath), "file_path"))
+	return filetool.Problem(filetool.CheckPath(r.ws, in.FilePath, "file_path"))
 }
 
 // run finds out what kind of file it is and shows it as that.
 func (r *reader) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	facts, err := filetool.Look(r.ws, c, in.FilePath, "file_path")
-	if err != nil {
-		return Output{}, filetool.Error(err)
-	}
-	f, info, err := r.ws.Stream(facts)
+	facts, f, info, err := r.ws.StreamPinned(c.ID, in.FilePath, "file_path")
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
 	defer f.Close()
-	head := make([]byte, 512)
+	first := int64(headSize)
+	if info.Size > 0 && info.Size <= smallSize {
+		first = info.Size // all of it, in one step
+	}
+	head := make([]byte, first)
 	n, err := f.ReadAt(head, 0)
-	if n == 0 && err != nil && info.Size > 0 {
+	if err != nil && (n == 0 && info.Size > 0 || first == info.Size && !errors.Is(err, io.EOF)) {
 		return Output{}, filetool.Error(fmt.Errorf("read %s: %w", facts.Path, err))
 	}
-	out, err := r.show(ctx, c, in, opened{facts, f, info, head[:n]})
+	out, err := r.show(ctx, c, in, opened{facts: facts, file: f, info: info, head: head[:min(n, headSize)], first: head[:n]})
 	if err != nil {
 		return Output{}, filetool.Error(err)
 	}
@@ -150,7 +152,13 @@ type opened struct {
 	file  disk.File
 	info  disk.Info
 	head  []byte // its first bytes
+	first []byte // what was read of it
 }
+
+const (
+	headSize  = 512      // what the kind of a file is told by
+	smallSize = 64 << 10 // a file up to this size is read in one step
+)
 
 func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {
 	kind := textfile.Magic(f.head)

@@ -155,6 +155,52 @@ func TestAForkStaysOnItsHost(t *testing.T) {
 	}
 }
 
+// A fork begins with the files of its run, which stay in the store when that is deleted. A run that
+// was archived while it was forked has no fork: its files may be gone.
+func TestAForkKeepsTheFiles(t *testing.T) {
+	b := open(t)
+	ctx := t.Context()
+	s := sessiontest.Create(t, b.sessions(), &session.CreateOptions{Cwd: t.TempDir()})
+	pack := blob.Digest([]byte("a pack"))
+	if err := b.logs.Files(s.ID()).Put(ctx, pack, []byte("a pack")); err != nil {
+		t.Fatal(err)
+	}
+	sessiontest.Add(t, s, session.Entry{State: &session.State{Name: session.StateFiles, Value: json.RawMessage(`{"packs":["` + pack + `"]}`)}}, sessiontest.Prompt("hi"))
+	if err := b.Create(ctx, s.ID(), &serve.NewSession{Cwd: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := b.Fork(ctx, s.ID(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Delete(ctx, s.ID()); err != nil {
+		t.Fatal(err)
+	}
+	gone := func(run string) (bool, error) {
+		_, err := b.runs.Get(ctx, run)
+		return errors.Is(err, runs.ErrNotFound), nil
+	}
+	if freed, err := b.logs.Collect(ctx, gone); err != nil || freed.Objects != 0 {
+		t.Errorf("removed %+v, %v", freed, err)
+	}
+	if _, err := b.runs.Update(ctx, fork, func(r *runs.Run) error { r.State = runs.Archived; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := b.Fork(ctx, fork, ""); err == nil {
+		t.Errorf("an archived run was forked as %s", second)
+	}
+	if err := b.Delete(ctx, fork); err == nil {
+		t.Error("an archived run was deleted")
+	}
+	if err := b.logs.Delete(ctx, fork); err != nil {
+		t.Fatal(err)
+	}
+	// Neither is the journal of the fork that was not begun left.
+	if freed, err := b.logs.Collect(ctx, gone); err != nil || freed.Objects != 1 {
+		t.Errorf("removed %+v, %v", freed, err)
+	}
+}
+
 // A program that gives up before a worker has come is not waited for.
 func TestAProgramGivesUp(t *testing.T) {
 	b := open(t)

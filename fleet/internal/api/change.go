@@ -37,6 +37,15 @@ func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) e
 	return nil
 }
 
+// Began implements [serve.Backend].
+func (b *Backend) Began(ctx context.Context, id string) (args []string, unattended bool, err error) {
+	run, err := b.run(ctx, id)
+	if err != nil {
+		return nil, false, err
+	}
+	return run.Args, !run.Ask, nil
+}
+
 // Prompt implements [serve.Backend].
 func (b *Backend) Prompt(ctx context.Context, id string, m *wire.User) (duplicate bool, err error) {
 	if duplicate, err = b.runs.Prompted(ctx, id, m.UUID); duplicate || err != nil {
@@ -115,6 +124,9 @@ func (b *Backend) call(ctx context.Context, id string, r wire.Request, reply any
 		return true, refused(err)
 	}
 	b.noteRun(id, run)
+	if r, ok := r.(*wire.CancelAsyncMessage); ok {
+		return b.drop(ctx, id, r, reply)
+	}
 	if run.Owner != "" {
 		return b.callWorker(ctx, id, r, reply)
 	}
@@ -132,6 +144,19 @@ func (b *Backend) call(ctx context.Context, id string, r wire.Request, reply any
 		return !errors.Is(err, session.ErrFenced), err
 	}
 	return true, b.keepChange(ctx, id, r)
+}
+
+// drop cancels a prompt, whether it waits or runs. One whose worker does not answer is noted
+// as unwanted, and waited for.
+func (b *Backend) drop(ctx context.Context, id string, r *wire.CancelAsyncMessage, reply any) (done bool, err error) {
+	err = b.runs.Drop(ctx, id, r.MessageUUID)
+	if errors.Is(err, runs.ErrNoLeader) {
+		return false, serve.Refused(http.StatusConflict, "not_running", "The worker of the session does not answer. If it is lost, the prompt is cancelled when another worker takes the session.")
+	}
+	if said, ok := reply.(*wire.CancelAsyncMessageReply); ok {
+		said.Cancelled = err == nil
+	}
+	return true, refused(err)
 }
 
 // callWorker makes a request of the worker that leads a run.
@@ -267,6 +292,15 @@ func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {
 	fork, err := b.sessions().Fork(ctx, id, at)
 	if err != nil {
 		return "", err
+	}
+	// The files of a run that is gone are removed unless a journal refers to them: that of the fork
+	// was written before the run was gone, or the fork is not begun.
+	now, err := b.runs.Get(ctx, id)
+	if err == nil {
+		err = archived(now)
+	}
+	if err != nil {
+		return "", errors.Join(refused(err), b.logs.Delete(ctx, fork))
 	}
 	class := run.Class
 	if run.Host != "" {

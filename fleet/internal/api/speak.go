@@ -94,10 +94,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // find submits the conversation and waits for a worker that leads it.
 func (b *Backend) find(ctx context.Context, in *serve.Launching) (net.Conn, error) {
-	opts, err := launch.Parse(in.Args, "fleet", io.Discard)
-	if err == nil {
-		err = serve.CheckLaunch(opts)
-	}
+	opts, err := launch.Program(in.Args, "fleet", io.Discard)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // chaosTime is for how long runs are begun while things go wrong: HAFT_CHAOS if it is set
-// (20m is the target of docs/fleet.md), twenty minutes with HAFT_NIGHTLY=1, and else short.
+// (20m is the target of docs/fleet.md), twenty minutes with HAFT_NIGHTLY=1, and else short: a minute
+// for both tests together, which may run at the same time.
 func chaosTime(t *testing.T, short time.Duration) time.Duration {
 	t.Helper()
 	if text := os.Getenv("HAFT_CHAOS"); text != "" {
@@ -38,12 +39,13 @@ func chaosTime(t *testing.T, short time.Duration) time.Duration {
 // and kills the server, while runs are led. Every run succeeds, nothing that was written is
 // lost, doubled or out of order, and no command runs twice.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	c := &chaos{fleet: f, every: 4 * time.Second, disturb: func(c *chaos) {
 		c.servers[0].restart()
 		c.restarts++
 	}}
-	c.run(chaosTime(t, 12*time.Second))
+	c.run(chaosTime(t, 40*time.Second))
 }
 
 // TestChaosInACluster does the same to three servers with three copies of everything. Leaders
@@ -54,7 +56,7 @@ func TestChaosInACluster(t *testing.T) {
 	f.startCluster()
 	f.connect()
 	c := &chaos{fleet: f, every: 3 * time.Second, disturb: (*chaos).disturbCluster}
-	c.run(chaosTime(t, 12*time.Second))
+	c.run(chaosTime(t, 20*time.Second))
 	if c.pauses == 0 {
 		t.Error("no server was stopped and woken")
 	}

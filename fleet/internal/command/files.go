@@ -128,6 +128,12 @@ func archiveFiles(ctx context.Context, logs *journal.Logs, run *runs.Run, to arc
 		if err == nil {
 			_, err = to.Put(ctx, packName(digest), pack)
 		}
+		if err == nil { // the store will not have it much longer
+			pack, err = to.Get(ctx, packName(digest))
+		}
+		if err == nil && blob.Digest(pack) != digest {
+			err = fmt.Errorf("the archive has another content for %s than was written", digest)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
 		}

@@ -155,7 +155,7 @@ func (f *fleet) startProgram(path, variable string, args ...string) *exec.Cmd {
 	f.t.Helper()
 	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), variable, "ANTHROPIC_BASE_URL="+f.model, "ANTHROPIC_API_KEY=sk-ant-scripted", "HOME="+filepath.Join(f.dir, "home"),
-		"CLAUDE_CONFIG_DIR=", "XDG_STATE_HOME=", "IS_SANDBOX=1", "GOMAXPROCS=2")
+		"CLAUDE_CONFIG_DIR=", "XDG_STATE_HOME=", "IS_SANDBOX=1")
 	cmd.Env = append(cmd.Env, f.environ...)
 	cmd.Stdout, cmd.Stderr = f.output, f.output
 	if err := cmd.Start(); err != nil {

@@ -519,3 +519,125 @@ func TestFlagsOfAProgramAreNotKept(t *testing.T) {
 		}
 	}
 }
+
+// Nobody waits for ever for users who do not come: with --on-ask fail, a question of the prompt's
+// own turn is denied, and a prompt that waits behind the question of another one is cancelled.
+// Both end with the exit code of docs/cli.md.
+func TestNobodyWaitsForUsersWhoDoNotCome(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	w := f.startWorker()
+	t.Cleanup(func() { kill(w) })
+	attended := func(prompt string) string {
+		var row serve.Session
+		f.site.Must("POST", "/v1/sessions", serve.NewSession{Cwd: f.site.Dir, Prompt: prompt, Model: "sonnet", Args: []string{"--add-dir=" + f.dir}}, &row)
+		return row.ID
+	}
+	resume := func(id string, args ...string) *terminal {
+		c := f.haft(t, append([]string{"-p", "--on", f.site.URL, "--resume", id}, args...)...)
+		c.in.Close()
+		return c
+	}
+	id := attended("hello")
+	waitFor(t, "the first answer", func() bool {
+		run, err := f.runs.Get(t.Context(), id)
+		return err == nil && run.State == runs.Idle
+	})
+	for _, how := range []struct {
+		flag string
+		code int
+	}{{"--on-ask=fail", 3}, {"--on-ask=deny", 0}} {
+		c := resume(id, how.flag, "TURN denied")
+		if code := c.end(t); code != how.code || f.effectCount(t) != 0 || !strings.Contains(c.said(&c.err), "denied, because --on-ask was used: ") {
+			t.Errorf("%s: code %d, %d effects", how.flag, code, f.effectCount(t))
+		}
+	}
+
+	// Without the flag, the question is left to those who watch the session.
+	c := resume(id, "TURN asked")
+	q := f.question(t, id)
+	waitFor(t, "how to answer", func() bool {
+		return strings.Contains(c.said(&c.err), "Answer it with: haft attach "+f.site.URL+"/s/"+id)
+	})
+
+	// What waits behind it is cancelled, and the question stays open.
+	behind := resume(id, "--on-ask=fail", "TURN behind")
+	if code := behind.end(t); code != 3 || !strings.Contains(behind.said(&behind.err), "The prompt waits for a question of another one") {
+		t.Errorf("behind a question: code %d", code)
+	}
+	if err := f.runs.Answer(t.Context(), q.ID, runs.Answer{Allow: true, By: "user"}); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.end(t); code != 0 || f.effectCount(t) != 1 {
+		t.Errorf("answered: code %d, %d effects", code, f.effectCount(t))
+	}
+}
+
+// Ctrl-C twice cancels the prompt of this terminal: whether no worker has taken it, it waits
+// behind the turn of another prompt, its turn runs, or it runs again because its worker was lost.
+// Prompts of others are left alone.
+func TestAPromptOfAFleetIsCancelledByName(t *testing.T) {
+	t.Parallel()
+	f := newFront(t)
+	waiting := make(chan struct{}, 16)
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
+		text := q.LastText()
+		if strings.Contains(text, "WAIT") || strings.Contains(text, "The worker that ran this turn was lost") {
+			waiting <- struct{}{}
+			return script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: json.RawMessage(`{"command":"sleep 300"}`)}}}, true
+		}
+		return script.Turn{}, false
+	})
+	const id = "3f9a1c00-0000-4000-8000-00000000000e"
+	interrupt := func(c *terminal, end string) {
+		t.Helper()
+		for _, sign := range []string{"Press Ctrl-C again", end} {
+			if err := c.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, "the terminal to say: "+sign, func() bool { return strings.Contains(c.said(&c.err), sign) })
+		}
+		if code := c.end(t); code != 130 {
+			t.Errorf("cancelled: code %d", code)
+		}
+	}
+	submitted := func(n int) func() bool {
+		return func() bool {
+			list, err := f.runs.Pending(t.Context(), id)
+			return err == nil && len(list) == n
+		}
+	}
+
+	c := f.submitted(t, "--session-id="+id, "TURN without a worker")
+	waitFor(t, "the prompt", submitted(1))
+	interrupt(c, "haft: The prompt was cancelled.")
+	if run, err := f.runs.Get(t.Context(), id); err != nil || run.State != runs.Idle {
+		t.Errorf("a run without prompts is %+v, %v", run, err)
+	}
+
+	w := f.startWorker()
+	resume := func(text string) *terminal {
+		c := f.haft(t, "-p", "--on", f.site.URL, "--resume", id, text)
+		c.in.Close()
+		return c
+	}
+	first := resume("WAIT for the first")
+	<-waiting
+	second := resume("TURN behind it")
+	waitFor(t, "the second prompt", submitted(2))
+	interrupt(second, "haft: The prompt was cancelled.")
+	if !submitted(1)() {
+		t.Error("the first prompt was cancelled, too")
+	}
+	kill(w)
+	w = f.startWorker()
+	t.Cleanup(func() { kill(w) })
+	<-waiting
+	interrupt(first, "haft: the user interrupted the turn")
+	if n := f.effectCount(t); n != 0 {
+		t.Errorf("prompts that were cancelled had %d effects", n)
+	}
+	if c := resume("TURN after all"); c.end(t) != 0 || f.effectCount(t) != 1 {
+		t.Errorf("the session continues with code %d, %d effects", c.ProcessState.ExitCode(), f.effectCount(t))
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 )
 
@@ -95,6 +97,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "ready")
 	for _, c := range conns {
 		keeping.Go(func() { sweep(ctx, c.runs, log) })
+		keeping.Go(func() { keepCollecting(ctx, c, log) })
 		keeping.Go(func() {
 			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit scheduled runs", "tenant", c.name, "error", err) })
 		})
@@ -188,8 +191,35 @@ func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 		connect = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
 	}
+	makeRoomForWrites()
 	srv, err := engine.Start(o)
 	return srv, connect, err
+}
+
+// makeRoomForWrites lets the server work while it waits for the disk. A goroutine in a system call
+// keeps its share of the processors until the runtime notices, and every stream waits for its own
+// writes: with as many shares as processors, most goroutines that could run wait for one. A user
+// who sets GOMAXPROCS has the last word.
+func makeRoomForWrites() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + engine.Shards)
+	}
+}
+
+// collectTime is how often stored files are looked for that nothing needs: those of runs that were
+// deleted, and what 'runs archive' could not remove.
+const collectTime = time.Hour
+
+// keepCollecting removes stored files that nothing needs, until ctx ends.
+func keepCollecting(ctx context.Context, c tenantConn, log *slog.Logger) {
+	for engine.Pause(ctx, collectTime) == nil {
+		switch freed, err := collect(ctx, c.runs, journal.New(c.conn, c.runs.Tenant(), nil)); {
+		case err != nil && ctx.Err() == nil:
+			log.Warn("could not remove stored files that nothing needs", "tenant", c.name, "error", err)
+		case freed.Objects > 0:
+			log.Info("removed stored files that nothing needs", "tenant", c.name, "objects", freed.Objects, "bytes", freed.Bytes)
+		}
+	}
 }
 
 // sweep looks for runs that a worker left without a task, until ctx ends.

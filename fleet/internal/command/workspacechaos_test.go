@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	mathrand "math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,23 +33,25 @@ func TestChaosWithWorkspaces(t *testing.T) {
 		input, _ := json.Marshal(map[string]string{"command": "sleep 0.1; echo mark-" + rand.Text() + " >>effects; sleep 0.2"})
 		return script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: input}}}, true
 	})
-	remote, prompts := f.remote(), map[string][]string{}
-	for range 3 {
-		id := ""
-		for range 4 {
-			var prompt string
-			var err error
-			if id, prompt, err = f.runs.Submit(t.Context(), &runs.Submission{
-				ID: id, Args: []string{"--permission-mode=bypassPermissions", "--model=sonnet"}, Prompt: runs.Prompt{Text: "TURN"},
-				Workspace: &runs.Workspace{Spec: workspace.Spec{Repository: remote}},
-			}); err != nil {
-				t.Fatal(err)
-			}
-			prompts[id] = append(prompts[id], prompt)
-		}
-	}
 	ctx, stop := context.WithTimeout(t.Context(), chaosTime(t, 10*time.Second))
 	defer stop()
+	remote, prompts := f.remote(), map[string][]string{}
+	var mu sync.Mutex
+	var leading sync.WaitGroup
+	for range 3 {
+		leading.Go(func() {
+			for first := true; first || ctx.Err() == nil; first = false {
+				id, list, err := f.workOn(t.Context(), remote, 4)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				prompts[id] = list
+				mu.Unlock()
+			}
+		})
+	}
 	hosts := []string{"host-a", "host-b", "host-c"}
 	start := func(n int) func() {
 		w := f.startHost(hosts[n], "--attempts", "1000")
@@ -63,13 +67,9 @@ func TestChaosWithWorkspaces(t *testing.T) {
 			kills[n] = start(n)
 		}
 	}
+	leading.Wait()
 	var sum tally
 	for id, list := range prompts {
-		for _, p := range list {
-			if out, err := f.runs.Await(t.Context(), id, p); err != nil || out.IsError {
-				t.Fatalf("run %s: %+v, %v", id, out, err)
-			}
-		}
 		waitFor(t, "the run to rest", func() bool { return f.show(id).State == runs.Idle })
 		to, told := filepath.Join(f.dir, "got-"+id), map[string]string{}
 		f.operate("runs", "files", id, "--to", to)
@@ -77,8 +77,28 @@ func TestChaosWithWorkspaces(t *testing.T) {
 		f.effects = filepath.Join(to, "effects")
 		f.checkEffects(&sum, told)
 	}
-	t.Logf("%d workers killed: %+v", killed, sum)
-	if sum.calls < 12 || sum.effects < 12 {
-		t.Errorf("twelve turns made %+v", sum)
+	t.Logf("%d workers killed, %d runs of 4 turns: %+v", killed, len(prompts), sum)
+	if turns := 4 * len(prompts); sum.calls < turns || sum.effects < turns {
+		t.Errorf("%d turns made %+v", turns, sum)
 	}
+}
+
+// workOn lets a run append to a file of a repository in some turns, and waits for all of them.
+func (f *fleet) workOn(ctx context.Context, remote string, turns int) (id string, prompts []string, err error) {
+	for range turns {
+		var prompt string
+		if id, prompt, err = f.runs.Submit(ctx, &runs.Submission{
+			ID: id, Args: []string{"--permission-mode=bypassPermissions", "--model=sonnet"}, Prompt: runs.Prompt{Text: "TURN"},
+			Workspace: &runs.Workspace{Spec: workspace.Spec{Repository: remote}},
+		}); err != nil {
+			return "", nil, err
+		}
+		prompts = append(prompts, prompt)
+	}
+	for _, p := range prompts {
+		if out, err := f.runs.Await(ctx, id, p); err != nil || out.IsError {
+			return "", nil, fmt.Errorf("run %s: %+v, %v", id, out, err)
+		}
+	}
+	return id, prompts, nil
 }

@@ -198,6 +198,36 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
+// The name of a fleet is that of its streams: it survives a restart, and no other store has it.
+func TestAFleetHasAName(t *testing.T) {
+	nameOf := func(store string) string {
+		t.Helper()
+		srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close()
+		conn, err := engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: srv.Keys().Operator})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.Setup(t.Context(), 1, engine.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+		name, err := conn.Fleet(t.Context())
+		if err != nil || !engine.Word(name) {
+			t.Fatalf("the fleet is called %q, %v", name, err)
+		}
+		return name
+	}
+	store := t.TempDir()
+	first, again, other := nameOf(store), nameOf(store), nameOf(t.TempDir())
+	if first != again || first == other {
+		t.Errorf("it is called %s, and after a restart %s; another one is called %s", first, again, other)
+	}
+}
+
 // A program of another version that keeps runs in another way is refused before it does
 // anything, and does not wait for that to pass.
 func TestAnotherLayoutIsRefused(t *testing.T) {

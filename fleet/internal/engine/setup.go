@@ -140,6 +140,22 @@ func bucket(config jetstream.StreamConfig) jetstream.StreamConfig {
 	return config
 }
 
+// Fleet names the fleet and tenant whose streams these are. No other has the same name, and it stays
+// for as long as the streams do.
+func (c *Conn) Fleet(ctx context.Context) (name string, err error) {
+	err = Try(ctx, func(ctx context.Context) (bool, error) {
+		s, err := c.JS.Stream(ctx, Tasks)
+		if err == nil {
+			name = strconv.FormatInt(s.CachedInfo().Created.UnixNano(), 36)
+		}
+		return retryable(err) || errors.Is(err, jetstream.ErrStreamNotFound), err
+	})
+	if err != nil {
+		return "", fmt.Errorf("find out which fleet this is: %w", err)
+	}
+	return name, nil
+}
+
 // retryable reports whether an error may pass: a cluster without a leader, a server that
 // starts.
 func retryable(err error) bool {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 type blobs struct {
 	conn   *engine.Conn
 	tenant string
+	run    string // whose files they are; "" for other contents
 }
 
 var _ blob.Store = (*blobs)(nil)
@@ -34,7 +36,11 @@ func (b *blobs) Put(ctx context.Context, digest string, content []byte) error {
 		if info, err := store.GetInfo(ctx, b.name(digest)); err == nil && info.Size == uint64(len(content)) {
 			return false, nil
 		}
-		_, err = store.PutBytes(ctx, b.name(digest), content)
+		meta := jetstream.ObjectMeta{Name: b.name(digest)}
+		if b.run != "" {
+			meta.Metadata = map[string]string{runKey: b.run}
+		}
+		_, err = store.Put(ctx, meta, bytes.NewReader(content))
 		return true, err
 	})
 	if err != nil {
@@ -64,4 +70,18 @@ func (b *blobs) Get(ctx context.Context, digest string) ([]byte, error) {
 		return nil, fmt.Errorf("the stored content %s is damaged: %w", digest, fs.ErrInvalid)
 	}
 	return content, nil
+}
+
+// remove removes a content.
+func (b *blobs) remove(ctx context.Context, digest string) error {
+	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		store, err := b.conn.Objects(ctx)
+		if err == nil {
+			err = store.Delete(ctx, b.name(digest))
+		}
+		if errors.Is(err, jetstream.ErrObjectNotFound) {
+			return false, nil
+		}
+		return true, err
+	})
 }

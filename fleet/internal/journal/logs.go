@@ -83,7 +83,7 @@ func (l *Logs) subject(kind, id, name string) string {
 }
 
 // Blobs implements [session.Logs].
-func (l *Logs) Blobs() blob.Store { return &blobs{l.conn, l.tenant} }
+func (l *Logs) Blobs() blob.Store { return &blobs{l.conn, l.tenant, ""} }
 
 // A DamagedError says that entries which were acknowledged are gone or changed.
 type DamagedError struct{ ID, Why string }

@@ -135,13 +135,17 @@ func (m *Mirror) Refresh(ctx context.Context, id string) error {
 // after returns the first entry of any conversation of a session from a number on, nil if
 // there is none.
 func (l *Logs) after(ctx context.Context, id string, seq uint64) (e *entry, subject string, err error) {
-	shard := engine.ShardOf(id)
+	return l.next(ctx, engine.ShardOf(id), seq, l.subject("j", id, "*"))
+}
+
+// next returns the first entry of some subjects from a number on, nil if there is none.
+func (l *Logs) next(ctx context.Context, shard uint32, seq uint64, subjects string) (e *entry, subject string, err error) {
 	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		s, err := l.conn.Stream(ctx, engine.Journals(shard))
 		if err != nil {
 			return true, err
 		}
-		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(l.subject("j", id, "*")))
+		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(subjects))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return false, nil
 		}

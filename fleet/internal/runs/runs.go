@@ -58,6 +58,8 @@ type Run struct {
 	// Ask says that users are asked about what the rules leave open; else that is denied.
 	Ask   bool   `json:"ask,omitempty"`
 	Owner string `json:"owner,omitempty"`
+	// Unwanted are prompts that a user has cancelled and that a worker may not have heard of yet.
+	Unwanted []string `json:"unwanted,omitempty"`
 	// Reason is why it failed or was put aside.
 	Reason  string    `json:"reason,omitempty"`
 	Created time.Time `json:"created"`

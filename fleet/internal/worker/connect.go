@@ -82,7 +82,7 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 			if info, err := os.Stat(l.dir()); err != nil || !info.IsDir() {
 				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.dir(), w.Name)
 			}
-			opts, err := launch.Parse(args, w.Version, log)
+			opts, err := launch.Program(args, w.Version, log)
 			if err == nil {
 				l.equip(opts)
 				opts.States = true

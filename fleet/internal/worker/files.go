@@ -59,7 +59,7 @@ func (l *leader) prepare() error {
 	home, _ := os.UserHomeDir() // without one, nothing in it is secret
 	var err error
 	f.Workspace, err = workspace.Open(w.hard, &workspace.Options{
-		Dir: w.folders(), Run: l.run.ID, Spec: spec.Spec, Base: spec.Base, Branch: spec.BaseBranch, Last: f.last, Blobs: l.logs.Blobs(), Home: home, Aside: w.noteAside,
+		Dir: w.folders(), Run: l.run.ID, Spec: spec.Spec, Base: spec.Base, Branch: spec.BaseBranch, Last: f.last, Blobs: l.logs.Files(l.run.ID), Home: home, Aside: w.noteAside,
 	})
 	if err != nil {
 		return err

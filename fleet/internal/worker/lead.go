@@ -102,7 +102,15 @@ func (w *worker) leadRun(ctx context.Context, id string) (left bool, err error) 
 			return false, err
 		}
 	}
-	if l.fresh = pos == (session.Pos{}); !l.fresh {
+	stop, err := l.hearDrops()
+	if err != nil {
+		return false, err
+	}
+	defer stop()
+	if pending, err = l.wanted(pending); err != nil {
+		return false, err
+	}
+	if l.fresh = pos == (session.Pos{}); !l.fresh && len(pending) > 0 {
 		if pending, err = l.inspect(pending); err != nil {
 			return false, err
 		}

@@ -36,6 +36,7 @@ type leader struct {
 	// cancelled is set when a user cancels the run while it is led.
 	cancelled atomic.Bool
 
+	queue queue
 	files *files // from a repository; nil for a folder of this machine
 	left  bool   // it has more to do
 
@@ -90,7 +91,7 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 		if !r.Open() || r.Owner != w.Name && !vacant {
 			return runs.ErrUnchanged // it was taken over, and what is true of it others know
 		}
-		r.State, r.Owner, r.Attempts, r.Taken, r.Mode = runs.Idle, "", 0, 0, mode
+		r.State, r.Owner, r.Attempts, r.Taken, r.Mode, r.Unwanted = runs.Idle, "", 0, 0, mode, nil
 		if r.Host != "" {
 			r.Class = runs.OnHost(r.Host) // nobody else can continue it
 		}
@@ -124,11 +125,18 @@ func (l *leader) reject(pending []runs.Prompt, why error) error {
 // program wants to lead. It returns what is left to do.
 func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.Prompt) (last *runs.Outcome, rest []runs.Prompt, left bool, err error) {
 	w := l.worker
+	defer l.queue.leave()
 	for len(pending) > 0 && pending[0].Connect == "" {
 		if ctx.Err() != nil {
 			return last, pending, true, nil
 		}
 		p := pending[0]
+		if !l.queue.enter(p.UUID, c.interrupt) {
+			if pending, err = l.more(pending); err != nil {
+				return last, nil, false, err
+			}
+			continue
+		}
 		content, err := l.content(&p)
 		if err != nil {
 			return last, pending, false, err
@@ -391,6 +399,11 @@ func (c *conversation) turn(uuid string, content any) (*wire.Result, error) {
 		return nil, errors.New("the harness ended without a result")
 	}
 	return r, nil
+}
+
+// interrupt stops the turn that runs.
+func (c *conversation) interrupt(ctx context.Context) error {
+	return c.conn.Call(ctx, &wire.Interrupt{}, nil)
 }
 
 // close ends the harness and what it has started.

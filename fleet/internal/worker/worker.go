@@ -60,6 +60,8 @@ type worker struct {
 	Options
 	runs *runs.Runs
 	free chan struct{} // a token for each free slot
+	// fleet names the fleet and tenant, among all that use folders of this machine.
+	fleet string
 	// turns end with hard, which ends some time after the worker was told to.
 	hard context.Context
 }
@@ -78,6 +80,9 @@ func Run(ctx context.Context, o *Options) error {
 	context.AfterFunc(ctx, func() { time.AfterFunc(w.Drain, func() { stop(errDrained) }) })
 	queues, wake, err := w.queues(ctx)
 	if err != nil {
+		return err
+	}
+	if w.fleet, err = w.Conn.Fleet(ctx); err != nil {
 		return err
 	}
 	stops, err := w.present()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
 // An Aside is a folder with changes that are not stored: those of a call that was cut off, or files
@@ -39,11 +41,23 @@ func (w *Workspace) aside() error {
 	return nil
 }
 
-// Sweep removes the folders on this machine that nobody uses and that are not wanted any more. Needed
-// says whether a run is to find its folder with a point again. A folder with changes that are not
-// stored is moved aside and given to aside.
-func Sweep(ctx context.Context, dir, home string, needed func(run string, p *Point) bool, aside func(*Aside)) error {
-	entries, err := os.ReadDir(filepath.Join(dir, "runs"))
+// SweepOptions say which folders are swept.
+type SweepOptions struct {
+	// Dir, Blobs, Home and Aside are as in [Options].
+	Dir   string
+	Blobs blob.Store
+	Home  string
+	Aside func(*Aside)
+	// Needed says whether a run is to find its folder with a point again. If not, last is the last
+	// point that others know, nil if they know none.
+	Needed func(run string, p *Point) (needed bool, last *Point)
+}
+
+// Sweep removes the folders on this machine that nobody uses and that are not wanted any more. A
+// folder with changes that are not stored, or that are stored where nobody finds them, is moved
+// aside.
+func Sweep(ctx context.Context, o *SweepOptions) error {
+	entries, err := os.ReadDir(filepath.Join(o.Dir, "runs"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -55,20 +69,20 @@ func Sweep(ctx context.Context, dir, home string, needed func(run string, p *Poi
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := sweepOne(ctx, dir, home, e.Name(), needed, aside); err != nil {
+		if err := sweepOne(ctx, o, e.Name()); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("clean up %s: %w", e.Name(), err))
 		}
 	}
 	return failed
 }
 
-func sweepOne(ctx context.Context, dir, home, name string, needed func(string, *Point) bool, aside func(*Aside)) error {
-	root := filepath.Join(dir, "runs", name)
+func sweepOne(ctx context.Context, o *SweepOptions, name string) error {
+	root := filepath.Join(o.Dir, "runs", name)
 	lock, err := lockFolder(root)
 	if err != nil || lock == nil {
 		return err
 	}
-	w := &Workspace{Options: Options{Dir: dir, Aside: aside}, lock: lock}
+	w := &Workspace{Options: Options{Dir: o.Dir, Aside: o.Aside, Blobs: o.Blobs}, lock: lock}
 	defer w.Close()
 	known, err := readNoted(root)
 	if err != nil {
@@ -80,18 +94,20 @@ func sweepOne(ctx context.Context, dir, home, name string, needed func(string, *
 		return os.RemoveAll(root)
 	}
 	w.Run, w.Spec = known.Run, known.Spec
-	if home != "" {
-		w.homes = []string{home}
+	if o.Home != "" {
+		w.homes = []string{o.Home}
 	}
 	w.at(root)
-	if needed(known.Run, known.Point) {
+	needed, last := o.Needed(known.Run, known.Point)
+	if needed {
 		return nil
 	}
+	w.Last = last
 	unchanged, left, err := w.compare(ctx, known)
 	if err != nil {
 		return err
 	}
-	if !unchanged || loses(left) {
+	if !unchanged || loses(left) || !w.includes(ctx, known.Point) {
 		return w.aside()
 	}
 	return os.RemoveAll(root)

@@ -10,7 +10,8 @@ import (
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
-func never(string, *Point) bool { return false }
+// never says that no folder is needed, and that others know all that was stored.
+func never(_ string, p *Point) (bool, *Point) { return false, p }
 
 // Commits that could not be fetched once are fetched with the next call, and a folder that has the
 // only copy of some is not removed.
@@ -42,7 +43,7 @@ func TestCommitsAreFetchedAgain(t *testing.T) {
 	if err := os.Rename(objects+"x", objects); err != nil {
 		t.Fatal(err)
 	}
-	if err := Sweep(t.Context(), w.Dir, "", never, o.Aside); err != nil || len(aside) != 1 {
+	if err := Sweep(t.Context(), &SweepOptions{Dir: w.Dir, Needed: never, Aside: o.Aside}); err != nil || len(aside) != 1 {
 		t.Fatalf("moved aside %v, %v", aside, err)
 	}
 	if got := run(t, aside[0].Path, "git", "rev-parse", "topic"); got != want {
@@ -134,7 +135,7 @@ func TestANoteThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if err := Sweep(t.Context(), o.Dir, "", never, o.Aside); err == nil || !strings.Contains(err.Error(), "read what is known of the folder") {
+	if err := Sweep(t.Context(), &SweepOptions{Dir: o.Dir, Needed: never, Aside: o.Aside}); err == nil || !strings.Contains(err.Error(), "read what is known of the folder") {
 		t.Errorf("swept: %v", err)
 	}
 	if got := files(t, w.Folder()); got["mine"] != "false 1" {

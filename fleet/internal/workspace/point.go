@@ -37,6 +37,8 @@ const maxPacks = 16
 type state struct {
 	Head  string            `json:"head"` // what HEAD says
 	Heads map[string]string `json:"heads"`
+	// Run is whose commit it is: those of two runs differ, and so do their packs.
+	Run string `json:"run,omitempty"`
 }
 
 // keep stores the objects of a new commit.

@@ -133,7 +133,8 @@ type importer struct {
 
 func (im *importer) start() (err error) {
 	w := im.w
-	state := w.branches.state
+	state := *w.branches.state
+	state.Run = w.Run
 	message, err := json.Marshal(state)
 	if err != nil {
 		return err

@@ -217,7 +217,7 @@ func TestWhatIsNotStoredIsSaid(t *testing.T) {
 	// What no other place has is not deleted.
 	w.Close()
 	var aside []*Aside
-	if err := Sweep(t.Context(), w.Dir, "", func(string, *Point) bool { return false }, func(a *Aside) { aside = append(aside, a) }); err != nil {
+	if err := Sweep(t.Context(), &SweepOptions{Dir: w.Dir, Needed: never, Aside: func(a *Aside) { aside = append(aside, a) }}); err != nil {
 		t.Fatal(err)
 	}
 	if len(aside) != 1 || files(t, aside[0].Path)[".env"] != "false TOKEN=topsecret-1" {
@@ -261,9 +261,8 @@ func TestALeftFolder(t *testing.T) {
 	if second.Folder() == w.Folder() {
 		t.Error("two have the same folder")
 	}
-	no := func(string, *Point) bool { return false }
 	for _, left := range []int{2, 0} {
-		if err := Sweep(t.Context(), o.Dir, "", no, o.Aside); err != nil {
+		if err := Sweep(t.Context(), &SweepOptions{Dir: o.Dir, Needed: never, Aside: o.Aside}); err != nil {
 			t.Fatal(err)
 		}
 		list, _ := os.ReadDir(filepath.Join(o.Dir, "runs"))
@@ -275,6 +274,40 @@ func TestALeftFolder(t *testing.T) {
 	}
 	if list, _ := os.ReadDir(filepath.Join(o.Dir, "locks")); len(list) != 0 {
 		t.Errorf("%d locks are left", len(list))
+	}
+}
+
+// A worker is killed after it has stored something and before the journal has it: only its folder
+// says where that is, so it is kept. Once the journal has it, the folder is not needed.
+func TestAFolderThatTheJournalDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	var aside []*Aside
+	o := Options{Dir: t.TempDir(), Spec: Spec{Repository: newRemote(t, map[string]string{"a": "a"})}, Blobs: blob.Dir(t.TempDir())}
+	o.Aside = func(a *Aside) { aside = append(aside, a) }
+	w := open(t, o)
+	write(t, w.Folder(), map[string]string{"a": "journalled"})
+	o.Last = store(t, w, "call-1")
+	sweep := func(last *Point) {
+		t.Helper()
+		w.Close()
+		needed := func(string, *Point) (bool, *Point) { return false, last }
+		if err := Sweep(t.Context(), &SweepOptions{Dir: o.Dir, Blobs: o.Blobs, Needed: needed, Aside: o.Aside}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(w.Folder()); err == nil {
+			t.Error("the folder is still there")
+		}
+	}
+	write(t, w.Folder(), map[string]string{"a": "stored only"})
+	later := store(t, w, "call-2")
+	if sweep(o.Last); len(aside) != 1 || files(t, aside[0].Path)["a"] != "false stored only" {
+		t.Errorf("moved aside %+v", aside)
+	}
+	for _, last := range []*Point{o.Last, later} { // the folder is what the journal has, and older
+		w = open(t, o)
+		if sweep(last); len(aside) != 1 {
+			t.Errorf("moved aside %+v", aside)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func crashScript(dir string) *script.Scenario {
 
 // crash starts haft, kills it while the command runs, and continues the session.
 func crash(ctx context.Context, o *Options, st *stage) error {
-	first := o.haft(ctx, st, st.prompt)
+	first := o.haft(ctx, st, o.Lang.T(st.prompt))
 	if err := first.Start(); err != nil {
 		return err
 	}
@@ -61,13 +61,14 @@ func crash(ctx context.Context, o *Options, st *stage) error {
 		_ = first.Process.Kill() // it may have ended by itself
 		return err
 	}
-	o.say("\n── The command runs. Now haft is killed: kill -9 %d\n", first.Process.Pid)
+	o.print("\n── %s\n", o.Lang.T("The command runs. Now haft is killed: kill -9 %d", first.Process.Pid))
 	if err := first.Process.Kill(); err != nil {
 		return err
 	}
 	<-ended
-	o.say("── The journal was written before each step, so the session continues: haft -p --continue \"Go on.\"\n\n")
-	second := o.haft(ctx, st, "Go on.", "--continue")
+	goOn := o.Lang.T("Go on.")
+	o.print("── %s\n\n", o.Lang.T("The journal was written before each step, so the session continues: haft -p --continue %q", goOn))
+	second := o.haft(ctx, st, goOn, "--continue")
 	if err := second.Run(); err != nil {
 		return fmt.Errorf("continue the session: %w", err)
 	}
@@ -85,7 +86,7 @@ func crash(ctx context.Context, o *Options, st *stage) error {
 
 // haft is this program as a process of its own, in the repository of the scene.
 func (o *Options) haft(ctx context.Context, st *stage, prompt string, more ...string) *exec.Cmd {
-	args := append([]string{"-p", prompt, "--verbose", "--model", "claude-sonnet-5", "--setting-sources", ""}, more...)
+	args := append([]string{"-p", prompt, "--verbose", "--model", "claude-sonnet-5", "--setting-sources", "", "--lang", o.Lang.Name()}, more...)
 	for _, rule := range st.allow {
 		args = append(args, "--allowedTools", rule)
 	}

@@ -5,6 +5,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -21,8 +23,12 @@ import (
 type Options struct {
 	Out io.Writer
 	Err io.Writer
+	// Text is Out for sentences, such as one that breaks lines between words; nil means Out.
+	Text io.Writer
 	// ReadLine reads what the user types; nil if nobody can be asked.
 	ReadLine func(context.Context) (string, error)
+	// Lang is the language of the demo; nil is English.
+	Lang *lang.Catalogue
 	// Color colours the output.
 	Color bool
 	// Reexec and Version are those of the command.
@@ -33,11 +39,17 @@ type Options struct {
 	Keep, Quick bool
 }
 
-// Scenes returns the name and the title of every scene, in the order of the menu.
-func Scenes() [][2]string {
-	var out [][2]string
+// A Scene is the name and the title of a scene.
+type Scene struct {
+	Name  string
+	Title lang.Text
+}
+
+// Scenes returns every scene, in the order of the menu.
+func Scenes() []Scene {
+	var out []Scene
 	for _, s := range scenes() {
-		out = append(out, [2]string{s.name, s.title})
+		out = append(out, Scene{s.name, s.title})
 	}
 	return out
 }
@@ -66,7 +78,7 @@ func Run(ctx context.Context, name string, o *Options) error {
 		if err := o.play(ctx, all[0]); err != nil {
 			return err
 		}
-		return o.say("More to see: haft demo %s\n", strings.Join(names(all[1:]), " | "))
+		return o.print("%s\n", o.Lang.T("More to see: haft demo %s", strings.Join(names(all[1:]), " | ")))
 	}
 	return o.menu(ctx, all)
 }
@@ -81,14 +93,14 @@ func names(all []scene) (out []string) {
 // menu plays the scenes that the user chooses until they have seen enough.
 func (o *Options) menu(ctx context.Context, all []scene) error {
 	for suggested := 0; ; {
-		o.say("What would you like to see?\n")
+		o.print("%s\n", o.Lang.T("What would you like to see?"))
 		for i, s := range all {
-			o.say("  %d  %-11s %s\n", i+1, s.name, s.title)
+			o.print("  %d  %-11s %s\n", i+1, s.name, o.Lang.T(s.title))
 		}
 		if suggested < len(all) {
-			o.say("Number or name (enter: %s, q: quit): ", all[suggested].name)
+			o.print("%s ", o.Lang.T("Number or name (enter: %s, q: quit):", all[suggested].name))
 		} else {
-			o.say("Number or name (enter: quit): ")
+			o.print("%s ", o.Lang.T("Number or name (enter: quit):"))
 		}
 		line, err := o.ReadLine(ctx)
 		if err != nil {
@@ -99,14 +111,14 @@ func (o *Options) menu(ctx context.Context, all []scene) error {
 		case quit:
 			return nil
 		case i < 0:
-			o.say("There is no scene %q.\n\n", strings.TrimSpace(line))
+			o.print("%s\n\n", o.Lang.T("There is no scene %q.", strings.TrimSpace(line)))
 			continue
 		}
-		o.say("\n")
+		o.print("\n")
 		if err := o.play(ctx, all[i]); err != nil {
 			return err
 		}
-		o.say("\n")
+		o.print("\n")
 		suggested = i + 1
 	}
 }
@@ -132,8 +144,9 @@ func choose(line string, all []scene, suggested int) (i int, quit bool) {
 	return -1, false
 }
 
-func (o *Options) say(format string, args ...any) error {
-	_, err := fmt.Fprintf(o.Out, format, args...)
+// print writes sentences that are in the user's language already.
+func (o *Options) print(format string, args ...any) error {
+	_, err := fmt.Fprintf(cmp.Or(o.Text, o.Out), format, args...)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/plain"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
@@ -22,9 +23,10 @@ import (
 
 // A scene is one thing to see.
 type scene struct {
-	name, title string
+	name  string
+	title lang.Text
 	// intro is said before the prompt; next is what to try afterwards.
-	intro, prompt, next string
+	intro, prompt, next lang.Text
 	// allow and deny are the rules of the scene.
 	allow, deny []string
 	// ready says why the scene cannot be played here; nil means that it always can.
@@ -60,17 +62,17 @@ func (o *Options) play(ctx context.Context, s scene) error {
 		return err
 	}
 	if o.Keep {
-		defer fmt.Fprintf(o.Err, "The repository is in %s\n", dir)
+		defer fmt.Fprintln(o.Err, o.Lang.T("The repository is in %s", dir))
 	} else {
 		defer os.RemoveAll(dir)
 	}
-	server, err := script.Serve(&script.Options{Scenario: paced(s.script(dir), o.Quick)})
+	server, err := script.Serve(&script.Options{Scenario: paced(spoken(s.script(dir), o.Lang), o.Quick)})
 	if err != nil {
 		return fmt.Errorf("serve the scripted model: %w", err)
 	}
 	defer server.Close()
-	o.say("haft demo %s: the model is SCRIPTED, served at %s. Everything else is real.\n", s.name, server.URL())
-	o.say("%s\n\n> %s\n\n", strings.ReplaceAll(s.intro, "DIR", dir), s.prompt)
+	o.print("%s\n", o.Lang.T("haft demo %s: the model is SCRIPTED, served at %s. Everything else is real.", s.name, server.URL()))
+	o.print("%s\n\n> %s\n\n", strings.ReplaceAll(o.Lang.T(s.intro), "DIR", dir), o.Lang.T(s.prompt))
 	play := s.play
 	if play == nil {
 		play = converse
@@ -86,7 +88,7 @@ func (o *Options) play(ctx context.Context, s scene) error {
 	if refused := server.Refused(); len(refused) > 0 { // the model is scripted, but it is as strict as the real API
 		return fmt.Errorf("the demo sent something that the Messages API rejects: %s", strings.Join(refused, "; "))
 	}
-	return o.say("\nThat was scripted. %s\n", s.next)
+	return o.print("\n%s\n", o.Lang.T("That was scripted. %s", o.Lang.T(s.next)))
 }
 
 // files are the repository of the demo. They end in .txt so that they are no package of
@@ -117,6 +119,29 @@ func repository() (string, error) {
 	return dir, nil
 }
 
+// spoken lets the model speak the user's language.
+func spoken(s *script.Scenario, words *lang.Catalogue) *script.Scenario {
+	for _, turns := range conversations(s) {
+		for _, turn := range turns {
+			for i, b := range turn.Blocks {
+				if b.Text != "" {
+					turn.Blocks[i].Text = words.T(lang.Text(b.Text))
+				}
+			}
+		}
+	}
+	return s
+}
+
+// conversations are the turns of the main agent, and those of each other.
+func conversations(s *script.Scenario) [][]script.Turn {
+	all := [][]script.Turn{s.Turns}
+	for _, part := range s.Parts {
+		all = append(all, part.Turns)
+	}
+	return all
+}
+
 // paced lets the model write at the speed of a reader. Its answers cost nothing: a user of
 // the demo must not believe that it spends money.
 func paced(s *script.Scenario, quick bool) *script.Scenario {
@@ -124,11 +149,7 @@ func paced(s *script.Scenario, quick bool) *script.Scenario {
 	if quick {
 		pause = 0
 	}
-	turns := [][]script.Turn{s.Turns}
-	for _, part := range s.Parts {
-		turns = append(turns, part.Turns)
-	}
-	for _, part := range turns {
+	for _, part := range conversations(s) {
 		for i := range part {
 			part[i].Delta, part[i].Usage = pause, &model.Usage{}
 		}
@@ -152,8 +173,8 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 		return errors.Join(err, w.Close())
 	}
 	defer talk.Close(context.WithoutCancel(ctx))
-	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(st.prompt)}})
-	show := plain.New(o.Out, &plain.Options{Color: o.Color, Verdicts: true, Asks: true})
+	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(o.Lang.T(st.prompt))}})
+	show := plain.New(o.Out, &plain.Options{Lang: o.Lang, Color: o.Color, Verdicts: true, Asks: true})
 	var last agent.Result
 	for ev, err := range talk.Run(ctx) {
 		if err != nil {
@@ -175,14 +196,14 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 // Ask asks about a change as a conversation does. Where nobody can answer, the demo
 // allows what it has shown.
 func (o *Options) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Verdict, error) {
-	o.say("%s", plain.Question(c, q))
+	o.print("%s", plain.Question(c, q, o.Lang))
 	allow := tool.Verdict{Behavior: tool.Allow, Reason: "the demo allows what it just showed"}
 	if o.Quick || o.ReadLine == nil {
-		o.say("(You would answer here. The demo answers yes.)\n")
+		o.print("%s\n", o.Lang.T("(You would answer here. The demo answers yes.)"))
 		return allow, nil
 	}
 	for {
-		o.say("enter: allow · n: deny > ")
+		o.print("%s > ", o.Lang.T("enter: allow · n: deny"))
 		line, err := o.ReadLine(ctx)
 		if err != nil {
 			return tool.Verdict{}, err
@@ -194,7 +215,7 @@ func (o *Options) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (tool.Ve
 		case "n", "no":
 			return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user does not want this."}, nil
 		}
-		o.say("Press enter to allow it, or type n to deny it.\n")
+		o.print("%s\n", o.Lang.T("Press enter to allow it, or type n to deny it."))
 	}
 }
 
@@ -214,6 +235,6 @@ func bash(command, description string) script.Block {
 }
 
 // turn is an answer of the model: what it says, and the calls it makes.
-func turn(text string, calls ...script.Block) script.Turn {
-	return script.Turn{Blocks: append([]script.Block{{Text: text}}, calls...)}
+func turn(text lang.Text, calls ...script.Block) script.Turn {
+	return script.Turn{Blocks: append([]script.Block{{Text: string(text)}}, calls...)}
 }

@@ -112,12 +112,12 @@ func (d *Diagnosis) Text() string {
 	fmt.Fprintf(&b, "%s\n\n", d.t("haft %s in %s", d.Version, visible.Indented(d.Project)))
 	for _, c := range d.Checks {
 		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], d.area(c.Area), visible.Indented(c.Text))
-		if c.Advice != "" {
-			fmt.Fprintf(&b, "  → %s\n", visible.Indented(c.Advice))
+		for line := range strings.Lines(c.Advice) { // several lines are several ways
+			fmt.Fprintf(&b, "  → %s\n", visible.Text(strings.TrimSpace(line)))
 		}
 	}
 	if d.Next != "" {
-		fmt.Fprintf(&b, "\nNext: %s\n", d.Next)
+		fmt.Fprintf(&b, "\n%s\n", d.t("Next: %s", d.Next))
 	}
 	return b.String()
 }
@@ -132,6 +132,23 @@ func (d *Diagnosis) area(name string) string {
 	return name
 }
 
+// Failed is the error of a diagnosis that found something broken, by the areas that are; nil
+// if nothing is.
+func (d *Diagnosis) Failed() error {
+	var areas []string
+	for _, c := range d.Checks {
+		if c.Level == "error" {
+			areas = append(areas, d.area(c.Area))
+		}
+	}
+	if len(areas) == 0 {
+		return nil
+	}
+	n := d.words.Count(len(areas), "check")
+	slices.Sort(areas)
+	return errors.New(d.t("%s failed: %s. Follow an arrow (→) under each ✗, then run haft doctor again", n, strings.Join(slices.Compact(areas), ", ")))
+}
+
 // Conclude says what to do now. The first thing that keeps a conversation from starting comes first.
 func (d *Diagnosis) Conclude() {
 	has := func(level string, areas ...string) bool {
@@ -139,13 +156,13 @@ func (d *Diagnosis) Conclude() {
 	}
 	switch {
 	case has("error", "model"):
-		d.Next = "run haft; it asks you which model to use and tests it. To see haft work without a model, run: haft demo"
+		d.Next = d.t("run haft; it asks you which model to use and tests it. To see haft work without a model, run: haft demo")
 	case d.Broken > 0:
-		d.Next = "fix what is marked ✗, then run haft doctor again"
+		d.Next = d.t("fix what is marked ✗, then run haft doctor again")
 	case has("warning", "trust", "mcp"):
-		d.Next = "review what the project asks for with: haft trust. Then run haft to start a conversation"
+		d.Next = d.t("review what the project asks for with: haft trust. Then run haft to start a conversation")
 	default:
-		d.Next = "run haft to start a conversation. 'haft help first-hour' shows what to try"
+		d.Next = d.t("run haft to start a conversation. 'haft help first-hour' shows what to try")
 	}
 }
 
@@ -156,7 +173,11 @@ func (d *Diagnosis) model(p *project.Project) {
 	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: env.WithKey(func() string { return env.Helper.Command })})
 	if errors.Is(err, provider.ErrNotConfigured) {
 		text, advice, _ := strings.Cut(err.Error(), "\n")
-		d.Bad("model", text, strings.TrimSpace(advice))
+		var ways []string
+		for line := range strings.Lines(advice) {
+			ways = append(ways, d.words.Sentence(strings.TrimPrefix(strings.TrimSpace(line), "- ")))
+		}
+		d.Bad("model", d.words.Sentence(text), strings.Join(ways, "\n"))
 		return
 	} else if err != nil {
 		d.Bad("model", err.Error(), "")

@@ -95,6 +95,9 @@ type Options struct {
 	// EndAtLimit ends commands at their timeouts, also if the settings let them continue in
 	// the background: for a session that nobody waits for.
 	EndAtLimit bool
+	// Prompted says that the first prompt of a new conversation waits to be sent: what the model is told about the
+	// repository, which takes a process, is looked up while the rest is opened.
+	Prompted bool
 	// ToolHost is where the tools run; nil means on this machine.
 	ToolHost *toolhost.Host
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].

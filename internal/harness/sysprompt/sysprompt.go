@@ -8,7 +8,6 @@ package sysprompt
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/harness/project"
@@ -34,13 +33,15 @@ func System(custom []string, st style.Style, more string, tools *tool.Set) []mod
 	return prompt.System(opts)
 }
 
-// A Source is where the facts come from. Model and Earlier may be empty; all other fields are needed.
+// A Source is where the facts come from. Model, Earlier and Ahead may be empty; all other fields are needed.
 type Source struct {
 	Project *project.Project
 	// Model is the name of the model that is told.
 	Model string
 	// Earlier are the reminders that the conversation already holds; they are not repeated.
 	Earlier []string
+	// Ahead is what was already looked up; nil means nothing.
+	Ahead *Ahead
 	// Readable says which files a model may be shown without the user being asked.
 	Readable func(path string) bool
 	// MaySkill says which skills no rule denies.
@@ -64,14 +65,15 @@ func (s *Source) Facts(reminders ...Reminder) *prompt.Facts {
 	})
 }
 
-// repositoryTime is how long the first request may wait for git.
-const repositoryTime = 500 * time.Millisecond
-
 // repository says what is changed in the folder and what was committed last, if that is quick to find out.
 func (s *Source) repository(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, repositoryTime)
 	defer cancel()
-	return worktree.State(ctx, s.Project.Guard.Cwd())
+	dir := s.Project.Guard.Cwd()
+	if state, ok := s.Ahead.take(ctx, dir); ok {
+		return state
+	}
+	return worktree.State(ctx, dir)
 }
 
 // Together tells what each of several has to tell.

@@ -15,12 +15,20 @@ import (
 // Parse reads the arguments that a program starts a conversation with. What is not
 // known is told of and left out.
 func Parse(args []string, version string, warnings io.Writer) (*headless.Options, error) {
+	return parse(args, version, warnings, func(*pflag.FlagSet) error { return nil })
+}
+
+// parse is [Parse] for flags that pass a check.
+func parse(args []string, version string, warnings io.Writer, check func(*pflag.FlagSet) error) (*headless.Options, error) {
 	var f Flags
 	fs := pflag.NewFlagSet("haft", pflag.ContinueOnError)
 	f.Define(fs)
 	fs.Bool("verbose", false, "")
 	fs.Bool("print", false, "")
 	if err := fs.Parse(Known(args, fs, warnings)); err != nil {
+		return nil, err
+	}
+	if err := check(fs); err != nil {
 		return nil, err
 	}
 	for _, note := range Ineffective(fs) {

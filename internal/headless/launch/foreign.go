@@ -8,11 +8,7 @@ import (
 
 // foreign are the flags of Claude Code that mean nothing to haft, with the reason that
 // the user is given. A script that passes one runs, and is told.
-var foreign = []struct {
-	name, short string
-	value       value
-	why         string
-}{
+var foreign = []foreignFlag{
 	{"autocompact", "", required, "haft compacts when the model's window is nearly full"},
 	{"ax-screen-reader", "", none, "use --plain"},
 	{"background", "", none, "the session runs here; use 'haft -p … &' to run it in the background"},
@@ -35,6 +31,13 @@ var foreign = []struct {
 	{"system-prompt-snapshot", "", required, "haft always keeps a conversation's system prompt"},
 	{"teleport", "", optional, "haft has no cloud: use --resume"},
 	{"tmux", "", optional, "start haft in tmux yourself"},
+}
+
+// A foreignFlag is one of them.
+type foreignFlag struct {
+	name, short string
+	value       value
+	why         string
 }
 
 // A value is whether a flag has one.

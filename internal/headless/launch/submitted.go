@@ -1,28 +1,53 @@
 package launch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/pflag"
 
+	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/permission"
 )
 
-// submittable are the flags that a session on another machine can be given: those that ask for
-// less than its owner allows, or that a client of the server may decide anyway. Those that are
-// missing here say which session it is or how this process talks, or they bring commands that
-// run (settings, plugins, MCP servers, definitions of agents), trust a folder, or leave out a
-// settings file that denies something. Each is saved with the session and applies again when
-// it is resumed.
-var submittable = []string{
-	"model", "fallback-model", "agent", "effort", "thinking", "thinking-display", "max-thinking-tokens", "betas", "task-budget",
-	"permission-mode", "allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "tools", "disable-slash-commands",
-	"system-prompt", "append-system-prompt", "json-schema", "name", "add-dir", "strict-mcp-config", "max-turns", "max-budget-usd", "max-time",
-	"include-partial-messages", "include-hook-events", "forward-subagent-text", "replay-user-messages",
+// A clientUse is what a client of a server may use a flag for.
+type clientUse int
+
+const (
+	// ofSession is a flag that asks for less than the owner of the server allows, or that a
+	// client may decide anyway. It is kept with a session that is submitted, and applies again
+	// when the session is resumed.
+	ofSession clientUse = iota + 1
+	// ofProgram is a flag that says which session it is, or how a program that leads its
+	// conversation over a connection talks with it.
+	ofProgram
+)
+
+// clientFlags are the flags that a client of a server can give to its sessions. Those that are
+// missing here bring commands that run on the server (settings, plugins, MCP servers,
+// definitions of agents), trust a folder, leave out a settings file that denies something, keep
+// the session from its owner, or name files of another machine.
+var clientFlags = map[string]clientUse{
+	"model": ofSession, "fallback-model": ofSession, "agent": ofSession, "effort": ofSession, "thinking": ofSession,
+	"thinking-display": ofSession, "max-thinking-tokens": ofSession, "betas": ofSession, "task-budget": ofSession,
+	"permission-mode": ofSession, "allowedTools": ofSession, "allowed-tools": ofSession, "disallowedTools": ofSession,
+	"disallowed-tools": ofSession, "tools": ofSession, "disable-slash-commands": ofSession, "system-prompt": ofSession,
+	"append-system-prompt": ofSession, "json-schema": ofSession, "name": ofSession, "add-dir": ofSession,
+	"strict-mcp-config": ofSession, "max-turns": ofSession, "max-budget-usd": ofSession, "max-time": ofSession,
+	"include-partial-messages": ofSession, "include-hook-events": ofSession, "forward-subagent-text": ofSession,
+	"replay-user-messages": ofSession,
+
+	"input-format": ofProgram, "output-format": ofProgram, "verbose": ofProgram, "print": ofProgram, "await-initialize": ofProgram,
+	"resume": ofProgram, "resume-session-at": ofProgram, "resume-drops-turn": ofProgram, "continue": ofProgram, "fork-session": ofProgram,
+	"session-id": ofProgram, "session-mirror": ofProgram, "permission-prompts": ofProgram,
+	"permission-prompt-tool": ofProgram, // only stdio: the program itself
+	"mcp-config":             ofProgram, // only servers inside the program
 }
 
 // textFiles are the flags that name a file, with those that say the same without one.
@@ -63,8 +88,8 @@ func SubmittedFlags(fs *pflag.FlagSet, files bool, own []string) (args []string,
 		if isText && files {
 			name = plain
 		}
-		if !slices.Contains(submittable, name) {
-			err = errors.Join(err, fmt.Errorf("--%s cannot be used for a session on another machine", flag.Name))
+		if clientFlags[name] != ofSession {
+			err = errors.Join(err, notForClients(flag.Name))
 			return
 		}
 		values := []string{flag.Value.String()}
@@ -83,6 +108,16 @@ func SubmittedFlags(fs *pflag.FlagSet, files bool, own []string) (args []string,
 	return args, nil
 }
 
+// errBypass is why permissions cannot be turned off by a client.
+var errBypass = errors.New("permissions can only be turned off in a terminal")
+
+func notForClients(flag string) error {
+	if flag == "dangerously-skip-permissions" || flag == "allow-dangerously-skip-permissions" {
+		return errBypass
+	}
+	return fmt.Errorf("--%s cannot be used for a session on another machine", flag)
+}
+
 // elsewhere is the value of a flag as another machine understands it: the content of a file,
 // and the whole path of a folder. Without files, it must be so already.
 func elsewhere(flag, value string, files bool) (string, error) {
@@ -99,4 +134,65 @@ func elsewhere(flag, value string, files bool) (string, error) {
 		return "", fmt.Errorf("--%s %q: give the full path of a folder", flag, visible.Indented(value))
 	}
 	return value, nil
+}
+
+// Program reads the flags of a program that leads its conversation on a server, as [Parse] does
+// for one that starts haft. Flags that a client cannot use are an error.
+func Program(args []string, version string, warnings io.Writer) (*headless.Options, error) {
+	o, err := parse(args, version, warnings, checkProgram)
+	if err != nil {
+		return nil, err
+	}
+	if o.Harness.Mode == string(permission.Bypass) || o.Harness.MayBypass {
+		return nil, errBypass
+	}
+	o.Guest = true
+	return o, nil
+}
+
+// checkProgram refuses what a program cannot be given on a server. Flags that have no effect
+// anywhere are accepted here, too.
+func checkProgram(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(flag *pflag.Flag) {
+		noEffect := slices.ContainsFunc(foreign, func(f foreignFlag) bool { return f.name == flag.Name })
+		if clientFlags[flag.Name] == 0 && !noEffect {
+			err = errors.Join(err, notForClients(flag.Name))
+			return
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			err = errors.Join(err, checkProgramValue(flag.Name, v))
+		}
+	})
+	return err
+}
+
+// checkProgramValue refuses values of the flags that a program may only use for itself.
+func checkProgramValue(flag, value string) error {
+	switch flag {
+	case "permission-prompt-tool":
+		if value != "stdio" {
+			return fmt.Errorf("--%s %q cannot be used for a session on another machine: only stdio can, which asks the program", flag, visible.Indented(value))
+		}
+	case "mcp-config":
+		var given struct {
+			Servers map[string]struct{ Type string } `json:"mcpServers"`
+		}
+		err := json.Unmarshal([]byte(value), &given)
+		for _, server := range given.Servers {
+			if server.Type != "sdk" {
+				err = errors.New("a server of another type")
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("--%s cannot be used for a session on another machine, except for servers inside the program", flag)
+		}
+	case "add-dir":
+		_, err := elsewhere(flag, value, false)
+		return err
+	}
+	return nil
 }

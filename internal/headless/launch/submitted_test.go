@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,5 +60,70 @@ func TestSubmitted(t *testing.T) {
 	}
 	if got, err := launch.SubmittedFlags(flags, true, nil); err != nil || len(got) != 0 {
 		t.Errorf("a flag of something else: %q, %v", got, err)
+	}
+}
+
+// Every flag of haft is one that a client of a server can give to a session, one that only a
+// program which leads its conversation can use, or refused, by both ways in. A new flag is
+// refused until someone has decided otherwise.
+func TestEveryFlagOfAClientIsDecided(t *testing.T) {
+	refused := map[string]bool{}
+	for _, name := range []string{
+		"agents", "allow-dangerously-skip-permissions", "bare", "dangerously-skip-permissions", "debug", "debug-file", "i-know", "ignore-bad-rules",
+		"ignore-project-hooks", "managed-settings", "no-session-persistence", "plugin-dir", "preview", "restricted", "setting-sources", "settings", "system-prompt-file",
+		"append-system-prompt-file", "tools-on", "trust-project",
+	} {
+		refused[name] = true
+	}
+	ofProgram := map[string]bool{}
+	for _, name := range []string{
+		"input-format", "output-format", "await-initialize", "resume", "resume-session-at", "resume-drops-turn", "continue", "fork-session", "session-id", "session-mirror",
+		"permission-prompts", "permission-prompt-tool", "mcp-config",
+	} {
+		ofProgram[name] = true
+	}
+	values := map[string]string{
+		"permission-prompt-tool": "stdio", "mcp-config": `{"mcpServers":{"mine":{"type":"sdk","name":"mine"}}}`, "input-format": "stream-json", "output-format": "stream-json",
+		"json-schema": "{}", "add-dir": t.TempDir(), "thinking": "enabled", "max-time": "1m", "betas": "a",
+	}
+	fs := pflag.NewFlagSet("haft", pflag.ContinueOnError)
+	new(launch.Flags).Define(fs)
+	seen := 0
+	fs.VisitAll(func(f *pflag.Flag) {
+		value := values[f.Name]
+		switch {
+		case value != "":
+		case f.Value.Type() == "bool":
+			value = "true"
+		default:
+			value = "1"
+		}
+		arg := "--" + f.Name + "=" + value
+		_, asSession := launch.Submitted([]string{arg}, false)
+		_, asProgram := launch.Program([]string{"--input-format=stream-json", "--output-format=stream-json", arg}, "test", io.Discard)
+		noEffect := strings.Contains(f.Usage, "has no effect") && f.Name != "await-initialize"
+		if want := !refused[f.Name] && !ofProgram[f.Name] && !noEffect; want != (asSession == nil) {
+			t.Errorf("a session is given %s: %v", arg, asSession)
+		}
+		if want := !refused[f.Name]; want != (asProgram == nil) {
+			t.Errorf("a program is given %s: %v", arg, asProgram)
+		}
+		if refused[f.Name] || ofProgram[f.Name] {
+			seen++
+		}
+	})
+	if seen != len(refused)+len(ofProgram) {
+		t.Errorf("%d of %d flags in the lists exist", seen, len(refused)+len(ofProgram))
+	}
+	for want, args := range map[string][]string{
+		"permissions can only be turned off in a terminal": {"--permission-mode=bypassPermissions"},
+		"only stdio can":                         {"--permission-prompt-tool=mcp__a__b"},
+		"except for servers inside the program":  {`--mcp-config={"mcpServers":{"a":{"type":"sdk"},"b":{"command":"sh"}}}`},
+		"--mcp-config cannot be used":            {"--mcp-config=/etc/servers.json"},
+		`"here": give the full path of a folder`: {"--add-dir=here"},
+	} {
+		if _, err := launch.Program(append(args, "--input-format=stream-json", "--output-format=stream-json"), "test", io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package attach
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/session"
@@ -71,7 +70,7 @@ func (s *Stream) answer(r wire.Response) {
 		return // it was taken back
 	}
 	go func() {
-		err := s.server.call(s.ctx, http.MethodPost, s.path("/answers"), serve.Answer{Question: q.ID, Digest: q.Digest, Answer: r.Response}, nil)
+		err := s.server.Answer(s.ctx, s.row.ID, &serve.Answer{Question: q.ID, Digest: q.Digest, Answer: r.Response})
 		if err == nil {
 			return
 		}

@@ -34,6 +34,8 @@ type Stream struct {
 	last    string            // the position of the last event
 	asked   map[string]*asked // by the id of the question
 	end     error             // why there is no more
+
+	questions func([]serve.Question) // is told which are open; nil if nobody is
 }
 
 // asked is a question that is open here.
@@ -278,6 +280,9 @@ func (s *Stream) event(name, id string, data []byte) error {
 			return fmt.Errorf("read the questions: %w", err)
 		}
 		s.ask(all.Questions)
+		if s.questions != nil {
+			s.questions(all.Questions)
+		}
 		if s.upToNow {
 			return errOver // they come after what the journal has
 		}

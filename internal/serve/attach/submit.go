@@ -65,20 +65,38 @@ func (s *Server) Outcome(ctx context.Context, id, prompt string) (out serve.Outc
 	return out, err
 }
 
-// Follow tells what happens in a session after a position in its journal, "" being the
-// beginning, until each returns false, ctx ends, the session rests or the server is away for
-// long. With upToNow, it ends when everything that there is was told.
-func (s *Server) Follow(ctx context.Context, id, from string, upToNow bool, each func(wire.Message) bool) {
-	st := s.Open(ctx, serve.Session{ID: id})
+// A Following is what is told of a session.
+type Following struct {
+	ID string
+	// From is a position in its journal, "" being the beginning.
+	From string
+	// UpToNow ends it when everything that there is was told.
+	UpToNow bool
+	// Each gets the messages, and reports whether more should come.
+	Each func(wire.Message) bool
+	// Questions gets all open questions whenever they change, beside Each; nil means nobody wants
+	// to know.
+	Questions func([]serve.Question)
+}
+
+// Follow tells what happens in a session until nobody wants more, ctx ends, the session rests or
+// the server is away for long.
+func (s *Server) Follow(ctx context.Context, f *Following) {
+	st := s.Open(ctx, serve.Session{ID: f.ID})
 	defer st.Close()
-	st.last, st.upToNow, st.running = from, upToNow, !upToNow // one that rests ends it
+	st.last, st.upToNow, st.running, st.questions = f.From, f.UpToNow, !f.UpToNow, f.Questions // one that rests ends it
 	go st.follow()
 	for {
 		m, err := st.Read()
-		if err != nil || !each(m) {
+		if err != nil || !f.Each(m) {
 			return
 		}
 	}
+}
+
+// Answer answers a question.
+func (s *Server) Answer(ctx context.Context, id string, a *serve.Answer) error {
+	return s.call(ctx, http.MethodPost, sessionPath(id)+"/answers", a, nil)
 }
 
 // CancelPrompt drops a prompt that waits, or stops its turn.

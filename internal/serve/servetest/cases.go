@@ -326,7 +326,8 @@ func submission(t *testing.T, open Open) {
 	Home(t)
 	dir := t.TempDir()
 	denied := filepath.Join(dir, "denied.txt")
-	s := open(t, Scripted(t, Writes(denied, "x"), Says("Nobody could be asked.")))()
+	again := open(t, Scripted(t, Writes(denied, "x"), Says("Nobody could be asked.")))
+	s := again()
 	in := serve.NewSession{
 		ID: "3f9a1c00-0000-4000-8000-00000000000b", Cwd: dir, Prompt: "write", UUID: "0c0ffee0-0000-4000-8000-00000000000b",
 		Args: []string{"--max-turns", "5", "--disallowedTools", "WebFetch", "WebSearch"}, Unattended: true,
@@ -369,6 +370,15 @@ func submission(t *testing.T, open Open) {
 	other.Cwd = t.TempDir()
 	if p := s.Refused("POST", "/v1/sessions", other, http.StatusConflict); p.Code != "id_taken" {
 		t.Errorf("the same id elsewhere: %+v", p)
+	}
+	s = again()
+	s.Must("POST", "/v1/sessions", in, nil) // the flags are known after a restart, too
+	flags, attended, none := in, in, in
+	flags.Args, attended.Unattended, none.Args = []string{"--max-turns=50"}, false, nil
+	for _, different := range []serve.NewSession{flags, attended, none} {
+		if p := s.Refused("POST", "/v1/sessions", different, http.StatusConflict); p.Code != "id_taken" || !strings.Contains(p.Message, "--max-turns=5") {
+			t.Errorf("the same id with other flags: %+v", p)
+		}
 	}
 	for _, args := range [][]string{{"--debug-file=x"}, {"--resume=" + in.ID}, {"--i-know"}, {"--dissallowedTools=Bash"}, {"--mcp-config=servers.json"}, {"--max-turns=many"}, {"--dangerously-skip-permissions"}, {"word"}} {
 		if p := s.Refused("POST", "/v1/sessions", serve.NewSession{Cwd: dir, Args: args}, http.StatusBadRequest); p.Code != "invalid" {
@@ -416,6 +426,9 @@ func remote(t *testing.T, open Open) {
 		"no folder":           {haft.Options{Transport: haft.Remote(s.URL, Token)}, "Options.Dir"},
 		"a folder of nowhere": {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: "/none"}, "is not a folder"},
 		"no permissions":      {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Mode: "bypassPermissions"}, "only be turned off in a terminal"},
+		"settings":            {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Settings: `{"hooks":{}}`}, "--settings cannot be used for a session on another machine"},
+		"plugins":             {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Plugins: []string{"/p"}}, "--plugin-dir cannot be used"},
+		"a server to start":   {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, MCPServers: map[string]haft.MCPServer{"a": haft.Stdio{Command: "sh"}}}, "except for servers inside the program"},
 		"nobody there":        {haft.Options{Transport: haft.Remote("http://127.0.0.1:1", Token), Dir: dir}, "refused"},
 	} {
 		var failed error

@@ -101,6 +101,16 @@ func malformed(path string) string {
 	return tooLong(path)
 }
 
+// Plain reports whether a path is absolute and clean and no name in it is malformed, which takes no look at the disk.
+func Plain(path string) bool {
+	return filepath.IsAbs(path) && filepath.Clean(path) == path && malformed(path) == ""
+}
+
+// Direct reports whether the path, as it was given, led to a file without passing a link.
+func (f Facts) Direct() bool {
+	return f.Given == f.Path && f.Path == f.Real && f.Malformed == "" && len(f.Links) == 0 && f.Err == nil && f.special == "" && f.Kind() == "file"
+}
+
 func tooLong(path string) string {
 	if len(path) > maxPath {
 		return fmt.Sprintf("the path is longer than %d bytes", maxPath)

@@ -49,11 +49,16 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 
 func (r *bodyReader) Close() error { return nil }
 
-// sendTo writes at most limit bytes to a connection, many pieces in one step.
-func (r *bodyReader) sendTo(conn *net.TCPConn, limit int64) (sent int64, err error) {
+// sendTo writes head and then at most limit bytes to a connection, many pieces in one step. It returns how many of those
+// bytes were sent.
+func (r *bodyReader) sendTo(conn *net.TCPConn, head []byte, limit int64) (sent int64, err error) {
 	const most = 256
 	for err == nil && sent < limit && len(r.rest) > 0 {
-		batch := make(net.Buffers, 0, min(most, len(r.rest)))
+		batch := make(net.Buffers, 0, min(most, 1+len(r.rest)))
+		before := int64(len(head))
+		if head != nil {
+			batch, head = append(batch, head), nil
+		}
 		room := limit - sent
 		for room > 0 && len(r.rest) > 0 && len(batch) < most {
 			piece := r.rest[0][r.at:]
@@ -68,7 +73,7 @@ func (r *bodyReader) sendTo(conn *net.TCPConn, limit int64) (sent int64, err err
 		}
 		var n int64
 		n, err = batch.WriteTo(conn)
-		sent += n
+		sent += max(0, n-before)
 	}
 	return sent, err
 }

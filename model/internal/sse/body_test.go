@@ -75,3 +75,55 @@ func TestAConnectionGetsThePieces(t *testing.T) {
 		t.Errorf("%v allocations to send a body of one piece", allocated)
 	}
 }
+
+// A server is not woken for the head of a request alone, and gets it first; what has no body does not wait for one.
+func TestTheHeadIsSentWithTheBody(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	arrived := make(chan string)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		all, _ := io.ReadAll(conn)
+		arrived <- string(all)
+	}()
+	dialed, err := newClient().Transport.(*http.Transport).DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := dialed.(*gatherConn)
+	want := ""
+	for _, c := range []struct {
+		text string
+		kept bool
+	}{
+		{"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", false},
+		{"POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n", false},
+		{"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", false},
+		{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", false},
+		{"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nbody\r\n\r\n", false},
+		{"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\n", true},
+	} {
+		if _, err := conn.Write([]byte(c.text)); err != nil {
+			t.Fatal(err)
+		}
+		if want += c.text; (conn.head != nil) != c.kept {
+			t.Errorf("%q waits for a body: %v, want %v", c.text, !c.kept, c.kept)
+		}
+	}
+	body := NewBody(2)
+	body.Add([]byte("bo"))
+	body.Add([]byte("dy"))
+	if n, err := conn.ReadFrom(&io.LimitedReader{R: body.Reader(), N: 4}); n != 4 || err != nil {
+		t.Fatalf("%d bytes of the body were sent: %v", n, err)
+	}
+	conn.Close()
+	if got := <-arrived; got != want+"body" {
+		t.Errorf("got %q, want %q", got, want+"body")
+	}
+}

@@ -1,6 +1,7 @@
 package sse
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -39,22 +40,62 @@ func gathering(dialer *net.Dialer) func(ctx context.Context, network, address st
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			return gatherConn{tcp}, err
+			return &gatherConn{TCPConn: tcp}, err
 		}
 		return conn, err
 	}
 }
 
-type gatherConn struct{ *net.TCPConn }
+// A gatherConn sends the head of a request together with the first pieces of its body: net/http writes the head first, and a
+// server would be woken for it alone. One request at a time writes to it.
+type gatherConn struct {
+	*net.TCPConn
+	head []byte // of a request, if its body follows
+}
 
-// ReadFrom is what net/http sends a request with, but for its beginning.
-func (c gatherConn) ReadFrom(r io.Reader) (int64, error) {
+// Write keeps the head of a request with a body for ReadFrom, which net/http calls next. Over TLS it gets records, and keeps none.
+func (c *gatherConn) Write(p []byte) (int, error) {
+	if c.head == nil && isHead(p) {
+		c.head = bytes.Clone(p)
+		return len(p), nil
+	}
+	if err := c.sendHead(); err != nil {
+		return 0, err
+	}
+	return c.TCPConn.Write(p)
+}
+
+// isHead reports whether p is the head of a request, and nothing else, whose body is sent without waiting for an answer.
+func isHead(p []byte) bool {
+	has := func(field string) bool { return bytes.Contains(p, []byte("\r\n"+field)) }
+	return bytes.HasPrefix(p, []byte("POST ")) && bytes.Index(p, []byte("\r\n\r\n")) == len(p)-4 &&
+		has("Content-Length: ") && !has("Content-Length: 0\r\n") && !has("Expect: ")
+}
+
+// sendHead sends what was kept.
+func (c *gatherConn) sendHead() error {
+	head := c.head
+	c.head = nil
+	if head == nil {
+		return nil
+	}
+	_, err := c.TCPConn.Write(head)
+	return err
+}
+
+// ReadFrom is what net/http sends the body of a request with.
+func (c *gatherConn) ReadFrom(r io.Reader) (int64, error) {
 	if limited, ok := r.(*io.LimitedReader); ok {
 		if body, ok := limited.R.(*bodyReader); ok {
-			n, err := body.sendTo(c.TCPConn, limited.N)
+			head := c.head
+			c.head = nil
+			n, err := body.sendTo(c.TCPConn, head, limited.N)
 			limited.N -= n
 			return n, err
 		}
+	}
+	if err := c.sendHead(); err != nil {
+		return 0, err
 	}
 	return c.TCPConn.ReadFrom(r)
 }

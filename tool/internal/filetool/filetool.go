@@ -73,6 +73,14 @@ func Look(ws *workspace.Workspace, c *tool.Call, path, param string) (guard.Fact
 	return f, err
 }
 
+// CheckPath refuses what is no absolute path, before the call is judged. A path that reads as one is looked at only then.
+func CheckPath(ws *workspace.Workspace, path, param string) error {
+	if guard.Plain(path) {
+		return nil
+	}
+	return ws.CheckPath(ws.Look(path), param)
+}
+
 func view(ws *workspace.Workspace, c *tool.Call, path string, op guard.Op) tool.Verdict {
 	f := ws.Look(path)
 	ws.Pin(c.ID, f)

@@ -1,0 +1,35 @@
+package lang_test
+
+import (
+	"testing"
+
+	"github.com/haftdev/haft/internal/lang"
+)
+
+// A reason is built from parts, each of which may be a sentence; what was filled in stays.
+func TestSentencesOfOtherLayers(t *testing.T) {
+	zh, err := lang.Load("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for english, want := range map[string]string{
+		"no rule allows it":                     "没有规则允许它",
+		"git push is not known to be read-only": "不确定 git push 是否只读",
+		"plan mode lets nothing write, and git push is not known to be read-only":                  "plan 模式不允许任何写入，并且 不确定 git push 是否只读",
+		"sed: -e: \"w x\" is not a sed script that is known to be harmless":                        "sed: -e: \"w x\" 不是确定无害的 sed 脚本",
+		"node: not known to be read-only without --version":                                        "node：没有 --version 时，不确定是否只读",
+		"it changed /a/b: it is protected: a private key (and 3 more)":                             "它修改了 /a/b：它受保护：私钥（另有 3 个）",
+		"in default mode an edit needs approval; it is a link, and its target will be changed: /x": "在 default 模式下，编辑需要批准；它是一个链接，被修改的将是它的目标：/x",
+		"it may lose everything in the home directory":                                             "它可能丢失主目录中的所有内容",
+		"100%s: said by nobody":         "100%s: said by nobody",
+		"":                              "",
+		" is not known to be read-only": " is not known to be read-only", // nothing is filled in
+	} {
+		if got := zh.Sentence(english); got != want {
+			t.Errorf("%q is %q, want %q", english, got, want)
+		}
+		if got := (*lang.Catalogue)(nil).Sentence(english); got != english {
+			t.Errorf("in English %q is %q", english, got)
+		}
+	}
+}
