@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,12 +19,13 @@ import (
 // of each overlay, and the folders themselves stay as they are.
 type Layers struct {
 	List []Layer // for Spec.Layers; List[i].Upper holds what was changed in the i-th folder
-	// InMemory says that the upper directories are in memory, because the file
-	// system of the store cannot hold them: what does not fit cannot be written.
-	InMemory bool
+	held []heldDir
+}
 
-	dir  string
-	lock *os.File // dir, locked as long as it is in use
+// A heldDir is a directory for layers in one place, locked as long as it is in use.
+type heldDir struct {
+	place, path string
+	lock        *os.File
 }
 
 // A LayerError says why a folder cannot have an overlay. A caller that wants to know
@@ -38,12 +40,11 @@ type LayerError struct {
 type LayerReason string
 
 const (
-	MountBelow     LayerReason = "another file system is mounted in it"
-	ForeignOwner   LayerReason = "it belongs to another user or group"
-	NoStore        LayerReason = "no file system here can store the changes"
-	NotInBox       LayerReason = "commands have no private file system here"
-	KernelRefused  LayerReason = "the kernel refuses an overlay on it"
-	StoreInsideDir LayerReason = "the folder for changes is inside it"
+	MountBelow    LayerReason = "another file system is mounted in it"
+	ForeignOwner  LayerReason = "it belongs to another user or group"
+	NoStore       LayerReason = "no file system here can store the changes"
+	NotInBox      LayerReason = "commands have no private file system here"
+	KernelRefused LayerReason = "the kernel refuses an overlay on it"
 )
 
 func (e *LayerError) Error() string {
@@ -78,52 +79,116 @@ func AsLayerError(err error) (*LayerError, bool) {
 const layersPrefix = "haft-layers-"
 
 // NewLayers makes the directories of a layer for each folder, in a new directory
-// below store. If a folder is the reason for an error, it is a [LayerError]. Remove
-// deletes the directories.
+// below store. The changes of a folder that contains the store, as the home folder often
+// does, are kept elsewhere: the kernel refuses to keep them inside the folder itself. If
+// a folder is the reason for an error, it is a [LayerError]. Remove deletes the
+// directories.
 func NewLayers(store string, dirs ...string) (*Layers, error) {
 	mounts, err := mountPoints()
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range dirs {
-		if err := fits(dir, store, mounts); err != nil {
+		if err := fits(dir, mounts); err != nil {
 			return nil, err
 		}
 	}
-	l := &Layers{}
-	if isFS(store, unix.OVERLAYFS_SUPER_MAGIC) {
-		if !isFS("/dev/shm", unix.TMPFS_MAGIC) {
-			return nil, &LayerError{Dir: store, Reason: NoStore}
-		}
-		store, l.InMemory = "/dev/shm", true
-	}
-	if l.dir, err = os.MkdirTemp(store, layersPrefix); err != nil {
+	if store, err = filepath.EvalSymlinks(store); err != nil {
 		return nil, fmt.Errorf("make a directory for changes: %w", err)
 	}
-	if l.lock, err = lockDir(l.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("make a directory for changes: %w", err), os.Remove(l.dir))
-	}
+	l := &Layers{}
 	for i, dir := range dirs {
-		base := filepath.Join(l.dir, strconv.Itoa(i))
-		layer := Layer{Dir: dir, Upper: filepath.Join(base, "upper"), Work: filepath.Join(base, "work")}
-		info, err := os.Stat(dir)
-		if err == nil {
-			// The merged folder has the mode of the upper one.
-			err = errors.Join(os.Mkdir(base, 0o700), os.Mkdir(layer.Upper, 0o700), os.Chmod(layer.Upper, info.Mode().Perm()), os.Mkdir(layer.Work, 0o700))
-		}
+		layer, err := l.newLayer(dir, store, strconv.Itoa(i))
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("make a directory for changes: %w", err), l.Remove())
+			return nil, errors.Join(err, l.Remove())
 		}
 		l.List = append(l.List, layer)
 	}
 	return l, nil
 }
 
-// fits reports what is known to keep an overlay from working on a folder.
-func fits(dir, store string, mounts []string) error {
-	if pathin.Contains(dir, store) {
-		return &LayerError{Dir: dir, Reason: StoreInsideDir}
+func (l *Layers) newLayer(dir, store, name string) (Layer, error) {
+	parent, err := l.parentFor(dir, store)
+	if err != nil {
+		return Layer{}, err
 	}
+	base := filepath.Join(parent, name)
+	layer := Layer{Dir: dir, Upper: filepath.Join(base, "upper"), Work: filepath.Join(base, "work")}
+	info, err := os.Stat(dir)
+	if err == nil {
+		// The merged folder has the mode of the upper one.
+		err = errors.Join(os.Mkdir(base, 0o700), os.Mkdir(layer.Upper, 0o700), os.Chmod(layer.Upper, info.Mode()), os.Mkdir(layer.Work, 0o700))
+	}
+	if err != nil {
+		return Layer{}, fmt.Errorf("make a directory for changes: %w", err)
+	}
+	return layer, nil
+}
+
+// parentFor finds a directory that can hold the changes of a folder: in the store if that
+// works, or else where the machine keeps temporary files, on a disk rather than in memory.
+func (l *Layers) parentFor(dir, store string) (string, error) {
+	if holdsLayersOf(store, dir) {
+		return l.hold(store)
+	}
+	for _, place := range elsewhere() {
+		if !holdsLayersOf(place, dir) {
+			continue
+		}
+		if path, err := l.hold(place); err == nil {
+			return path, nil
+		}
+	}
+	return "", &LayerError{Dir: dir, Reason: NoStore}
+}
+
+// elsewhere are the places for layers that cannot be in the store. No command in a box
+// sees them: these directories are private there.
+func elsewhere() []string {
+	var places []string
+	for _, path := range []string{"/var/tmp", "/tmp", "/dev/shm"} {
+		if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(places, real) {
+			places = append(places, real)
+		}
+	}
+	return places
+}
+
+// holdsLayersOf reports whether a place can hold the changes of a folder.
+func holdsLayersOf(place, dir string) bool {
+	return !pathin.Contains(dir, place) && !isFS(place, unix.OVERLAYFS_SUPER_MAGIC)
+}
+
+// hold makes a locked directory in a place, or returns the one that is there.
+func (l *Layers) hold(place string) (string, error) {
+	for _, h := range l.held {
+		if h.place == place {
+			return h.path, nil
+		}
+	}
+	path, err := os.MkdirTemp(place, layersPrefix)
+	if err != nil {
+		return "", fmt.Errorf("make a directory for changes: %w", err)
+	}
+	lock, err := lockDir(path)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("make a directory for changes: %w", err), os.Remove(path))
+	}
+	l.held = append(l.held, heldDir{place, path, lock})
+	return path, nil
+}
+
+// Stores are the directories that hold the layers.
+func (l *Layers) Stores() []string {
+	var paths []string
+	for _, h := range l.held {
+		paths = append(paths, h.path)
+	}
+	return paths
+}
+
+// fits reports what is known to keep an overlay from working on a folder.
+func fits(dir string, mounts []string) error {
 	for _, m := range mounts {
 		if m != dir && pathin.Contains(dir, m) {
 			return &LayerError{Dir: dir, Reason: MountBelow}
@@ -162,8 +227,12 @@ func mountPoints() ([]string, error) {
 
 // Remove removes the layers with everything in them.
 func (l *Layers) Remove() error {
-	defer l.lock.Close()
-	return removeLayers(l.dir)
+	var failed []error
+	for _, h := range l.held {
+		failed = append(failed, removeLayers(h.path), h.lock.Close())
+	}
+	l.held = nil
+	return errors.Join(failed...)
 }
 
 func removeLayers(dir string) error {
@@ -191,11 +260,11 @@ func lockDir(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// SweepLayers removes layers that a killed program left below store or in memory.
+// SweepLayers removes layers that a killed program left below store or elsewhere.
 // It leaves layers that are in use alone.
 func SweepLayers(store string) error {
 	var failed []error
-	for _, dir := range []string{store, "/dev/shm"} {
+	for _, dir := range append(elsewhere(), store) {
 		found, _ := filepath.Glob(filepath.Join(dir, layersPrefix+"*"))
 		for _, path := range found {
 			if !isRealDir(path) || !isOwn(path) {

@@ -297,10 +297,10 @@ func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdic
 				why = v.Reason
 			}
 		case <-ctx.Done():
-			return nobody(question, why)
+			return nobody(c, question, why)
 		}
 	}
-	return nobody(question, why)
+	return nobody(c, question, why)
 }
 
 // answer asks one asker. If the asker itself fails, that decides nothing.
@@ -319,12 +319,16 @@ func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v
 
 // nobody is the verdict if no one decides, with the reason. The model is told what the
 // question was, because denying this call says nothing about the next one.
-func nobody(question tool.Verdict, why string) tool.Verdict {
+func nobody(c tool.Case, question tool.Verdict, why string) tool.Verdict {
 	needs := cmp.Or(question.Reason, "it needs approval")
 	v := tool.Verdict{
 		Behavior: tool.Deny, Unasked: true,
 		Reason: needs + ", and " + why, Rule: question.Rule, Origin: question.Origin, Suggestions: question.Suggestions,
 	}
-	v.Message = "Denied: " + v.Reason + "." + v.Remedy()
+	v.Message = "Denied: " + v.Reason + "."
+	if c.Unclear != nil && c.Tool.Command != nil { // a user would have been shown it
+		v.Message += " A preview was not enough: " + c.Unclear.Error() + "."
+	}
+	v.Message += v.Remedy()
 	return v
 }

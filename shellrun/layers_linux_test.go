@@ -156,9 +156,6 @@ func TestWhyThereCanBeNoLayer(t *testing.T) {
 		t.Errorf("with the store %s: %v", store, err)
 		return ""
 	}
-	if got := reason(filepath.Join(project, "sub")); got != sandbox.StoreInsideDir {
-		t.Errorf("got %q", got)
-	}
 	if os.Geteuid() != 0 {
 		t.Skip("the rest needs root, to mount")
 	}
@@ -173,7 +170,7 @@ func TestWhyThereCanBeNoLayer(t *testing.T) {
 }
 
 // A container's root is an overlay, which cannot hold another's changes.
-func TestLayersOnAnOverlayAreInMemory(t *testing.T) {
+func TestChangesAreNotKeptOnAnOverlay(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")
 	}
@@ -193,8 +190,8 @@ func TestLayersOnAnOverlayAreInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer layers.Remove()
-	if !layers.InMemory {
-		t.Error("it is not said that changes are in memory")
+	if strings.HasPrefix(layers.List[0].Upper, merged) {
+		t.Errorf("the changes are in %s", layers.List[0].Upper)
 	}
 	run := runBoxed(t, newTestHost(t, nil).NewShell("/"), &sandbox.Spec{Layers: layers.List}, "echo 2 >> "+project+"/file; cat "+project+"/file")
 	if text(run) != "1\n2\n" {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,13 +15,13 @@ import (
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
@@ -90,12 +89,17 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	dirs, err := preview.Folders(".")
+	p, err := project.Open(&project.Options{Reexec: f.reexec})
+	if err != nil {
+		return fmt.Errorf("could not preview the command: %w", err)
+	}
+	hidden, _ := p.Boxes.Command(tool.ReadOnly, p.Guard)
+	request, err := p.Boxes.Preview(hidden, p.Guard)
 	if err != nil {
 		return err
 	}
-	store := session.Open("")
-	if err := f.finishEarlier(ctx, store, dirs[0]); err != nil {
+	store, dir := session.Open(""), request.Dirs[0]
+	if err := f.finishEarlier(ctx, store, dir); err != nil {
 		return err
 	}
 	host := shellrun.NewHost(&shellrun.Options{Reexec: f.reexec})
@@ -107,12 +111,9 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	layers := filepath.Join(store.Dir(), "haft-previews")
-	_ = preview.Sweep(layers) // what a killed process left
-	r, err := preview.Run(ctx, preview.Request{
-		Shell: host.NewShell(cwd), Dirs: dirs, Home: homeOutside(dirs), Store: layers, Protected: protectedIn(dirs),
-		Command: shellrun.Request{Command: command, Timeout: f.timeout},
-	})
+	_ = preview.Sweep(request.Store) // what a killed process left
+	request.Shell, request.Command = host.NewShell(cwd), shellrun.Request{Command: command, Timeout: f.timeout}
+	r, err := preview.Run(ctx, request)
 	if r != nil {
 		defer func() { err = errors.Join(err, r.Drop()) }()
 	}
@@ -122,7 +123,7 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 		}
 		return fmt.Errorf("could not preview the command: %w", err)
 	}
-	return f.decide(ctx, store, dirs[0], command, r)
+	return f.decide(ctx, store, dir, command, r)
 }
 
 // commandOf is one word for the shell, or a program with its arguments.
@@ -139,38 +140,6 @@ func commandOf(args []string) (string, error) {
 		words[i] = word
 	}
 	return strings.Join(words, " "), nil
-}
-
-// homeOutside is the user's home, if it is not one of the folders.
-func homeOutside(dirs []string) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	if home, err = filepath.EvalSymlinks(home); err != nil || home == "/" {
-		return ""
-	}
-	for _, dir := range dirs {
-		if pathin.Contains(dir, home) {
-			return ""
-		}
-	}
-	return home
-}
-
-// protectedIn says why it matters who changes a file in the folders.
-func protectedIn(dirs []string) func(string) string {
-	home, _ := os.UserHomeDir()
-	g, err := guard.New(&guard.Options{Roots: dirs, Home: home})
-	if err != nil {
-		return nil
-	}
-	return func(path string) string {
-		if s := g.Look(path).Sensitive; s.Write != guard.Allow {
-			return s.What
-		}
-		return ""
-	}
 }
 
 // finishEarlier finishes what a process that was killed had begun to apply here.
@@ -222,7 +191,7 @@ func (f *previewFlags) decide(ctx context.Context, store *session.Store, dir, co
 			return err
 		}
 	}
-	return f.tell(out, r.Changed())
+	return f.tell(out, r.Changed(), len(r.Outside) > 0)
 }
 
 func (f *previewFlags) show(dir string, out *previewed, change *tool.Preview) {
@@ -340,13 +309,15 @@ func noteApplied(ctx context.Context, store *session.Store, last, dir string, ou
 	return harness.NoteApplied(ctx, s, out.Command, files, dir)
 }
 
-func (f *previewFlags) tell(out *previewed, changed bool) error {
+func (f *previewFlags) tell(out *previewed, changed, outside bool) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetIndent("", "  ")
 		return e.Encode(out)
 	}
 	switch {
+	case !changed && outside:
+		fmt.Fprintln(f.Out, "It changed nothing in the project.")
 	case !changed:
 		fmt.Fprintln(f.Out, "It changed nothing.")
 	case out.Applied:

@@ -4,33 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
-	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/workspace"
 )
 
 // previews runs commands that are asked about in an overlay, where they change nothing.
 type previews struct {
 	world *World
 	box   func(tool.Confinement) *sandbox.Spec
-	store string
 	sweep sync.Once
 }
 
 func (w *World) newPreviews(box func(tool.Confinement) *sandbox.Spec) *previews {
-	return &previews{world: w, box: box, store: filepath.Join(workspace.StateDir(), "previews")}
+	return &previews{world: w, box: box}
 }
 
 // works reports whether commands can be previewed: it is not turned off, there is a
@@ -89,64 +83,24 @@ const maxAside = time.Minute
 // Run runs the command in a layer.
 func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Request) (bash.Previewed, error) {
 	w := p.world
-	p.sweep.Do(func() { _ = preview.Sweep(p.store) }) // what killed processes left
-	dirs, err := preview.Folders(w.Project.Dir)
+	hidden := p.box(tool.ReadOnly) // what no command may show is not asked about either
+	if hidden == nil {
+		return nil, sandbox.ErrUnavailable
+	}
+	request, err := w.Project.Boxes.Preview(hidden, w.Engine.Guard())
 	if err != nil {
 		return nil, err
 	}
-	for _, root := range sandbox.Resolve(w.Engine.Guard().Roots()...) {
-		if !containedIn(dirs, root) {
-			dirs = append(dirs, root)
-		}
-	}
+	p.sweep.Do(func() { _ = preview.Sweep(request.Store) }) // what killed processes left
 	if w.previewMode() == project.PreviewAsk {
 		r.Timeout = min(r.Timeout, maxAside)
 	}
-	request := preview.Request{Shell: shell, Command: r, Dirs: dirs, Home: homeBeside(dirs), Store: p.store, Protected: protectedBy(w.Engine.Guard())}
-	if spec := p.box(tool.ReadOnly); spec != nil {
-		request.Hide = spec.Hide // what no command may show is not asked about either
-		for _, cache := range spec.Scratch {
-			if request.Home == "" || !pathin.Contains(request.Home, cache) {
-				request.Scratch = append(request.Scratch, cache)
-			}
-		}
-	}
+	request.Shell, request.Command = shell, r
 	result, err := preview.Run(ctx, request)
 	if result == nil {
 		return nil, err
 	}
 	return previewed{result, w}, err
-}
-
-// protectedBy says why it matters who changes a file.
-func protectedBy(g *guard.Guard) func(string) string {
-	return func(path string) string {
-		if s := g.Look(path).Sensitive; s.Write != guard.Allow {
-			return s.What
-		}
-		return ""
-	}
-}
-
-func containedIn(dirs []string, path string) bool {
-	for _, dir := range dirs {
-		if pathin.Contains(dir, path) {
-			return true
-		}
-	}
-	return false
-}
-
-// homeBeside is the user's home, if it is not inside one of the folders.
-func homeBeside(dirs []string) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	if home, err = filepath.EvalSymlinks(home); err != nil || home == "/" || containedIn(dirs, home) {
-		return ""
-	}
-	return home
 }
 
 // A previewed is a command whose change waits for the session's user.
@@ -162,7 +116,7 @@ func (p previewed) Wanted() string {
 	case len(p.Refused) > 0:
 		return fmt.Sprintf("it tried to reach %s, which a preview does not allow", strings.Join(p.Refused, ", "))
 	case len(p.Outside) > 0 && !p.Changed():
-		return fmt.Sprintf("it wrote %s outside the project, which a preview drops", strings.Join(p.Outside, ", "))
+		return fmt.Sprintf("it changed %s outside the project, which a preview drops", preview.Listed(p.Outside, 5))
 	case len(p.LeftOut) > 0:
 		return fmt.Sprintf("it created the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
 	}

@@ -272,6 +272,37 @@ func TestAProgramIsAskedAboutTheCommand(t *testing.T) {
 	}
 }
 
+// A command that works in the home folder needs more than a preview gives, wherever haft
+// keeps its own files: the user is asked, or the model is told that it did not run.
+func TestACommandThatWritesInTheHomeFolderIsAskedAbout(t *testing.T) {
+	for _, byUser := range []bool{true, false} {
+		r := previewRig(t, "./gen.sh")
+		r.script("echo z > ~/n\n")
+		user := &previewAnswer{allow: true}
+		talk := harness.TalkOptions{}
+		if byUser {
+			talk = harness.TalkOptions{Person: user, Interactive: true}
+		}
+		c := r.talk(harness.Options{Reexec: shellrun.Supervise()}, talk)
+		defer c.Close(t.Context())
+		events, _ := r.say(c, "work")
+		n := filepath.Join(os.Getenv("HOME"), "n")
+		written, _ := os.ReadFile(n)
+		if !byUser {
+			if out := bashOutcome(t, events); out.Status != sched.Denied || !strings.Contains(out.Result.Text(), "A preview was not enough: it changed "+n+" outside the project, which a preview drops.") || len(written) > 0 {
+				t.Errorf("nobody is asked: %v %q, and the file is %q", out.Status, out.Result.Text(), written)
+			}
+			continue
+		}
+		if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), "it changed "+n+" outside the project") {
+			t.Fatalf("asked %+v", user.asked)
+		}
+		if string(written) != "z\n" {
+			t.Errorf("approved, the file is %q", written)
+		}
+	}
+}
+
 // Keys of the user are not shown by a command that nobody was asked about.
 func TestAPreviewedCommandSeesNoKeys(t *testing.T) {
 	r := previewRig(t, "./gen.sh")

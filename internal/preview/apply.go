@@ -25,7 +25,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("nothing was changed: while %s, another program changed %s too. Run the command again", e.While, listed(e.Paths, 5))
+	return fmt.Sprintf("nothing was changed: while %s, another program changed %s too. Run the command again", e.While, Listed(e.Paths, 5))
 }
 
 // Preview returns what Apply would change in the folders as they are now.

@@ -33,9 +33,18 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 		return nil, errors.Join(errors.New("preview: the folder for a copy could not be locked"), os.Remove(base))
 	}
 	result := &Result{request: r, dirs: r.Dirs, Copied: why, cleanup: []func() error{func() error { return removeCopy(base) }, lock.Close}}
+	var layers []sandbox.Layer
+	where := []string{base}
+	if r.Home != "" {
+		home, err := sandbox.NewLayers(r.Store, r.Home)
+		if err != nil {
+			return nil, errors.Join(err, result.Drop())
+		}
+		result.cleanup = append(result.cleanup, home.Remove)
+		layers, where = home.List, append(where, home.Stores()...)
+	}
 	start := thisMoment()
 	var copies []*copied
-	var layers []sandbox.Layer
 	budget := &budget{files: r.MaxCopyFiles, bytes: r.MaxCopyBytes}
 	for i, dir := range r.Dirs {
 		c, err := newCopied(ctx, dir, filepath.Join(base, strconv.Itoa(i)), budget)
@@ -45,11 +54,7 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 		copies = append(copies, c)
 		layers = append(layers, sandbox.Layer{Dir: dir, Upper: c.path})
 	}
-	spec := r.spec(layers)
-	if r.Home != "" {
-		spec.Scratch = append(spec.Scratch[:len(spec.Scratch):len(spec.Scratch)], r.Home)
-	}
-	if err := result.run(ctx, spec, base); err != nil {
+	if err := result.run(ctx, r.spec(layers), where...); err != nil {
 		return nil, errors.Join(err, result.Drop())
 	}
 	if result.broken != nil {
@@ -63,6 +68,9 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 			return result, err
 		}
 		result.take(found)
+	}
+	if r.Home != "" {
+		result.outside(layers[0])
 	}
 	return result, result.settle(start)
 }

@@ -209,10 +209,10 @@ func change(e *entry) string {
 func (r *repository) String() string {
 	var parts []string
 	if len(r.refs) > 0 {
-		parts = append(parts, listed(r.refs, 5))
+		parts = append(parts, Listed(r.refs, 5))
 	}
 	if len(r.commits) > 0 {
-		parts = append(parts, listed(r.commits, 5))
+		parts = append(parts, Listed(r.commits, 5))
 	}
 	if more := r.objects - len(r.commits); more > 0 {
 		parts = append(parts, plural.Of(more, "new or changed object"))
@@ -226,7 +226,8 @@ func (r *repository) String() string {
 	return r.dir + ": " + strings.Join(parts, ", ")
 }
 
-func listed(all []string, most int) string {
+// Listed names the first few of a list, and how many more there are.
+func Listed(all []string, most int) string {
 	if len(all) <= most {
 		return strings.Join(all, ", ")
 	}

@@ -1,7 +1,7 @@
 package preview
 
 import (
-	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,30 +10,74 @@ import (
 	"github.com/haftdev/haft/sandbox"
 )
 
-// maxOutside is how many paths outside of the folders are listed.
-const maxOutside = 100
-
-// outside lists what was written in the user's home, which is dropped. Caches are
+// outside lists what was changed in the user's home, which is dropped. Caches are
 // counted only.
 func (r *Result) outside(layer sandbox.Layer) {
-	_ = filepath.WalkDir(layer.Upper, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
+	top, err := openFolder(layer.Upper, true)
+	if err != nil {
+		r.noteOutside(layer.Dir, ".")
+		return
+	}
+	defer top.Close()
+	if r.outsideIn(top, layer.Dir, ".", 0) == 0 && changedDir(top, layer.Dir) {
+		r.noteOutside(layer.Dir, ".")
+	}
+}
+
+// outsideIn looks at a folder of the layer and returns how many paths it found. A folder
+// that cannot be read is one of them: a command cannot hide what it wrote.
+func (r *Result) outsideIn(dir folder, home, rel string, depth int) (found int) {
+	list, err := dir.list()
+	if err != nil || depth > maxDepth {
+		r.noteOutside(home, rel)
+		return 1
+	}
+	for _, e := range list {
+		name := join(rel, e.Name())
+		full := filepath.Join(home, name)
+		if slices.ContainsFunc(r.dirs, func(d string) bool { return pathin.Contains(d, full) }) {
+			continue
 		}
-		rel, err := filepath.Rel(layer.Upper, path)
+		if !e.IsDir() {
+			r.noteOutside(home, name)
+			found++
+			continue
+		}
+		sub, err := dir.sub(e.Name())
 		if err != nil {
-			return nil
+			r.noteOutside(home, name)
+			found++
+			continue
 		}
-		full := filepath.Join(layer.Dir, rel)
-		switch {
-		case slices.ContainsFunc(r.dirs, func(d string) bool { return pathin.Contains(d, full) }):
-		case isHomeCache(rel):
-			r.Caches++
-		case len(r.Outside) < maxOutside:
-			r.Outside = append(r.Outside, full)
+		below := r.outsideIn(sub, home, name, depth+1)
+		if below == 0 && changedDir(sub, full) {
+			r.noteOutside(home, name)
+			below = 1
 		}
-		return nil
-	})
+		sub.Close()
+		found += below
+	}
+	return found
+}
+
+// changedDir reports whether a folder of a layer is itself new, emptied or has another
+// mode, and not only there because of what is in it.
+func changedDir(dir folder, was string) bool {
+	info, err := os.Lstat(was)
+	if err != nil || !info.IsDir() || dir.attr("user.overlay.opaque") == "y" {
+		return true
+	}
+	st, err := statFile(dir.fd)
+	return err != nil || st.mode != info.Mode()
+}
+
+func (r *Result) noteOutside(home, rel string) {
+	full := filepath.Join(home, rel)
+	if isHomeCache(rel) || slices.ContainsFunc(r.request.Scratch, func(d string) bool { return pathin.Contains(d, full) }) {
+		r.Caches++
+		return
+	}
+	r.Outside = append(r.Outside, full)
 }
 
 func isHomeCache(rel string) bool {

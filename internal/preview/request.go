@@ -14,10 +14,10 @@ type Request struct {
 	// absolute and free of links.
 	Dirs []string
 	// Home is a folder that the command may write for itself; what it writes there
-	// is dropped. "" means none.
+	// is listed and dropped. "" means none.
 	Home string
-	// Scratch are folders elsewhere that the command may write for itself, such as
-	// caches.
+	// Scratch are caches, which the command may write for itself. Those in Home are
+	// part of it; of the others it is not known what was written.
 	Scratch []string
 	// Hide are files and folders that look empty to the command.
 	Hide []string
@@ -31,6 +31,8 @@ type Request struct {
 	// an overlay does not work; 0 means 50,000 and 2 GB.
 	MaxCopyFiles int
 	MaxCopyBytes int64
+
+	read []string // the home folder if it can have no layer
 }
 
 // Limits bound what is read of a change.

@@ -13,7 +13,7 @@ type Result struct {
 	Copied string
 	// Refused are the hosts that it wanted to reach and could not.
 	Refused []string
-	// Outside are paths outside of the folders that it wrote; they are dropped.
+	// Outside are paths outside of the folders that it changed or deleted; that is dropped.
 	Outside []string
 	// Caches is how many files it wrote in caches; they are dropped.
 	Caches int

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -23,7 +24,7 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 	if err := os.MkdirAll(r.Store, 0o700); err != nil {
 		return nil, fmt.Errorf("preview: %w", err)
 	}
-	result, err := runLayered(ctx, r)
+	result, err := r.run(ctx, runLayered)
 	why := ""
 	if failure, ok := sandbox.AsLayerError(err); ok {
 		why = string(failure.Reason)
@@ -36,33 +37,45 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 	if result != nil {
 		result.Drop()
 	}
-	return runCopied(ctx, r, why)
+	return r.run(ctx, func(ctx context.Context, r Request) (*Result, error) { return runCopied(ctx, r, why) })
 }
 
-// spec is the box of a previewed command.
+// run runs the command in some way. If there can be no layer on the home folder, the home
+// folder is read-only, except for caches: what the command wants to write there fails
+// visibly, and is not lost unseen.
+func (r *Request) run(ctx context.Context, way func(context.Context, Request) (*Result, error)) (*Result, error) {
+	result, err := way(ctx, *r)
+	if failure, ok := sandbox.AsLayerError(err); ok && r.Home != "" && failure.Dir == r.Home {
+		r.Home, r.read = "", []string{r.Home}
+		return way(ctx, *r)
+	}
+	return result, err
+}
+
+// spec is the box of a previewed command. The caches in the home folder are part of its
+// layer.
 func (r *Request) spec(layers []sandbox.Layer) *sandbox.Spec {
-	return &sandbox.Spec{Layers: layers, Scratch: r.Scratch, Hide: r.Hide}
+	spec := &sandbox.Spec{Layers: layers, Read: r.read, Hide: r.Hide}
+	for _, dir := range r.Scratch {
+		if r.Home == "" || !pathin.Contains(r.Home, dir) {
+			spec.Scratch = append(spec.Scratch, dir)
+		}
+	}
+	return spec
 }
 
 func runLayered(ctx context.Context, r Request) (*Result, error) {
 	dirs := r.Dirs
-	scratch := r.Scratch
 	if r.Home != "" {
 		dirs = append(dirs[:len(dirs):len(dirs)], r.Home)
 	}
 	layers, err := sandbox.NewLayers(r.Store, dirs...)
-	if failure, ok := sandbox.AsLayerError(err); ok && failure.Dir == r.Home {
-		scratch = append(scratch[:len(scratch):len(scratch)], r.Home)
-		layers, err = sandbox.NewLayers(r.Store, r.Dirs...)
-	}
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{request: r, dirs: r.Dirs, cleanup: []func() error{layers.Remove}}
-	spec := r.spec(layers.List)
-	spec.Scratch = scratch
 	start := thisMoment()
-	if err := result.run(ctx, spec, filepath.Dir(filepath.Dir(layers.List[0].Upper))); err != nil {
+	if err := result.run(ctx, r.spec(layers.List), layers.Stores()...); err != nil {
 		return nil, errors.Join(err, result.Drop())
 	}
 	if result.broken != nil {
@@ -84,8 +97,8 @@ func runLayered(ctx context.Context, r Request) (*Result, error) {
 	return result, result.settle(start)
 }
 
-// run runs the command, which writes in a folder; the shell stays where it was.
-func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where string) error {
+// run runs the command, whose writes go to some folders; the shell stays where it was.
+func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where ...string) error {
 	shell, command := r.request.Shell, r.request.Command
 	command.Box, command.Detach = spec, false
 	before := shell.Dir()
@@ -93,7 +106,9 @@ func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where string) erro
 	defer end(nil)
 	written := r.request.Limits
 	written.Bytes, written.Files = 2*written.Bytes, 2*written.Files // with what is dropped
-	go watchDisk(ctx, where, written, end)
+	for _, dir := range where {
+		go watchDisk(ctx, dir, written, end)
+	}
 	task, err := shell.Run(ctx, command)
 	if err != nil {
 		return err

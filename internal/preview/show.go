@@ -133,13 +133,13 @@ func (r *Result) notes(list []entry) []string {
 		notes = append(notes, "It ran in a copy of the folders: "+r.Copied+".")
 	}
 	if len(r.Refused) > 0 {
-		notes = append(notes, "It tried to reach "+listed(r.Refused, 5)+", but could not.")
+		notes = append(notes, "It tried to reach "+Listed(r.Refused, 5)+", but could not.")
 	}
 	if len(r.Outside) > 0 {
-		notes = append(notes, "Outside the project it wrote "+listed(r.Outside, 5)+"; that is dropped.")
+		notes = append(notes, "Outside the project it changed "+Listed(r.Outside, 5)+"; that is dropped.")
 	}
 	if len(r.LeftOut) > 0 {
-		notes = append(notes, "Sockets and devices that it created are left out: "+listed(r.LeftOut, 5)+".")
+		notes = append(notes, "Sockets and devices that it created are left out: "+Listed(r.LeftOut, 5)+".")
 	}
 	if r.Caches > 0 {
 		notes = append(notes, fmt.Sprintf("It also wrote %s in caches; cache writes are dropped.", plural.Of(r.Caches, "file")))
