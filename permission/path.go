@@ -13,8 +13,8 @@ import (
 )
 
 // A pathPattern matches files the way .gitignore does, from one of four places:
-// //x from the root of the file system, ~/x from home, /x from the folder of the
-// settings file that holds the rule, and x from the working directory. A name
+// //x from the root of the file system, ~/x from home, /x from the project (from
+// ~/.claude in the user's settings), and x from the working directory. A name
 // without a slash matches at any depth, and so does a single folder (x/**) in a
 // rule that denies or asks.
 type pathPattern struct {

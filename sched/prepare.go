@@ -52,7 +52,7 @@ func (f *execution) misshapen(err error) string {
 	fmt.Fprintf(&b, "InputValidationError: %s was not run: %s", f.tool.Name, err)
 	var invalid *schema.Invalid
 	if errors.As(err, &invalid) && f.deferred() {
-		fmt.Fprintf(&b, "\nThe tool was not described to you yet. Its input schema: %s", f.batch.tools.View(f.tool).JSON())
+		fmt.Fprintf(&b, "\nThis tool has not been described to you yet. Its input schema: %s", f.batch.tools.View(f.tool).JSON())
 	}
 	return b.String()
 }

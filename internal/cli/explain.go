@@ -107,7 +107,11 @@ func dryRun(ctx context.Context, w *harness.World, name, typed string) (verdictI
 		v.Notes = append(v.Notes, "it would not run with this input: "+seen.Problem.Message)
 	}
 	for _, r := range w.Hooks.Concerning(set.Lookup(name), seen.Call) {
-		v.Notes = append(v.Notes, strings.TrimSpace(fmt.Sprintf("not run here, but could change the verdict: the %s hook %s %s", r.Event, r.Hook, r.Origin)))
+		note := fmt.Sprintf("not run here, but could change the verdict: the %s hook %s", r.Event, r.Hook)
+		if r.Origin != "" {
+			note += " (" + r.Origin + ")"
+		}
+		v.Notes = append(v.Notes, note)
 	}
 	return v, nil
 }

@@ -202,7 +202,11 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 	if f.json {
 		return writeJSON(f.Out, changed)
 	}
-	fmt.Fprintf(f.Err, "%s: %s %s\n", target.Path, b, visible.Indented(rule))
+	done := "Added to"
+	if ch.removes {
+		done = "Removed from"
+	}
+	fmt.Fprintf(f.Err, "%s %s: %s %s\n", done, target.Path, b, visible.Indented(rule))
 	return nil
 }
 

@@ -193,7 +193,7 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 		fmt.Fprintf(f.Out, "To undo: haft rewind %s --to %s\n", r.Session, r.Undo)
 	}
 	if r.Uncovered != "" {
-		fmt.Fprintf(f.Err, "Not covered: %s.\n", inOneLine(r.Uncovered, 200))
+		fmt.Fprintf(f.Err, "Not everything can be restored: %s.\n", inOneLine(r.Uncovered, 200))
 	}
 	return nil
 }

@@ -105,9 +105,9 @@ func (f *sessionsPrune) run(ctx context.Context, ids []string) error {
 	for _, i := range p.Sessions {
 		fmt.Fprintf(f.Out, "%s %s  %s\n", verb, i.ID, inOneLine(i.Prompt, 60))
 	}
-	fmt.Fprintf(f.Out, "%s %s and %s: %s.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "stored content"), bytesText(p.Bytes))
-	fmt.Fprintf(f.Out, "%s %s of folders that are gone: %s. Others: %d, %s, in %s.\n",
-		verb, plural.Of(indexes.Deleted, "search index"), bytesText(indexes.Bytes), indexes.Kept, bytesText(indexes.KeptBytes), project.SearchIndexes())
+	fmt.Fprintf(f.Out, "%s %s and %s, %s in all.\n", verb, plural.Of(len(p.Sessions), "session"), plural.Of(p.Blobs, "stored file"), bytesText(p.Bytes))
+	fmt.Fprintf(f.Out, "%s %s of folders that no longer exist (%s). Kept: %s (%s) in %s.\n",
+		verb, plural.Of(indexes.Deleted, "search index"), bytesText(indexes.Bytes), plural.Of(indexes.Kept, "search index"), bytesText(indexes.KeptBytes), project.SearchIndexes())
 	for _, dir := range p.Skipped {
 		fmt.Fprintf(f.Err, "Kept the stored contents in %s: a session there is in use.\n", dir)
 	}

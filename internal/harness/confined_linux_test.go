@@ -42,7 +42,7 @@ func userSettings(t *testing.T, text string) {
 }
 
 // advice is what a result says about a sandbox that was in the way.
-const advice = "call Bash again with dangerouslyDisableSandbox set to true: the user is then asked"
+const advice = "call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval"
 
 // TestTheAdviceOfASandboxIsFollowed has a model do what a result of a confined
 // command tells it to do: the user is asked, reads what the command wanted, and the

@@ -35,7 +35,7 @@ func (c *Conversation) Note(source settings.Source, note string) (path string, e
 		if err := t.Append(note); err != nil {
 			return "", err
 		}
-		c.notes.Add(fmt.Sprintf("The user added this to %s, for now and for later: %s", t.Path, strings.TrimSpace(note)))
+		c.notes.Add(fmt.Sprintf("The user added this note to %s. It applies from now on and in later sessions: %s", t.Path, strings.TrimSpace(note)))
 		return t.Path, nil
 	}
 	return "", fmt.Errorf("notes can be added to project, local or user, not to %q", source)

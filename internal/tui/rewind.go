@@ -68,7 +68,7 @@ func (a *app) rewindTo(t turnBack) {
 		body = append(body, line)
 	}
 	if plan.Uncovered != "" {
-		body = append(body, a.t("not covered: %s", plan.Uncovered))
+		body = append(body, a.t("Not everything can be restored: %s", plan.Uncovered))
 	}
 	files := func() (said string, ok bool) {
 		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
@@ -80,7 +80,7 @@ func (a *app) rewindTo(t turnBack) {
 	}
 	items := []string{a.t("Conversation and files"), a.t("Only the conversation"), a.t("Only the files"), a.t("Nothing")}
 	if foreign {
-		body = append(body, a.t("Another program has changed these files, so nothing was done. To rewind anyway: 'haft rewind --force'."))
+		body = append(body, a.t("Another program has changed some of these files, so none can be restored here. To restore them anyway: 'haft rewind --force'."))
 	}
 	a.pop(a.whole(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()

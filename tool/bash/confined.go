@@ -86,7 +86,7 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status
 	}
 	note := fmt.Sprintf("The command %s. It tried to %s.", where, wanted)
 	if t.opts.Unsandboxed && !in.DangerouslyDisableSandbox {
-		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
+		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
 	}
 	o.Notes = append(o.Notes, note)
 }

@@ -200,7 +200,7 @@ const tmpNote = "The command ran in a preview, where /tmp is a separate folder: 
 
 // asideNote is for a command that may have failed, in part, because it missed something.
 const asideNote = "No rule allows the command, so it ran in a preview: without network and without access to this machine's services and processes. " +
-	"If it, or part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true: the user is then asked."
+	"If it, or part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
 
 // droppedNote says which files of a change were not changed, and why.
 func droppedNote(list []tool.Dropped, all int) string {

@@ -67,7 +67,7 @@ func mirrors(t reflect.Type, seen map[reflect.Type]bool) error {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		return mirrors(t.Elem(), seen)
 	case reflect.Float32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
-		return fmt.Errorf("%s represents fewer numbers than JSON: use float64 or int64", t)
+		return fmt.Errorf("%s cannot represent every JSON number exactly: use float64 or int64", t)
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
 			if err := mirrorsField(t, f, seen); err != nil {

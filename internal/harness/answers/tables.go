@@ -151,7 +151,7 @@ func (a answerer) planText(p *checkpoint.Plan) string {
 		}
 	})
 	if p.Uncovered != "" {
-		text += "\n" + a.t("Not covered: %s", oneLine(p.Uncovered))
+		text += "\n" + a.t("Not everything can be restored: %s", oneLine(p.Uncovered))
 	}
 	return text
 }

@@ -167,6 +167,14 @@ func texts(list []settings.Text) []string {
 	return out
 }
 
+// sentence ends a text with a full stop, unless it ends with a question.
+func sentence(text string) string {
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}
+
 // BadGuards refuses to begin where a rule that denies or asks cannot be understood: a
 // session without it would be less guarded than its author believes.
 func (p *Project) BadGuards(opts permission.Options) error {
@@ -175,12 +183,12 @@ func (p *Project) BadGuards(opts permission.Options) error {
 	}
 	for _, problem := range p.Settings.Problems() {
 		if problem.Kind != settings.Skipped && problem.LosesRules() {
-			return &UsageError{fmt.Errorf("%s. Deny rules would be lost. Fix it, or start without it: --ignore-bad-rules", problem)}
+			return &UsageError{fmt.Errorf("%s Deny rules would be lost. Fix it, or start without it: --ignore-bad-rules", sentence(problem.String()))}
 		}
 	}
 	for _, problem := range RuleProblems(opts) {
 		if r := problem.Rule; r.Behavior != tool.Allow {
-			return &UsageError{fmt.Errorf("%s: the %s rule %q is invalid: %w. Fix it, or start without it: --ignore-bad-rules", r.Origin, r.Behavior, r.Text, problem.Err)}
+			return &UsageError{fmt.Errorf("%s: the %s rule %q is invalid: %s Fix it, or start without it: --ignore-bad-rules", r.Origin, r.Behavior, r.Text, sentence(problem.Err.Error()))}
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 const planRules = `You are in plan mode: nothing can be changed, whatever you are asked to do. Read and search.`
 
-const planSteps = `Find out what exists and what is wanted, weigh the ways to do it, ask the user what is not clear, and write down what you will change, where, in which order, and how you will check it.`
+const planSteps = `Find out what exists and what is wanted, weigh the ways to do it, ask the user about anything that is unclear, and write down what you will change, where, in which order, and how you will check it.`
 
 const planAlone = `Find out what exists and what is wanted, weigh the ways to do it, and write down what you would change, where, in which order, and how you would check it.`
 

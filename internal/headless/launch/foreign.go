@@ -13,7 +13,7 @@ var foreign = []foreignFlag{
 	{"ax-screen-reader", "", none, "use --plain"},
 	{"background", "", none, "the session runs here; use 'haft -p … &' to run it in the background"},
 	{"bg", "", none, "the session runs here; use 'haft -p … &' to run it in the background"},
-	{"brief", "", none, "haft has no tool for messages besides the answer"},
+	{"brief", "", none, "haft has no tool that sends messages other than the answer"},
 	{"chrome", "", none, "haft does not control a browser"},
 	{"cloud", "", optional, "haft has no cloud: the session runs here"},
 	{"desktop", "", none, "haft has no desktop app"},
