@@ -19,10 +19,25 @@ func (o Output) MarshalJSON() ([]byte, error) { return o.EncodedJSON() }
 // EncodedJSON returns its JSON, joined from the parts as they were received, because results
 // may be large.
 func (o Output) EncodedJSON() ([]byte, error) {
-	content := append([]byte("["), bytes.Join(rawBytes(o.Content), []byte(","))...)
+	list := rawBytes(o.Content)
+	size := len(`{"content":[],"structuredContent":,"_meta":}`) + len(o.Structured) + len(o.Meta)
+	for _, part := range list {
+		size += len(part) + len(",")
+	}
+	object := o.Structured != nil || o.Meta != nil
+	content := make([]byte, 0, size) // once: it may be long
+	if object {
+		content = append(content, `{"content":`...)
+	}
+	content = append(content, '[')
+	for i, part := range list {
+		if i > 0 {
+			content = append(content, ',')
+		}
+		content = append(content, part...)
+	}
 	content = append(content, ']')
-	if o.Structured != nil || o.Meta != nil {
-		content = append([]byte(`{"content":`), content...)
+	if object {
 		if len(o.Structured) > 0 {
 			content = append(append(content, `,"structuredContent":`...), o.Structured...)
 		}

@@ -56,9 +56,12 @@ type Kept struct {
 // if nothing was cut, and has no path if it could not be stored.
 func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
 	before := Size(content)
-	content = s.saveFiles(id, content)
+	content, replaced := s.saveFiles(id, content)
 	content, dropped := s.boundData(id, content)
-	size := Size(content)
+	size := before
+	if replaced || dropped != nil {
+		size = Size(content)
+	}
 	limit += size - before // where files were stored is said beside the text
 	if size <= limit {
 		return content, dropped
@@ -66,7 +69,7 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 	whole := tool.JoinText(content)
 	kept := &Kept{Bytes: int64(len(whole))}
 	var where string
-	path, err := s.keep(id+".txt", []byte(whole))
+	path, err := s.keep(id+".txt", func(f *os.File) error { _, err := f.WriteString(whole); return err })
 	switch {
 	case err != nil:
 		where = "The whole result could not be saved: " + err.Error() + "."
@@ -76,9 +79,10 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 		kept.Path = path
 		where = "The whole result is in " + path + "."
 	}
+	lines := strings.Count(whole, "\n") + 1
 	short := abridge(whole, limit, func(head, tail int) string {
 		return fmt.Sprintf("[%d characters in %d lines are too long to show: here are the first %d and the last %d characters, %d are left out. %s]\n",
-			size, strings.Count(whole, "\n")+1, head, tail, size-head-tail, where)
+			size, lines, head, tail, size-head-tail, where)
 	})
 	bounded := []tool.Block{{Type: tool.TextBlock, Text: short}}
 	for _, b := range content {
@@ -89,9 +93,8 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 	return bounded, kept
 }
 
-// saveFiles stores files that no model can read where tools can open them, and says where.
-func (s *Store) saveFiles(id string, content []tool.Block) []tool.Block {
-	copied := false
+// saveFiles stores files that no model can read where tools can open them, and says where. It reports whether there are any.
+func (s *Store) saveFiles(id string, content []tool.Block) (_ []tool.Block, copied bool) {
 	for i, b := range content {
 		if b.Type != tool.FileBlock {
 			continue
@@ -100,7 +103,7 @@ func (s *Store) saveFiles(id string, content []tool.Block) []tool.Block {
 			content, copied = slices.Clone(content), true // the tool may hold on to its own
 		}
 		text := fmt.Sprintf("[%s: %s, %d bytes", b.Text, b.MediaType, len(b.Data))
-		switch path, err := s.keep(fmt.Sprintf("%s-%d%s", id, i, extension(b.MediaType)), b.Data); {
+		switch path, err := s.keep(fmt.Sprintf("%s-%d%s", id, i, extension(b.MediaType)), writeData(b.Data)); {
 		case err != nil:
 			text += "; it cannot be shown, and could not be saved: " + err.Error()
 		case path == "":
@@ -110,7 +113,7 @@ func (s *Store) saveFiles(id string, content []tool.Block) []tool.Block {
 		}
 		content[i] = tool.Block{Type: tool.TextBlock, Text: text + "]"}
 	}
-	return content
+	return content, copied
 }
 
 // extension is the file name extension of a type, because programs look at it.
@@ -144,7 +147,7 @@ func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept)
 		}
 		note := fmt.Sprintf("[%s of %d bytes left out: the limit is %d bytes.", b.Type, len(b.Data), MaxData)
 		kept = &Kept{Bytes: int64(len(b.Data))}
-		if path, err := s.keep(fmt.Sprintf("%s-%d.bin", id, i), b.Data); err == nil && path != "" {
+		if path, err := s.keep(fmt.Sprintf("%s-%d.bin", id, i), writeData(b.Data)); err == nil && path != "" {
 			kept.Path = path
 			note += " It is saved in " + path + "."
 		}
@@ -153,8 +156,12 @@ func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept)
 	return content, kept
 }
 
-// keep writes data under name; "" means that there is no store.
-func (s *Store) keep(name string, data []byte) (string, error) {
+func writeData(data []byte) func(*os.File) error {
+	return func(f *os.File) error { _, err := f.Write(data); return err }
+}
+
+// keep writes a file under name; "" means that there is no store.
+func (s *Store) keep(name string, write func(*os.File) error) (string, error) {
 	if s == nil {
 		return "", nil
 	}
@@ -166,8 +173,7 @@ func (s *Store) keep(name string, data []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("keep result: %w", err)
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(write(f), f.Close()); err != nil {
 		os.Remove(f.Name()) // a part would be taken for the whole
 		return "", fmt.Errorf("keep result: %w", err)
 	}

@@ -55,7 +55,7 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 		h.denied.message = fmt.Sprintf("The command ran in a preview, and its changes were dropped: it would change %s.", f.Path)
 	}
 	if facts.Sensitive.Write == guard.Deny && h.denied == nil {
-		reason := f.Path + ": " + facts.Sensitive.What
+		reason := f.Path + ": " + facts.Sensitive.Written()
 		h.denied = &finding{reason: reason, message: fmt.Sprintf("The command ran in a preview, and its changes were dropped: %s.", reason)}
 	}
 	if i := slices.IndexFunc(p.ask, func(r *Rule) bool { return r.name == editRule && deniedBy(r) }); i >= 0 && h.asked == nil {
@@ -67,7 +67,7 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 	switch {
 	case facts.Sensitive.Write != guard.Allow:
 		e.protected = true
-		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: "it is protected: " + facts.Sensitive.What})
+		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: "it is protected: " + facts.Sensitive.Written()})
 	case leadsOut(f, p.guard):
 		e.protected = true
 		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: "it is a link that leads out of the project"})

@@ -32,13 +32,21 @@ func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) 
 	if out != nil || verdict.Behavior == tool.Deny {
 		return verdict, out
 	}
+	before := c.Hook
 	if open(verdict) {
-		call := *f.call
-		call.Confinement = verdict.Confinement
-		c.Preview, c.Unclear = f.tool.PreviewOf(f.ctx, &call)
-		c.Looked = true
+		f.look(c, verdict)
 	}
-	if f.hookEffects(c) || c.Ran() || open(verdict) && verdict.Confinement == tool.Previewed {
+	if f.hookEffects(c, verdict) || c.Ran() || open(verdict) && verdict.Confinement == tool.Previewed {
+		if verdict, out = f.judge(c); out != nil {
+			return verdict, out
+		}
+	}
+	if open(verdict) && !c.Looked && verdict.Confinement == tool.Previewed {
+		// A hook asks about a command that the rules allow. The hook may have no reason to
+		// once it sees the change.
+		c.Hook = before
+		f.look(c, verdict)
+		f.hookEffects(c, verdict)
 		if verdict, out = f.judge(c); out != nil {
 			return verdict, out
 		}
@@ -50,6 +58,14 @@ func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) 
 		verdict.Reason, verdict.Rule, verdict.Origin = again, "", ""
 	}
 	return f.ask(*c, verdict)
+}
+
+// look finds out what the call would change.
+func (f *execution) look(c *tool.Case, verdict tool.Verdict) {
+	call := *f.call
+	call.Confinement = verdict.Confinement
+	c.Preview, c.Unclear = f.tool.PreviewOf(f.ctx, &call)
+	c.Looked = true
 }
 
 // open reports whether someone has to be asked.
@@ -93,8 +109,8 @@ func (f *execution) before(hooks Hooks, c *tool.Case) (notes []string) {
 }
 
 // hookEffects shows the call to the hooks that wait for its change, and reports whether
-// they had an opinion.
-func (f *execution) hookEffects(c *tool.Case) (said bool) {
+// they had an opinion. It is known that a command that may only read changes nothing.
+func (f *execution) hookEffects(c *tool.Case, verdict tool.Verdict) (said bool) {
 	hooks := f.batch.opts.Hooks
 	if hooks == nil {
 		return false
@@ -104,7 +120,11 @@ func (f *execution) hookEffects(c *tool.Case) (said bool) {
 			c.Hook, said = tool.Verdict{Behavior: tool.Deny, Reason: fmt.Sprintf("a hook crashed: %v", p)}, true
 		}
 	}()
-	view, notes := hooks.Effects(f.ctx, *c)
+	shown := *c
+	if verdict.Behavior == tool.Allow && verdict.Confinement == tool.ReadOnly {
+		shown.Preview, shown.Looked = &tool.Preview{}, true
+	}
+	view, notes := hooks.Effects(f.ctx, shown)
 	f.out.Notes = append(f.out.Notes, notes...)
 	if view.Behavior == tool.NoView || view.Behavior < c.Hook.Behavior {
 		return false

@@ -124,15 +124,20 @@ func nextString(raw []byte) (before, token, after []byte) {
 	if start < 0 {
 		return raw, nil, nil
 	}
-	for i := start + 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
+	for i := start + 1; ; i++ {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return raw, nil, nil
+		}
+		i += n
+		escapes := 0
+		for raw[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
 			return raw[:start], raw[start : i+1], raw[i+1:]
 		}
 	}
-	return raw, nil, nil
 }
 
 // preview is the beginning of a string token without the closing quote, cut so that no

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,7 +12,7 @@ import (
 func (s *Set) mentioning(describe func(*Session) string) func(*Session) string {
 	return func(session *Session) string {
 		text := describe(session)
-		if len(s.absent) == 0 {
+		if len(s.absent) == 0 || !s.namesAbsent(text) {
 			return text
 		}
 		var lines []string
@@ -76,9 +75,18 @@ func sentencesOf(line string) (sentences []string) {
 
 // namesAbsent reports whether a text names a tool that is not there.
 func (s *Set) namesAbsent(text string) bool {
-	return slices.ContainsFunc(wordsOf(text), func(word string) bool { return s.absent[word] })
-}
-
-func wordsOf(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	from := -1 // where a word began
+	for i, r := range text {
+		inWord := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > unicode.MaxASCII && unicode.IsLetter(r) || unicode.IsDigit(r)
+		switch {
+		case inWord && from < 0:
+			from = i
+		case !inWord && from >= 0:
+			if s.absent[text[from:i]] {
+				return true
+			}
+			from = -1
+		}
+	}
+	return from >= 0 && s.absent[text[from:]]
 }

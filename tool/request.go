@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,40 +18,42 @@ type definition struct {
 // define encodes what the model reads about t. A late tool is marked as loaded only where a
 // result refers to it, so that it is not part of what the provider has cached.
 func define(s *Set, t *Tool, late bool) definition {
-	var b bytes.Buffer
-	b.WriteString(`{"name":`)
-	writeString(&b, t.Name)
-	b.WriteString(`,"description":`)
-	writeString(&b, s.Description(t))
-	b.WriteString(`,"input_schema":`)
-	b.Write(s.View(t).JSON())
+	return definition{t, appendDefinition(nil, s, t, late)}
+}
+
+func appendDefinition(b []byte, s *Set, t *Tool, late bool) []byte {
+	b = plainjson.AppendString(append(b, `{"name":`...), t.Name)
+	b = plainjson.AppendString(append(b, `,"description":`...), s.Description(t))
+	b = append(append(b, `,"input_schema":`...), s.View(t).JSON()...)
 	if late {
-		b.WriteString(`,"defer_loading":true`)
+		b = append(b, `,"defer_loading":true`...)
 	}
-	b.WriteByte('}')
-	return definition{t, b.Bytes()}
+	return append(b, '}')
 }
 
 // definitions are those of the tools that are loaded from the first request, encoded once:
 // every later set of the conversation has the same ones.
 type definitions struct {
 	tools []*Tool
-	json  func() []byte // separated by commas
+	array func() []byte
 }
 
 func newDefinitions(s *Set, tools []*Tool) *definitions {
 	session := *s // s may be a set that grows
 	return &definitions{tools, sync.OnceValue(func() []byte {
-		var b bytes.Buffer
+		b := append(make([]byte, 0, usualDefinition*len(tools)), '[')
 		for i, t := range tools {
 			if i > 0 {
-				b.WriteByte(',')
+				b = append(b, ',')
 			}
-			b.Write(define(&session, t, false).json)
+			b = appendDefinition(b, &session, t, false)
 		}
-		return b.Bytes()
+		return append(b, ']')
 	})}
 }
+
+// usualDefinition is how long a definition usually is, in bytes.
+const usualDefinition = 1 << 10
 
 // encode makes the array of the set's request, when it is wanted.
 func (s *Set) encode() {
@@ -62,14 +63,18 @@ func (s *Set) encode() {
 		found = s.found
 	}
 	s.array = sync.OnceValue(func() []byte {
-		parts := [][]byte{loaded.json()}
-		if len(parts[0]) == 0 {
-			parts = nil
+		all := loaded.array()
+		if len(found) == 0 {
+			return all
 		}
+		b := slices.Clip(all[:len(all)-1]) // without the bracket; other sets have the same array
 		for _, d := range found {
-			parts = append(parts, d.json)
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(b, d.json...)
 		}
-		return slices.Concat([]byte{'['}, bytes.Join(parts, []byte{','}), []byte{']'})
+		return append(b, ']')
 	})
 }
 
@@ -86,13 +91,4 @@ func (s *Set) Description(t *Tool) string {
 		}
 	}()
 	return t.Describe(s.session)
-}
-
-// writeString writes s as JSON, without the escapes that HTML would need.
-func writeString(b *bytes.Buffer, s string) {
-	raw, err := plainjson.Marshal(s)
-	if err != nil {
-		panic("tool: encode a string: " + err.Error()) // strings encode
-	}
-	b.Write(raw)
 }

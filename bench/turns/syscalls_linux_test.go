@@ -20,8 +20,8 @@ func TestSystemCallsOfATurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for work, most := range map[string]map[string]float64{
-		"read": {"total": 35, "write": 15, "execve": 0.1, "fdatasync": 1.5},
-		"bash": {"total": 320, "write": 20, "execve": 1.1, "fdatasync": 1.5},
+		"read": {"total": 20, "write": 9, "execve": 0.1, "fdatasync": 1.5},
+		"bash": {"total": 300, "write": 15, "execve": 1.1, "fdatasync": 1.5},
 	} {
 		const turns = 20
 		few, many := traced(t, built[0], strace, work, 1), traced(t, built[0], strace, work, 1+turns)

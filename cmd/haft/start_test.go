@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -58,4 +60,22 @@ func TestStartDoesNoWork(t *testing.T) {
 		t.Errorf("haft serve and haft acp allocate %d bytes before main of every command, want at most %d", server, front)
 	}
 	t.Logf("%d packages allocate %d bytes before main, %d of them for haft serve and haft acp", packages, total, server)
+}
+
+// TestNoEngineInside holds that the fleet is a program of its own: those who run haft on one
+// machine have nothing of it, neither in size nor at the start.
+func TestNoEngineInside(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	for _, name := range packages {
+		if strings.HasPrefix(name, "github.com/nats-io/") || strings.HasPrefix(name, "github.com/haftdev/haft/fleet") {
+			t.Errorf("haft imports %s", name)
+		}
+	}
+	if !slices.Contains(packages, "github.com/haftdev/haft/internal/cli") {
+		t.Errorf("the list of packages is not that of haft: %d packages", len(packages))
+	}
 }

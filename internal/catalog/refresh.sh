@@ -6,3 +6,4 @@ set -eu
 curl -fsS 'https://api.anthropic.com/v1/models?limit=1000' \
   -H "x-api-key: $ANTHROPIC_API_KEY" -H 'anthropic-version: 2023-06-01' |
   go run ./refresh models.json
+go test . -run TestPreparedModels -update

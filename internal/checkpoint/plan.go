@@ -76,7 +76,8 @@ var ErrNoTarget = errors.New("no such message or call")
 
 // NewPlan says what it takes to bring the files back to how they were just before
 // a message, a call or an earlier rewind. Target "" means what the user said
-// last. Nothing is changed.
+// last, of what the conversation did not go back from; in a session without
+// messages, the first call that changed a file. Nothing is changed.
 func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Plan, error) {
 	p := &Plan{Target: target, Steps: []Step{}}
 	changes, err := p.changesSince(ctx, journal)
@@ -101,16 +102,23 @@ func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Pl
 // changesSince returns the checkpoints from the target on, by path.
 func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]session.Checkpoint, error) {
 	changes := map[string][]session.Checkpoint{}
+	left, err := session.Left(ctx, journal)
+	if err != nil {
+		return nil, err
+	}
 	found, last := false, ""
 	for e, err := range session.Entries(ctx, journal) {
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case p.Target == "" && isPrompt(&e):
+		case p.Target == "" && isPrompt(&e) && !left[e.UUID]:
 			found, last = true, e.UUID
 			p.Span = Span{Text: textOf(&e), Time: e.Time}
 			clear(changes)
+		case p.Target == "" && !found && e.Checkpoint != nil:
+			found, last = true, e.Checkpoint.CallID
+			p.Span = Span{Time: e.Time}
 		case p.Target != "" && !found && names(&e, p.Target):
 			found = true
 			p.Span = Span{Text: textOf(&e), Time: e.Time}
@@ -126,7 +134,7 @@ func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]s
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%w: %s", ErrNoTarget, cmp.Or(p.Target, "the session has no messages yet"))
+		return nil, fmt.Errorf("%w: %s", ErrNoTarget, cmp.Or(p.Target, "the session has no messages and has changed no files"))
 	}
 	p.Target = cmp.Or(p.Target, last)
 	return changes, nil

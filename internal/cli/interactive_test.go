@@ -40,6 +40,7 @@ type seat struct {
 	url       string
 	bare      bool // nothing says which model answers
 	plain     bool // line by line
+	env       []string
 	cmd       *exec.Cmd
 	tty       *os.File
 
@@ -81,6 +82,7 @@ func (s *seat) command(args ...string) *exec.Cmd {
 	if !s.bare {
 		cmd.Env = append(cmd.Env, "ANTHROPIC_BASE_URL="+s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/")
 	}
+	cmd.Env = append(cmd.Env, s.env...)
 	return cmd
 }
 

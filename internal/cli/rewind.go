@@ -48,7 +48,7 @@ that it prints. The conversation stays as it is.`),
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	c.Flags().BoolVar(&f.force, "force", false, "overwrite changes that other programs have made since")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "rewind without asking")
-	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, from 'haft sessions show'")
+	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, by its id from 'haft sessions show' or the beginning of it")
 	return c
 }
 
@@ -165,11 +165,71 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 }
 
 func (f *rewindFlags) plan(ctx context.Context, path string, blobs blob.Store) (*checkpoint.Plan, error) {
-	plan, err := checkpoint.NewPlan(ctx, path, f.to, blobs)
-	if errors.Is(err, checkpoint.ErrNoTarget) {
-		return nil, usageError{fmt.Errorf("%w. Run 'haft sessions show' for its messages", err)}
+	to, err := wholeID(ctx, path, f.to)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := checkpoint.NewPlan(ctx, path, to, blobs)
+	switch {
+	case errors.Is(err, checkpoint.ErrNoTarget) && to == "":
+		return nil, usageError{errors.New("could not rewind: the session has no messages and has changed no files")}
+	case errors.Is(err, checkpoint.ErrNoTarget):
+		return nil, usageError{fmt.Errorf("could not rewind: there is no message, call or rewind %q in the session. Run 'haft sessions show' for its messages", to)}
 	}
 	return plan, err
+}
+
+// wholeID completes the beginning of an id. What begins no id stays as it is.
+func wholeID(ctx context.Context, path, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	var found []string // in the order of the journal
+	said := map[string]string{}
+	for e, err := range session.Entries(ctx, path) {
+		if err != nil {
+			return "", err
+		}
+		for _, of := range idsOf(&e) {
+			if of == id {
+				return id, nil
+			}
+			if _, known := said[of]; !known && strings.HasPrefix(of, id) {
+				found = append(found, of)
+				said[of] = ""
+				if e.Message != nil {
+					said[of] = "  " + inOneLine(contentText(e.Message.Content), 60)
+				}
+			}
+		}
+	}
+	if len(found) < 2 {
+		return cmp.Or(strings.Join(found, ""), id), nil
+	}
+	var b strings.Builder
+	for _, of := range found[:min(len(found), mostCandidates)] {
+		b.WriteString("\n  " + of + said[of])
+	}
+	if more := len(found) - mostCandidates; more > 0 {
+		fmt.Fprintf(&b, "\n  … and %d more", more)
+	}
+	return "", usageError{fmt.Errorf("could not rewind: %q is the beginning of %d ids. Give more of the one that you mean:%s", id, len(found), b.String())}
+}
+
+// mostCandidates is how many ids are listed for a beginning that several have.
+const mostCandidates = 10
+
+// idsOf are what an entry can be named by.
+func idsOf(e *session.Entry) []string {
+	switch {
+	case e.Call != nil:
+		return []string{e.Call.ID, e.Call.UseID}
+	case e.Checkpoint != nil:
+		return []string{e.Checkpoint.CallID}
+	case e.Message != nil && !e.Message.Synthetic:
+		return []string{e.UUID}
+	}
+	return nil
 }
 
 func (f *rewindFlags) tell(r *rewound, cwd string) error {

@@ -150,6 +150,7 @@ type shown struct {
 	Time time.Time  `json:"time,omitzero"`
 	Role model.Role `json:"role"`
 	Text string     `json:"text"`
+	Left bool       `json:"left,omitempty"` // the conversation went back to before it
 }
 
 func (f *sessionsShow) run(ctx context.Context, args []string) error {
@@ -165,6 +166,10 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	if f.timeline {
 		return f.showTimeline(ctx, info)
 	}
+	left, err := session.Left(ctx, info.Path)
+	if err != nil {
+		return err
+	}
 	said := []shown{}
 	for e, err := range session.Entries(ctx, info.Path) {
 		if err != nil {
@@ -172,7 +177,7 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 		}
 		if e.Message != nil && !e.Message.Synthetic {
 			if text := contentText(e.Message.Content); text != "" {
-				said = append(said, shown{e.UUID, e.Time, e.Message.Role, text})
+				said = append(said, shown{e.UUID, e.Time, e.Message.Role, text, left[e.UUID]})
 			}
 		}
 	}
@@ -184,7 +189,11 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	}
 	fmt.Fprintf(f.Out, "%s\n%s\n%s\n\n", info.ID, inOneLine(info.Cwd, 200), info.Path)
 	for _, m := range said {
-		fmt.Fprintf(f.Out, "%s  %-9s  %s\n", m.UUID, m.Role, inOneLine(m.Text, 100))
+		mark := ""
+		if m.Left {
+			mark = "(rewound) "
+		}
+		fmt.Fprintf(f.Out, "%s  %-9s  %s%s\n", m.UUID, m.Role, mark, inOneLine(m.Text, 100))
 	}
 	return nil
 }

@@ -292,7 +292,8 @@ func TestAToolHostHasNothingOfTheSession(t *testing.T) {
 	}
 }
 
-// processesIn are the processes that work in a folder, with their arguments and variables.
+// processesIn are the processes that work in a folder, with their arguments, variables and open
+// files.
 func processesIn(t *testing.T, dir string) map[int]string {
 	t.Helper()
 	all, err := os.ReadDir("/proc")
@@ -311,7 +312,13 @@ func processesIn(t *testing.T, dir string) map[int]string {
 		}
 		args, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // it may have ended
 		environ, _ := os.ReadFile(filepath.Join(proc, "environ"))
-		found[pid] = string(args) + string(environ)
+		files := []string{}
+		open, _ := filepath.Glob(filepath.Join(proc, "fd", "*"))
+		for _, fd := range open {
+			name, _ := os.Readlink(fd) // it may have been closed
+			files = append(files, name)
+		}
+		found[pid] = string(args) + string(environ) + strings.Join(files, "\x00")
 	}
 	return found
 }

@@ -368,3 +368,44 @@ func TestHooksJudgeTheChange(t *testing.T) {
 		})
 	}
 }
+
+// The example of the docs holds where the mode or a rule allows a command: it asks, and
+// then sees the change.
+func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
+	t.Setenv("IS_SANDBOX", "1")
+	page, err := os.ReadFile("../../docs/hooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "### Judge a change\n\n```json\n")
+	config, _, found := strings.Cut(rest, "\n```")
+	if !found {
+		t.Fatal("the example is not there")
+	}
+	for _, c := range []struct {
+		mode, command string
+		want          sched.Status
+	}{
+		{"acceptEdits", "echo b > migrations/1.sql", sched.Denied},
+		{"acceptEdits", "echo b > migrations/2.sql", sched.Succeeded},
+		{"acceptEdits", "cat migrations/1.sql", sched.Succeeded},
+		{"bypassPermissions", "echo b > migrations/1.sql", sched.Denied},
+		{"bypassPermissions", "echo b > migrations/2.sql", sched.Succeeded},
+	} {
+		r := previewRig(t, c.command)
+		r.put("migrations/1.sql", "a\n")
+		time.Sleep(12 * time.Millisecond) // until the clock of file systems has ticked
+		talk := r.talk(harness.Options{Settings: config, Mode: c.mode, Reexec: shellrun.Supervise()}, harness.TalkOptions{})
+		events, _ := r.say(talk, "work")
+		out := bashOutcome(t, events)
+		if out.Status != c.want || r.content("migrations/1.sql") != "a\n" || c.want == sched.Denied && !strings.Contains(out.Result.Text(), "added and never changed") {
+			t.Errorf("%s in %s: %v %s", c.command, c.mode, out.Status, out.Result.Text())
+		}
+		if added := r.content("migrations/2.sql") == "b\n"; added != strings.Contains(c.command, "2.sql") {
+			t.Errorf("%s in %s: the second file is %q", c.command, c.mode, r.content("migrations/2.sql"))
+		}
+		if err := talk.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

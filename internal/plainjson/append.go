@@ -1,6 +1,7 @@
 package plainjson
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 )
@@ -187,6 +188,9 @@ func (r *reader) word(w string) bool {
 func (r *reader) text() bool {
 	raw := r.raw
 	for i := r.at + 1; i < len(raw); i++ {
+		for i+8 < len(raw) && allPlain(binary.LittleEndian.Uint64(raw[i:])) {
+			i += 8
+		}
 		switch c := raw[i]; {
 		case plain[c] || c >= utf8.RuneSelf:
 		case c == '"':
@@ -206,6 +210,13 @@ func (r *reader) text() bool {
 		}
 	}
 	return false
+}
+
+// allPlain reports whether none of eight bytes is a quote, a backslash or a control character, in a few steps.
+func allPlain(w uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := w^(ones*'"'), w^(ones*'\\')
+	return ((w-ones*' ')&^w|(quote-ones)&^quote|(backslash-ones)&^backslash)&tops == 0
 }
 
 func escapable(c byte) bool {

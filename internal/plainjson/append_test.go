@@ -61,3 +61,16 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+// Strings are read eight bytes at a time; what is special must be seen in each of the eight places.
+func TestSpecialBytesAreSeenInEveryPlace(t *testing.T) {
+	for at := range 20 {
+		for c := range 256 {
+			raw := []byte(`"abcdefghijklmnopqrstuv"`)
+			raw[1+at] = byte(c)
+			if got, want := plainjson.Valid(raw), json.Valid(raw); got != want {
+				t.Fatalf("%q: valid %v, want %v", raw, got, want)
+			}
+		}
+	}
+}

@@ -312,7 +312,7 @@ func (a *app) changed(ev agent.Changed) {
 		a.todos = nil
 		a.measure()
 	case agent.Directory:
-		a.status.look(a.talk.Turns.Dir())
+		a.look()
 	}
 }
 
@@ -360,7 +360,7 @@ func (a *app) result(r agent.Result) {
 		a.files.old = true
 	}
 	a.measure()
-	a.status.look(a.talk.Turns.Dir())
+	a.look()
 }
 
 // advise suggests what may be said next: to continue what broke off, or to review what was

@@ -71,6 +71,9 @@ type Options struct {
 	FixedTheme bool
 	// Version is shown at the beginning.
 	Version string
+	// ToolsOn is the machine where the tools run, and ToolsDir their folder there; "" means that
+	// they run here.
+	ToolsOn, ToolsDir string
 }
 
 // Size is that of a terminal.

@@ -60,7 +60,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 	a.prefer()
 	release := talk.Queue.Hold()
 	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
-	a.status.look(talk.Turns.Dir())
+	a.look()
 	a.measure()
 	a.replay(past)
 	ctx, cancel := context.WithCancel(a.ctx)

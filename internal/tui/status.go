@@ -20,6 +20,7 @@ type status struct {
 	cost         float64
 	unpriced     bool
 	dir, branch  string
+	host         string // where the tools run; "" means here
 	editor       string // the mode of vim's keys, "" without them
 	sandbox      string // what confines commands, "" if it is not known
 }
@@ -32,7 +33,9 @@ func (a *app) measure() {
 	u := a.talk.State.ContextUsage()
 	a.status.used, a.status.window = u.Total, u.Window
 	a.status.cost, a.status.unpriced = 0, false
-	a.status.sandbox = a.talk.Rules.Sandbox()
+	if a.opts.ToolsOn == "" { // what confines commands elsewhere is not known
+		a.status.sandbox = a.talk.Rules.Sandbox()
+	}
 	for _, m := range a.talk.State.Usage() {
 		a.status.cost += m.Cost
 		a.status.unpriced = a.status.unpriced || m.Unpriced
@@ -40,6 +43,14 @@ func (a *app) measure() {
 }
 
 // look finds out where the conversation works.
+func (a *app) look() {
+	if s := &a.status; a.opts.ToolsOn != "" {
+		s.host, s.dir = a.opts.ToolsOn, a.opts.ToolsDir
+	} else {
+		s.look(a.talk.Turns.Dir())
+	}
+}
+
 func (s *status) look(dir string) {
 	s.dir, s.branch = dir, branchOf(dir)
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {
@@ -90,6 +101,9 @@ func (s *status) line(v view, tasks int) string {
 		add(v.t("INSERT"), v.paint.Dim)
 	}
 	add(modeText(s.mode, v), modeStyle(s.mode, v.paint))
+	if s.host != "" {
+		add(v.t("tools on %s", visible.Cells(s.host)), v.paint.Accent)
+	}
 	if tasks > 0 {
 		add(v.t("%d in background", tasks), v.paint.Accent)
 	}

@@ -174,9 +174,9 @@ func TestCommittedFilesArePushed(t *testing.T) {
 	t.Parallel()
 	remote := newRemote(t, map[string]string{"a": "a\n"})
 	blobs := blob.Dir(t.TempDir())
-	w := open(t, Options{Dir: t.TempDir(), Spec: Spec{Repository: remote, Ref: "main"}, Blobs: blobs})
+	w := open(t, Options{Dir: t.TempDir(), Spec: Spec{Repository: remote, Ref: "main"}, Blobs: blobs, maxFile: 1 << 20})
 	write(t, w.Folder(), map[string]string{"testdata/server.pem": "x", ".env": "A=1", "later.env": "A=1", "ok": "1"})
-	run(t, w.Folder(), "sh", "-c", "truncate -s 65M big && git add -A -f && git commit -q -m mine")
+	run(t, w.Folder(), "sh", "-c", "truncate -s 2M big && git add -A -f && git commit -q -m mine")
 	write(t, w.Folder(), map[string]string{"later.env": "A=topsecret", "ok": "2"})
 	p := store(t, w, "c1")
 	if !slices.Equal(p.Left, []string{"later.env: a secret by its name"}) {
@@ -195,7 +195,7 @@ func TestCommittedFilesArePushed(t *testing.T) {
 		t.Errorf("later.env is %q", got)
 	}
 	other := open(t, Options{Dir: t.TempDir(), Spec: w.Spec, Blobs: blobs, Last: p})
-	if got := files(t, other.Folder()); got[".env"] != "false A=1" || len(got["big"]) != 65<<20+len("false ") {
+	if got := files(t, other.Folder()); got[".env"] != "false A=1" || len(got["big"]) != 2<<20+len("false ") {
 		t.Errorf(".env is %q, big has %d bytes", got[".env"], len(got["big"]))
 	}
 }

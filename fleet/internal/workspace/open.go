@@ -33,6 +33,8 @@ type Options struct {
 	Blobs blob.Store
 	// Home is the home directory of the user, which tells what is secret; "" means none.
 	Home string
+	// maxFile is how large a file may be that is stored; 0 means 64 MB, which tests need not write.
+	maxFile int64
 	// Aside is called with each folder that was moved aside, because it has changes that are not
 	// stored; nil means not to.
 	Aside func(*Aside)

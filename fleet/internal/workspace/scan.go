@@ -22,8 +22,13 @@ import (
 	"github.com/haftdev/haft/internal/secret"
 )
 
-// maxFile is how large a file may be that is stored.
-const maxFile = 64 << 20
+// largest is how large a file may be that is stored.
+func (w *Workspace) largest() int64 {
+	if w.maxFile > 0 {
+		return w.maxFile
+	}
+	return 64 << 20
+}
 
 // Modes that git has for files.
 const (
@@ -180,7 +185,7 @@ func (l *looker) look(name string) (c *change, why string, err error) {
 		return c, "", nil
 	}
 	if c.content == nil {
-		return nil, tooLarge(), nil
+		return nil, l.tooLarge(), nil
 	}
 	if l.secrets.Look(filepath.Join(l.work, filepath.FromSlash(name))).Level != secret.Open {
 		return nil, "a secret by its name", nil
@@ -217,8 +222,8 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 			return nil, "it changes"
 		}
 		c.mode, c.content = linkMode, []byte(to)
-	case info.Size() > maxFile && l.tree[name].mode == "" && l.branches.files[name].mode == "":
-		return nil, tooLarge()
+	case info.Size() > l.largest() && l.tree[name].mode == "" && l.branches.files[name].mode == "":
+		return nil, l.tooLarge()
 	default:
 		if info.Mode()&0o111 != 0 {
 			c.mode = execMode
@@ -231,7 +236,7 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 			return nil, "it changes"
 		}
-		if info.Size() > maxFile { // its content stays where it is
+		if info.Size() > l.largest() { // its content stays where it is
 			object, err := l.objectOf(info.Size(), file)
 			if err != nil {
 				return nil, "it changes"
@@ -239,7 +244,7 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 			c.entry = entry{c.mode, object}
 			return c, ""
 		}
-		if c.content, err = io.ReadAll(io.LimitReader(file, maxFile+1)); err != nil || len(c.content) > maxFile {
+		if c.content, err = io.ReadAll(io.LimitReader(file, l.largest()+1)); err != nil || int64(len(c.content)) > l.largest() {
 			return nil, "it cannot be read"
 		}
 	}
@@ -251,7 +256,7 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 	return c, ""
 }
 
-func tooLarge() string { return fmt.Sprintf("larger than %d MB", maxFile>>20) }
+func (w *Workspace) tooLarge() string { return fmt.Sprintf("larger than %d MB", w.largest()>>20) }
 
 // objectOf is the name that git gives to a content.
 func (w *Workspace) objectOf(size int64, content io.Reader) (string, error) {

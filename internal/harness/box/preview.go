@@ -51,7 +51,7 @@ func containedIn(dirs []string, path string) bool {
 func protectedBy(g *guard.Guard) func(string) string {
 	return func(path string) string {
 		if s := g.Look(path).Sensitive; s.Write != guard.Allow {
-			return s.What
+			return s.Written()
 		}
 		return ""
 	}

@@ -191,7 +191,7 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	s.processes = shellrun.NewHost(&shellrun.Options{Reexec: s.opts.Reexec}) // apart from that of commands, which come and go
 	opts := &mcp.Options{
 		Version: s.opts.Version, Runner: s.processes.Runner(), Box: s.opts.Project.Boxes.Server(s.processes), Dir: s.opts.Project.Dir, Auth: auth, Approve: s.approve, Roots: s.opts.Roots(),
-		Send: s.opts.Given.Send, Elicit: s.opts.Given.Elicit, Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began, OnUpdate: s.updates.update,
+		Send: s.opts.Given.Send, Elicit: s.elicit(), Sampling: s.sampling(), OnChange: s.Refresh, OnTask: s.long.began, OnUpdate: s.updates.update,
 	}
 	if cache, err := os.UserCacheDir(); err == nil {
 		opts.CacheDir = filepath.Join(cache, "haft", "mcp")
@@ -341,6 +341,21 @@ func (s *Servers) Await(ctx context.Context) {
 	}
 	if host.WaitForTools(ctx) == nil || len(host.Tools()) > 0 {
 		s.Refresh()
+	}
+}
+
+// elicit is how servers ask the user. A question of the machine where the tools run says which
+// machine that is: the same command is another matter elsewhere.
+func (s *Servers) elicit() func(context.Context, mcp.Elicitation) (mcp.Answer, error) {
+	ask, host := s.opts.Given.Elicit, s.opts.Project.Options.ToolHost
+	if ask == nil || host == nil {
+		return ask
+	}
+	return func(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+		if e.Server == toolhost.Name {
+			e.Message = "On " + host.Machine() + ": " + e.Message
+		}
+		return ask(ctx, e)
 	}
 }
 

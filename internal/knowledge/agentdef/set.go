@@ -1,16 +1,12 @@
 package agentdef
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"sync"
 
 	"github.com/haftdev/haft/internal/knowledge"
-	"github.com/haftdev/haft/internal/knowledge/frontmatter"
 )
 
 // Options are where definitions come from. The zero value has haft's own only.
@@ -49,7 +45,7 @@ func (s *Set) List() Listing {
 	found := s.files.List()
 	list := Listing{Held: found.Held, Problems: found.Problems}
 	byName := map[string]Definition{}
-	for _, d := range builtins() {
+	for _, d := range builtins {
 		byName[d.Name] = d
 	}
 	for _, p := range found.Pieces {
@@ -107,34 +103,4 @@ func (s *Set) Find(name string) (Definition, error) {
 		return Definition{}, missing // which says how to trust it
 	}
 	return Definition{}, &knowledge.Missing{Kind: knowledge.Agent, Name: name, Hint: knowledge.Hint(name, names)}
-}
-
-//go:embed builtin/*.md
-var builtinFiles embed.FS
-
-// builtins are haft's own definitions, read once.
-var builtins = sync.OnceValue(readBuiltins)
-
-// readBuiltins reads them from files of the same format as people's.
-func readBuiltins() []Definition {
-	files, err := builtinFiles.ReadDir("builtin")
-	if err != nil {
-		panic("agentdef: " + err.Error()) // it was built without them
-	}
-	var list []Definition
-	for _, f := range files {
-		name := path.Join("builtin", f.Name())
-		text, err := builtinFiles.ReadFile(name)
-		if err != nil {
-			panic("agentdef: " + err.Error())
-		}
-		doc, err := frontmatter.Parse(string(text))
-		if err != nil {
-			panic("agentdef: " + name + ": " + err.Error())
-		}
-		d := fromPiece(knowledge.Piece{Kind: knowledge.Agent, Name: doc.Fields.Text("name"), Fields: doc.Fields, Body: doc.Body})
-		d.Builtin = true
-		list = append(list, d)
-	}
-	return list
 }

@@ -37,6 +37,7 @@ type Host struct {
 	// Address is what the user wrote, and Dir the folder there.
 	Address, Dir string
 
+	machine string
 	command string
 	args    []string
 	pass    []string // variables that the command needs besides those of every server
@@ -55,6 +56,9 @@ func (h *Host) Server() mcp.Server {
 		Trusted: true, AlwaysLoad: true,
 	}
 }
+
+// Machine is what users call the machine: its name without a user, a port and a folder.
+func (h *Host) Machine() string { return h.machine }
 
 // Facts is what a model is told about where its tools work.
 func (h *Host) Facts() string {
@@ -96,7 +100,7 @@ func checkDir(dir string) error {
 	case !path.IsAbs(dir):
 		return errors.New("name the folder there by its whole path, such as /srv/project")
 	case visible.Name(dir) != dir || strings.Contains(dir, `\`): // not every login shell reads a backslash alike
-		return errors.New("the folder's name has characters that cannot be passed on")
+		return errors.New("the folder's name has characters that cannot be passed on: use a link to it with another name")
 	}
 	return nil
 }
@@ -127,11 +131,11 @@ func parseSSH(address string) (*Host, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("write ? and # in the folder's name as %3F and %23")
 	case !hostName.MatchString(u.Hostname()) && net.ParseIP(u.Hostname()) == nil:
-		return nil, errors.New("it does not name a host")
+		return nil, errors.New("it does not name a host: write the name after ssh://, such as ssh://build.example.com/srv/project")
 	}
 	if u.User != nil {
 		if !userName.MatchString(u.User.Username()) {
-			return nil, errors.New("its user name cannot be passed on")
+			return nil, errors.New("its user name has characters that cannot be passed on: set User in ~/.ssh/config instead")
 		}
 		args = append(args, "-l", u.User.Username())
 	}
@@ -142,7 +146,7 @@ func parseSSH(address string) (*Host, error) {
 		args = append(args, "-p", u.Port())
 	}
 	args = append(args, "--", u.Hostname(), "exec sh -c "+quote(start)+" sh "+quote(u.Path))
-	return &Host{Dir: u.Path, command: "ssh", args: args, pass: []string{"SSH_AUTH_SOCK"}}, nil
+	return &Host{Dir: u.Path, machine: u.Hostname(), command: "ssh", args: args, pass: []string{"SSH_AUTH_SOCK"}}, nil
 }
 
 // quote makes one word for the login shell there, of which only single quotes are certain.
@@ -151,10 +155,10 @@ func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\'
 func parseDocker(address string) (*Host, error) {
 	name, dir, _ := strings.Cut(strings.TrimPrefix(address, "docker:"), ":")
 	if !container.MatchString(name) {
-		return nil, errors.New("it does not name a container")
+		return nil, errors.New("it does not name a container: write its name after docker:, such as docker:web-1:/app; 'docker ps' lists them")
 	}
 	return &Host{
-		Dir: dir, command: "docker", args: []string{"exec", "-i", name, "sh", "-c", start, "sh", dir},
+		Dir: dir, machine: "container " + name, command: "docker", args: []string{"exec", "-i", name, "sh", "-c", start, "sh", dir},
 		pass: []string{"DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"},
 	}, nil
 }

@@ -287,3 +287,23 @@ func TestALookAtOnceIsTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A change is refused for what it could do, not for what the file may tell a reader.
+func TestWritingHasAReasonOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	g := newGuard(t, dir, t.TempDir())
+	for path, want := range map[string][2]string{
+		".git/config": {"addresses in a repository's settings may contain a password", "a repository's own files can run programs"},
+		".env":        {"a file with secrets", "a file with secrets"},
+	} {
+		f := g.Look(filepath.Join(dir, path))
+		if got := [2]string{f.Sensitive.What, f.Sensitive.Written()}; got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+		for i, op := range []Op{Read, Write} {
+			if reason := f.Verdict(op).Reason; !strings.Contains(reason, want[i]) {
+				t.Errorf("%s: the verdict gives the reason %q", path, reason)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,13 @@ import (
 type Sensitivity struct {
 	What        string // "" when it is nothing special
 	Read, Write Decision
-	Hard        bool // not even a session that bypasses permissions writes it
+	Hard        bool   // not even a session that bypasses permissions writes it
+	Acts        string // what a change could do, if that is not What
 }
+
+// Written is why it matters who writes the path. A secret may also be a file that makes
+// programs run, which says more about a change.
+func (s Sensitivity) Written() string { return cmp.Or(s.Acts, s.What) }
 
 const (
 	whatState = "the agent's journal of writes and the contents they replaced"
@@ -30,6 +36,11 @@ const (
 func (g *Guard) sensitive(f Facts) Sensitivity {
 	var worst Sensitivity
 	take := func(s Sensitivity) {
+		if s.Read == Allow && s.Write >= worst.Write {
+			worst.Acts = s.What
+		} else if s.Write > worst.Write {
+			worst.Acts = ""
+		}
 		if worst.What == "" {
 			worst = s
 		}
@@ -41,27 +52,30 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 	for _, p := range f.spellings() {
 		n := g.names.of(g, p)
 		if n.own {
-			take(Sensitivity{whatOwn, Allow, Deny, true})
+			take(Sensitivity{What: whatOwn, Read: Allow, Write: Deny, Hard: true})
 		}
 		if n.state {
-			s := Sensitivity{whatState, Ask, Deny, true}
+			s := Sensitivity{What: whatState, Read: Ask, Write: Deny, Hard: true}
 			if f.Kept {
 				s.Read = Allow
 			}
 			take(s)
 		}
 		if n.hook {
-			take(Sensitivity{whatHook, Allow, Ask, false})
+			take(Sensitivity{What: whatHook, Read: Allow, Write: Ask})
 		}
 		for _, s := range n.found {
 			take(s)
 		}
 	}
 	if f.Kept {
-		take(Sensitivity{whatKept, Allow, Deny, true})
+		take(Sensitivity{What: whatKept, Read: Allow, Write: Deny, Hard: true})
 	}
 	if f.Root != "" && g.inBareRepository(f) {
-		take(Sensitivity{whatBare, Allow, Ask, false})
+		take(Sensitivity{What: whatBare, Read: Allow, Write: Ask})
+	}
+	if worst.Acts == worst.What {
+		worst.Acts = ""
 	}
 	return worst
 }
@@ -106,9 +120,9 @@ func (g *Guard) lookUp(p string) (found []Sensitivity) {
 	n := g.where.Names(p)
 	switch e := n.Look(); e.Level {
 	case secret.Closed:
-		found = append(found, Sensitivity{e.What, Deny, Deny, true})
+		found = append(found, Sensitivity{What: e.What, Read: Deny, Write: Deny, Hard: true})
 	case secret.Guarded:
-		found = append(found, Sensitivity{e.What, Ask, Ask, false})
+		found = append(found, Sensitivity{What: e.What, Read: Ask, Write: Ask})
 	}
 	rules := compiled()
 	for i := range rules {
@@ -129,7 +143,7 @@ type matcher struct {
 var compiled = sync.OnceValue(func() []matcher {
 	out := make([]matcher, len(rules))
 	for i, r := range rules {
-		out[i] = matcher{secret.Parse(r.pattern), Sensitivity{r.what, Allow, r.write, r.hard}}
+		out[i] = matcher{secret.Parse(r.pattern), Sensitivity{What: r.what, Read: Allow, Write: r.write, Hard: r.hard}}
 	}
 	return out
 })

@@ -81,14 +81,14 @@ func (f Facts) checkKind(op Op) Verdict {
 }
 
 func (f Facts) checkSensitive(op Op) Verdict {
-	d := f.Sensitive.Read
+	d, what := f.Sensitive.Read, f.Sensitive.What
 	if op == Write {
-		d = f.Sensitive.Write
+		d, what = f.Sensitive.Write, f.Sensitive.Written()
 	}
 	if d == Allow || f.Plan {
 		return Verdict{}
 	}
-	return Verdict{d, fmt.Sprintf("%s: %s", f.Path, f.Sensitive.What)}
+	return Verdict{d, fmt.Sprintf("%s: %s", f.Path, what)}
 }
 
 func (f Facts) checkPlace(op Op) Verdict {

@@ -1,0 +1,44 @@
+package session
+
+import (
+	"context"
+	"slices"
+
+	"github.com/haftdev/haft/model"
+)
+
+// Left returns the messages of the main conversation that it went back from, by their UUIDs:
+// they are in the journal, but the model does not know them any more.
+func Left(ctx context.Context, path string) (map[string]bool, error) {
+	before := map[string]string{} // the message that each one follows
+	tail := ""
+	for e, err := range Entries(ctx, path) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Agent != "" {
+			continue
+		}
+		// Only a prompt goes back: results of calls that ran at the same time follow their own calls.
+		if _, known := before[e.Parent]; known && (e.Back != nil || e.prompts()) {
+			tail = e.Parent
+		}
+		if e.UUID != "" && (e.Message != nil || e.Compaction != nil) {
+			before[e.UUID], tail = tail, e.UUID
+		}
+	}
+	left := map[string]bool{}
+	for uuid := range before {
+		left[uuid] = true
+	}
+	for uuid := tail; uuid != "" && left[uuid]; uuid = before[uuid] {
+		delete(left, uuid)
+	}
+	return left, nil
+}
+
+// prompts reports whether an entry is a message of the user, and not the result of a call.
+func (e *Entry) prompts() bool {
+	return e.Message != nil && e.Message.Role == model.User &&
+		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })
+}
