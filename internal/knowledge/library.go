@@ -55,13 +55,13 @@ func NewLibrary(kind Kind, places []Place, trust Trust) *Library {
 	return &Library{kind: kind, places: slices.Clone(places), trust: trust, docs: map[string]parsed{}}
 }
 
-// A Listing is what a library has at a moment.
+// A Listing is the current content of a library.
 type Listing struct {
-	// Pieces count, in order of their names.
+	// Pieces are the ones in effect, sorted by name.
 	Pieces []Piece
-	// Held do not, because nobody has agreed to them.
+	// Held are not in effect, because the user has not trusted them.
 	Held []Claim
-	// Problems are what is wrong with files.
+	// Problems are faults in files.
 	Problems []Problem
 }
 

@@ -13,8 +13,8 @@ type Entry struct {
 	Text string
 }
 
-// DefaultBudget is the size of a menu for which nothing else is said, in
-// characters: it goes with every request.
+// DefaultBudget is the default maximum size of a menu, in characters. It is small
+// because the menu is part of every request.
 const DefaultBudget = 8_000
 
 // maxLine is how long the text of an entry is at most, however much room there is.

@@ -20,7 +20,7 @@ type noHistory struct{}
 func (noHistory) Load() []string { return nil }
 func (noHistory) Add(string)     {}
 
-// A HistoryFile keeps it in a file, with a line of JSON for each text. Several
+// A HistoryFile keeps the history of prompts in a file, one JSON string per line. Several
 // processes may write to it.
 type HistoryFile string
 

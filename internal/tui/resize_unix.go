@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// Resized brings the terminal's size whenever it changes, until ctx ends.
+// Resized returns a channel that delivers the terminal's size whenever it changes, until ctx
+// is cancelled.
 func (t *Terminal) Resized(ctx context.Context) <-chan Size {
 	sizes, signals := make(chan Size, 1), make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGWINCH)

@@ -19,7 +19,7 @@ import (
 type Sessions interface {
 	// List returns those of this folder, or all, the newest first.
 	List(all bool) ([]session.Info, error)
-	// Look reads one in full.
+	// Look reads one session in full.
 	Look(ctx context.Context, s session.Info) (harness.Overview, error)
 }
 
@@ -36,7 +36,7 @@ func (k Kept) List(all bool) ([]session.Info, error) {
 	return session.Open("").List(&o)
 }
 
-// Look reads one in full.
+// Look reads one session in full.
 func (k Kept) Look(ctx context.Context, s session.Info) (harness.Overview, error) {
 	return harness.Look(ctx, s.Path)
 }

@@ -23,7 +23,7 @@ type Point struct {
 	Packs []string `json:"packs,omitempty"`
 	// Path is the folder, on the worker's machine.
 	Path string `json:"path"`
-	// Left are files that are not stored, and why.
+	// Left lists the files that are not stored, each with the reason.
 	Left []string `json:"left,omitempty"`
 }
 
