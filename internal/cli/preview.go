@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -108,6 +109,9 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("could not preview the command: %w. See 'haft doctor'", tier.Unavailable())
 	}
 	cwd, err := os.Getwd()
+	if err == nil {
+		cwd, err = filepath.EvalSymlinks(cwd) // a link in /tmp is not there in a preview
+	}
 	if err != nil {
 		return err
 	}

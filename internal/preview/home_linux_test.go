@@ -102,6 +102,21 @@ func TestOutsideOfNothingIfTheHomeFolderIsTheProject(t *testing.T) {
 	}
 }
 
+// The home folder may be a link.
+func TestOutsideOfALinkedHomeFolder(t *testing.T) {
+	b := newHome(t, homeFiles)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(b.request.Home, link); err != nil {
+		t.Fatal(err)
+	}
+	b.request.Store = filepath.Join(link, ".cache/haft/previews")
+	for _, command := range []string{"echo x > ../n", `echo x > ../n; perl -e 'rename("dir", "moved") or die "$!\n"'`} {
+		if r := b.mustRun(command); len(r.Outside) != 1 || r.Outside[0] != filepath.Join(b.request.Home, "n") {
+			t.Errorf("%s: outside %v", command, r.Outside)
+		}
+	}
+}
+
 // A command that does not stop writing there is ended as well.
 func TestOutsideIsBounded(t *testing.T) {
 	b := newHome(t, nil)

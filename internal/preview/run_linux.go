@@ -24,6 +24,11 @@ func Run(ctx context.Context, r Request) (*Result, error) {
 	if err := os.MkdirAll(r.Store, 0o700); err != nil {
 		return nil, fmt.Errorf("preview: %w", err)
 	}
+	store, err := filepath.EvalSymlinks(r.Store) // what is mounted is reached without links
+	if err != nil {
+		return nil, fmt.Errorf("preview: %w", err)
+	}
+	r.Store = store
 	result, err := r.run(ctx, runLayered)
 	why := ""
 	if failure, ok := sandbox.AsLayerError(err); ok {
