@@ -91,7 +91,7 @@ func TestAHostileToolHost(t *testing.T) {
 				t.Errorf("it used %d KB of memory", used.Maxrss)
 			}
 			if left := processesIn(t, there); len(left) > 0 {
-				t.Errorf("still running: %q", left)
+				t.Errorf("still running: %v", left)
 			}
 			if strings.ContainsAny(out.String()+errs.String(), "\x1b\x07") {
 				t.Errorf("the terminal got %q and %q", &out, &errs)
