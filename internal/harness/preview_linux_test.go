@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/workspace"
 )
 
 // previewRig is a project where commands that are asked about are previewed. The
@@ -369,10 +370,9 @@ func TestHooksJudgeTheChange(t *testing.T) {
 	}
 }
 
-// The example of the docs holds where the mode or a rule allows a command: it asks, and
-// then sees the change.
-func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
-	t.Setenv("IS_SANDBOX", "1")
+// exampleHook is the hook of the docs that judges changes.
+func exampleHook(t *testing.T) string {
+	t.Helper()
 	page, err := os.ReadFile("../../docs/hooks.md")
 	if err != nil {
 		t.Fatal(err)
@@ -382,6 +382,50 @@ func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
 	if !found {
 		t.Fatal("the example is not there")
 	}
+	return config
+}
+
+// Commands that run at the same time keep their previews apart.
+func TestPreviewsOfParallelCommands(t *testing.T) {
+	r := previewRig(t, "true")
+	const n = 8
+	var calls []script.Block
+	for i := range n {
+		calls = append(calls, call("Bash", in("command", fmt.Sprintf("cat notes; echo number %d", i))))
+	}
+	r = r.with(script.Turn{Blocks: calls}, script.Turn{Blocks: []script.Block{{Text: "done"}}})
+	config := `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "preview": true,
+		"command": "grep -q '\"ran\":true' || echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"ask\"}}'"}]}]}}`
+	talk := r.talk(harness.Options{Settings: config, Reexec: shellrun.Supervise()}, harness.TalkOptions{})
+	events, _ := r.say(talk, "look")
+	if err := talk.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	i := 0
+	for _, ev := range events {
+		r, ok := ev.(agent.Returned)
+		if !ok {
+			continue
+		}
+		if out := r.Outcome; out.Status != sched.Succeeded || out.Verdict.Confinement != tool.Previewed || !strings.Contains(out.Result.Text(), "number ") {
+			t.Errorf("%v, %s: %s", out.Status, out.Verdict.Confinement, out.Result.Text())
+		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d of %d results", i, n)
+	}
+	left, err := filepath.Glob(filepath.Join(workspace.StateDir(), "previews", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// The example of the docs holds where the mode or a rule allows a command: it asks, and
+// then sees the change.
+func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
+	t.Setenv("IS_SANDBOX", "1")
+	config := exampleHook(t)
 	for _, c := range []struct {
 		mode, command string
 		want          sched.Status
