@@ -16,7 +16,7 @@ import (
 )
 
 // Hidden lists the files and folders that a rule denies reading, or wants to be asked about,
-// as they are now: whoever lets a command of an agent run without asking hides them from it.
+// as they are now. The caller hides them from a command of the agent that runs without a question.
 // An error means that they cannot all be listed.
 func (p *Policy) Hidden(agent string) ([]string, error) {
 	s := &hiddenSearch{policy: p, starts: map[string][]hiddenPattern{}}
