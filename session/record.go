@@ -67,6 +67,9 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 			Output:  typedOutput(out), Confined: confined(out.Result.Output),
 		},
 	}
+	if out.Status == sched.Denied {
+		e.Message.Denied = &Denied{Reason: out.Verdict.Reason, Rule: out.Verdict.Rule}
+	}
 	s.mu.Lock()
 	pure := s.uses[out.UseID].pure
 	delete(s.uses, out.UseID)
