@@ -19,10 +19,7 @@ package bash
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,9 +120,9 @@ type Tools struct {
 
 	mu      sync.Mutex
 	shells  map[string]*shellrun.Shell // by agent
-	pending map[string]*pending        // by agent
-	refused []refusedCommand           // the latest last
-	watched map[watch]int64            // where the last line that Monitor found ends
+	pending map[pendingCall]*pending
+	refused []refusedCommand // the latest last
+	watched map[watch]int64  // where the last line that Monitor found ends
 }
 
 // New makes the tools on a host.
@@ -142,7 +139,7 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
 	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
-	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending), watched: make(map[watch]int64)}
+	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[pendingCall]*pending), watched: make(map[watch]int64)}
 }
 
 // List returns the tools.
@@ -175,7 +172,7 @@ func (t *Tools) EndAgent(agent string) {
 	s := t.shells[agent]
 	delete(t.shells, agent)
 	t.mu.Unlock()
-	_ = t.dropPreview(agent) // what stays is swept later
+	_ = t.dropPreviews(func(of string) bool { return of == agent }) // what stays is swept later
 	if s != nil {
 		s.Close()
 	}
@@ -183,14 +180,7 @@ func (t *Tools) EndAgent(agent string) {
 
 // DropPreviews forgets the changes that wait for an answer, at the end of a session.
 func (t *Tools) DropPreviews() error {
-	t.mu.Lock()
-	agents := slices.Collect(maps.Keys(t.pending))
-	t.mu.Unlock()
-	var failed []error
-	for _, agent := range agents {
-		failed = append(failed, t.dropPreview(agent))
-	}
-	return errors.Join(failed...)
+	return t.dropPreviews(func(string) bool { return true })
 }
 
 func (t *Tools) bash() tool.Tool {

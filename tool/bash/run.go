@@ -57,7 +57,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	switch p := t.take(c, in); {
 	case p != nil && p.ran != nil:
 		return t.applyPreview(ctx, c, in, p)
-	case p != nil && c.Approved != "" && c.Approved != tool.Unseen:
+	case p != nil && c.Approved != "" && c.Approved != tool.Unseen, c.Confinement == tool.Previewed: // what was approved is gone
 		return Output{}, tool.ErrUnapproved
 	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
 		if out, made, err := t.applySed(ctx, c, in); made {
