@@ -1,10 +1,10 @@
-// Package provider chooses the client for a model by its name and the
-// environment, and makes it patient.
+// Package provider chooses the client for a model by its name and the environment, and adds
+// retries.
 //
 //	m, info, err := provider.Open(&provider.Options{Model: "sonnet"})
 //
-// It reads the environment and nothing else: no file, no network. What it
-// returns is safe for concurrent use, and nothing needs to be closed.
+// It reads the environment and nothing else: no file, no network. The result is safe for
+// concurrent use, and nothing needs to be closed.
 package provider
 
 import (

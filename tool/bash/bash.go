@@ -1,19 +1,18 @@
-// Package bash is the shell of an agent: the tools Bash, BashOutput,
-// KillShell and Monitor, which share the table of background commands.
+// Package bash provides the tools Bash, BashOutput, KillShell and Monitor, which share the
+// table of background commands.
 //
 //	tools := bash.New(host, &bash.Options{Dir: project})
 //	set := tool.NewSet(session, tools.List(), nil, nil)
 //
-// Tools is safe for concurrent use. The host is the caller's to close; EndAgent
-// ends what one agent has started.
+// Tools is safe for concurrent use. The host is the caller's to close; EndAgent ends
+// everything that one agent started.
 //
-// Trust: a command may do what its call's Confinement leaves of what the user may
-// do. The permission to run at all is given before Run by the pipeline, together
-// with the confinement, which Options.Box turns into what the kernel enforces. The model's words reach bash
-// unchanged, as one argument. Commands do not inherit provider keys, see
-// package shellrun, but a command that may read the user's files may read keys
-// that are kept there. The output of a command is untrusted text. A plain sed -i is
-// made as an edit of its file and runs no program.
+// Trust: a command may do whatever the user may, within its call's Confinement. The pipeline
+// gives permission to run before Run is called, together with the confinement, which
+// Options.Box translates for the kernel to enforce. The model's words reach bash unchanged, as
+// one argument. Commands do not inherit provider keys (see package shellrun), but a command
+// that may read the user's files may read keys stored there. The output of a command is
+// untrusted text. A plain sed -i is carried out as a file edit and runs no program.
 package bash
 
 import (

@@ -1,11 +1,11 @@
-// Package mcpresource is the tools ListMcpResources, ReadMcpResourceDir and
-// ReadMcpResource: what MCP servers let one read; and RefreshMcpTools, which asks
-// them again what they offer.
+// Package mcpresource provides the tools ListMcpResources, ReadMcpResourceDir and
+// ReadMcpResource, which read what MCP servers offer, and RefreshMcpTools, which asks them
+// again what they offer.
 //
-// Trust: the tools ask servers that are set up and approved already, and touch nothing
-// else. What a server answers is its own word. An address is sent to the server
-// as the model wrote it, so reading tells the server something; the rules decide
-// on it.
+// Trust: the tools ask only servers that are already configured and approved, and touch
+// nothing else. Answers of a server are untrusted. An address is sent to the server as the
+// model wrote it, so reading can leak information to the server; the rules decide whether it
+// is allowed.
 package mcpresource
 
 import (

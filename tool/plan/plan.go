@@ -1,15 +1,15 @@
-// Package plan is the way into plan mode and out of it: the tools EnterPlanMode and
-// ExitPlanMode.
+// Package plan provides the tools EnterPlanMode and ExitPlanMode, which enter and leave plan
+// mode.
 //
 //	tools := plan.New(&plan.Options{Mode: mode})
 //
-// The tools decide nothing. That a user agrees is their permission, which only a
-// person can give, and the mode changes by the result. That nothing is written in
-// plan mode is a matter of verdicts and not of these tools; see package permission.
+// The tools decide nothing. The user's agreement is the tools' permission, which only a person
+// can give; the result then changes the mode. Verdicts, not these tools, prevent writing in
+// plan mode; see package permission.
 //
-// Trust: they change nothing and read one file, that of the plan, if the call brings none. The plan
-// is the model's, or the user's who changed it. What a user approves is what was
-// read when they were asked: the file is not looked at again.
+// Trust: they change nothing and read only the plan file, if the call contains no plan. The
+// plan is the model's, or the user's if they edited it. The user approves the plan as it was
+// read when they were asked: the file is not read again.
 package plan
 
 import (

@@ -1,13 +1,13 @@
-// Package question is the AskUserQuestion tool: it asks the user.
+// Package question provides the AskUserQuestion tool, which asks the user.
 //
 //	ask := question.New()
 //
-// The tool does not ask by itself. Its permission needs a user, and the front end that shows
-// it to them puts the answers into the input; see [tool.Call.Answered]. A call
-// without answers says that nobody answered, and never makes one up.
+// The tool does not ask by itself. Permission for the call must come from a user. The front
+// end shows the question and puts the answers into the input; see [tool.Call.Answered]. A call
+// without answers reports that the user did not answer; it never makes up an answer.
 //
-// Trust: it touches nothing. Answers are taken from an asker and refused
-// from a model.
+// Trust: it touches nothing. It accepts answers from a front end and refuses those that a
+// model supplies.
 package question
 
 import (

@@ -1,11 +1,11 @@
-// Package skill is the Skill tool: it loads the text of a skill into the
-// conversation, or lets an agent of its own do what the text says.
+// Package skill provides the Skill tool, which loads the text of a skill into the
+// conversation, or starts a separate agent to carry it out.
 //
-// Trust: it reads skills through package knowledge/skill, where those of a project
-// count only as a user trusted them. It runs nothing by itself: commands in a
-// skill's text become calls of Bash that take the way of any other call, and so do
-// the calls of the agent that does a skill. A skill that grants tools or runs commands is asked about, with what it grants and runs,
-// and is loaded only as it was then.
+// Trust: it reads skills through package knowledge/skill, where those of a project are used
+// only in the version that a user trusted. It runs nothing by itself: commands in a skill's
+// text become Bash calls that go through the same pipeline as any other call, and so do the
+// calls of the agent that runs a skill. If a skill grants tools or runs commands, the user is
+// asked, sees what it grants and runs, and exactly that version is loaded.
 package skill
 
 import (

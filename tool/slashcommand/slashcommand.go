@@ -1,13 +1,12 @@
-// Package slashcommand is the SlashCommand tool: it loads the text of a command
-// that someone wrote for typing after a slash, or lets an agent of its own do what
-// the text says.
+// Package slashcommand provides the SlashCommand tool, which loads the text of a slash
+// command, or starts a separate agent to carry it out.
 //
-// Trust: it reads commands through package knowledge/command, where those of a
-// project count only as a user trusted them. It runs nothing by itself: commands
-// and files in a text become calls of Bash and Read that take the way of any other
-// call. A command that grants tools or runs something is asked about, with what it
-// grants and runs, and is loaded only as it was then. What haft's own commands do
-// is for people; this tool does not reach it.
+// Trust: it reads commands through package knowledge/command, where those of a project are
+// used only in the version that a user trusted. It runs nothing by itself: commands and files
+// in a text become Bash and Read calls that go through the same pipeline as any other call. If
+// a command grants tools or runs something, the user is asked, sees what it grants and runs,
+// and exactly that version is loaded. haft's built-in commands are for people; this tool
+// cannot run them.
 package slashcommand
 
 import (

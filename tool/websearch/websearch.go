@@ -1,12 +1,12 @@
-// Package websearch is the WebSearch tool: it finds pages of the web.
+// Package websearch provides the WebSearch tool, which finds web pages.
 //
 //	search := websearch.New(func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) { … })
 //
-// Who searches is a seam: a server that the user has set up, or the provider's
-// own search. Without one the tool is not offered.
+// The search backend is pluggable: a server that the user configured, or the provider's own
+// search. Without a backend, the tool is not offered.
 //
-// Trust: the search service sees the query. What is found was written by strangers
-// and goes to the model as it is.
+// Trust: the search service sees the query. Results were written by strangers and go to the
+// model unchanged.
 package websearch
 
 import (

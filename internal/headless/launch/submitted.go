@@ -115,7 +115,7 @@ func notForClients(flag string) error {
 	if flag == "dangerously-skip-permissions" || flag == "allow-dangerously-skip-permissions" {
 		return errBypass
 	}
-	return fmt.Errorf("--%s cannot be used for a session on another machine", flag)
+	return fmt.Errorf("--%s cannot be used for a session on a server", flag)
 }
 
 // elsewhere is the value of a flag as another machine understands it: the content of a file,
@@ -175,7 +175,7 @@ func checkProgramValue(flag, value string) error {
 	switch flag {
 	case "permission-prompt-tool":
 		if value != "stdio" {
-			return fmt.Errorf("--%s %q cannot be used for a session on another machine: only stdio can, which asks the program", flag, visible.Indented(value))
+			return fmt.Errorf("--%s %q cannot be used for a session on a server: only stdio can, which asks the program", flag, visible.Indented(value))
 		}
 	case "mcp-config":
 		var given struct {
@@ -188,7 +188,7 @@ func checkProgramValue(flag, value string) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("--%s cannot be used for a session on another machine, except for servers inside the program", flag)
+			return fmt.Errorf("--%s cannot be used for a session on a server, except for servers inside the program", flag)
 		}
 	case "add-dir":
 		_, err := elsewhere(flag, value, false)
