@@ -65,7 +65,7 @@ type Options struct {
 	Name, Version string
 	// Instructions tell a model how to use the tools; "" means nothing.
 	Instructions string
-	// Log receives errors that no client can be told about; nil discards them.
+	// Log receives messages for maintainers; nil discards them.
 	Log *slog.Logger
 }
 
