@@ -48,10 +48,10 @@ type Output struct {
 	Files     int    `json:"fileCount"`
 }
 
-// Options are what the tool needs of the world. A nil *Options means all zero values.
+// Options configure the tool. A nil *Options means all zero values.
 type Options struct {
 	Servers *lsp.Servers
-	// Show reports whether a file may be named and lines of it shown; nil means any.
+	// Show reports whether a file may be named and its lines shown; nil means any.
 	Show func(path string) bool
 	// Confined reports whether servers can only read; nil means that they are not
 	// confined.

@@ -45,13 +45,12 @@ const maxPlan = 100_000
 
 // Options configure the tools. A nil *Options means all zero values.
 type Options struct {
-	// Mode returns the permission mode of the moment; nil means that of the call's
-	// session.
+	// Mode returns the current permission mode; nil means the mode of the call's session.
 	Mode func() string
 	// Agreed is told each plan that a user has agreed to; nil tells nobody.
 	Agreed func(plan string)
-	// File returns the path of the file that the model may write its plan in, or ""; nil
-	// means that there is none.
+	// File returns the path of the file that the model may write its plan to, or ""; nil means
+	// that there is none.
 	File func() string
 }
 
@@ -145,8 +144,7 @@ type ExitInput struct {
 	AllowedPrompts []any `json:"allowedPrompts,omitempty" haft:"ignored"` // rules are the user's to give
 }
 
-// Text returns the plan of a call of ExitPlanMode, for those who show it; "" if there
-// is none.
+// Text returns the plan in a call of ExitPlanMode, for front ends; "" if there is none.
 func Text(c *tool.Call) string {
 	var in ExitInput
 	_ = json.Unmarshal(c.Input, &in) // one that cannot be read has no plan

@@ -28,7 +28,7 @@ type Input struct {
 	Questions []Question `json:"questions" jsonschema:"What to ask." haft:"min=1;max=4"`
 	// Answers are by question; several choices are joined by commas.
 	Answers map[string]string `json:"answers,omitempty" jsonschema:"The user's answers. Leave it out: they are filled in by the user."`
-	// Annotations are what else the user said, by question.
+	// Annotations are what the user wrote in addition, by question.
 	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The user's remarks. Leave it out."`
 
 	Metadata map[string]any `json:"metadata,omitempty" haft:"ignored"`
@@ -49,7 +49,7 @@ type Option struct {
 	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like, as Markdown." haft:"max=20000"`
 }
 
-// An Annotation is what the user said beside an answer.
+// An Annotation is what the user wrote in addition to an answer.
 type Annotation struct {
 	Preview string `json:"preview,omitempty" jsonschema:"The preview of the chosen option."`
 	Notes   string `json:"notes,omitempty" jsonschema:"The user's words."`
@@ -62,7 +62,7 @@ type Output struct {
 	Annotations map[string]Annotation `json:"annotations,omitempty"`
 }
 
-// Of returns what a call asks, for those who put it to the user.
+// Of returns the questions of a call, for front ends.
 func Of(c *tool.Call) (in Input, err error) {
 	err = json.Unmarshal(c.Input, &in)
 	return in, err

@@ -68,7 +68,7 @@ type File struct {
 	Dimensions   *Dimensions `json:"dimensions,omitempty"`
 	// notebook
 	Cells []Cell `json:"cells,omitempty"`
-	// Notes are said to the model besides the content.
+	// Notes are for the model, in addition to the content.
 	Notes []string `json:"notes,omitempty"`
 }
 

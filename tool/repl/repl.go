@@ -46,8 +46,8 @@ type Input struct {
 type Options struct {
 	Dir func(agent string) string // where an agent's processes start; nil means the root directory
 
-	// Box returns what confines code with a verdict; nil, and a nil answer, mean that
-	// nothing does.
+	// Box returns what confines code with a given verdict. A nil Box or a nil result means
+	// that nothing does.
 	Box func(tool.Confinement) *sandbox.Spec
 
 	Timeout    time.Duration // of a call that gives none; zero means 2 minutes
@@ -78,7 +78,7 @@ type slot struct {
 	within  string       // what the process may touch
 }
 
-// New makes the tool on a host.
+// New returns the tool, which runs interpreters on a host.
 func New(host *shellrun.Host, opts *Options) *Tools {
 	var o Options
 	if opts != nil {
@@ -158,7 +158,7 @@ func (t *Tools) slot(p place) *slot {
 	return s
 }
 
-// EndAgent ends the processes of an agent that is over.
+// EndAgent ends the processes of an agent that has ended.
 func (t *Tools) EndAgent(agent string) {
 	t.mu.Lock()
 	var over []*slot

@@ -31,7 +31,7 @@ var description string
 type Input struct {
 	Command string `json:"command" jsonschema:"The command with its arguments, such as /review-pr 123." haft:"min=2;max=20000;example=/review-pr 123"`
 
-	// Seen is the command that was decided about.
+	// Seen is the command as it was when the user was asked.
 	Seen string `json:"_seen,omitempty" haft:"hidden"`
 }
 
@@ -50,8 +50,8 @@ type Output struct {
 type Options struct {
 	// Commands are the available commands; nil means none.
 	Commands *command.Set
-	// Calls run what commands ask for; nil means that those which run or read
-	// something cannot be loaded.
+	// Calls run what commands ask for; nil means that commands that run or read something
+	// cannot be loaded.
 	Calls prompt.Calls
 	// Dir is where files that a command mentions are looked for; nil means that none
 	// are.
@@ -60,8 +60,8 @@ type Options struct {
 	// nil means every one. It shapes the listing: the verdict on a call is the
 	// pipeline's.
 	Allowed func(line string) bool
-	// Hooks lets the hooks of a command run that is being loaded, as digest says it is; an
-	// error keeps it from being loaded. Nil means that they do not run.
+	// Hooks enables the hooks of a command that is being loaded in the version that digest
+	// identifies; an error prevents loading it. Nil means that its hooks do not run.
 	Hooks func(name, digest string) error
 	// Crew runs the agents of commands that ask for one; nil means that they are loaded like
 	// any other.

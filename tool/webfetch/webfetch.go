@@ -42,7 +42,7 @@ type Output struct {
 	CodeText   string `json:"codeText"`
 	Bytes      int    `json:"bytes"`
 	DurationMs int64  `json:"durationMs"`
-	// Result is the text that is shown, or the answer to the prompt.
+	// Result is the text of the page, or the answer to the prompt.
 	Result    string `json:"result"`
 	Title     string `json:"title,omitempty"`
 	MediaType string `json:"mediaType,omitempty"`
@@ -51,7 +51,7 @@ type Output struct {
 	Note      string `json:"note,omitempty"`     // what to know about the result
 }
 
-// A Question is what a small model is asked about a page.
+// A Question is a question to a small model about a page.
 type Question struct {
 	URL, Title, Text string
 	Prompt           string
