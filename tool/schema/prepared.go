@@ -18,8 +18,9 @@ type Prepared struct {
 	JSON []string
 }
 
-// Prepare returns s, or if one of the list is for its type a schema that is derived when an input is checked and not
-// before. That the list is as [Schema.Derive] would make it is for a test to show.
+// Prepare returns s, or if one of the list is for its type a schema that is derived when an
+// input is checked and not before. A test should check that the list is as [Schema.Derive]
+// would make it.
 func (s *Schema) Prepare(list []Prepared) *Schema {
 	if s.of == nil {
 		return s
