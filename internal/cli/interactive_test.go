@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,6 +42,8 @@ type seat struct {
 	bare      bool // nothing says which model answers
 	plain     bool // line by line
 	env       []string
+	rows      uint16 // of the terminal; 0 means 30
+	columns   uint16 // 0 means 90
 	cmd       *exec.Cmd
 	tty       *os.File
 
@@ -89,9 +92,10 @@ func (s *seat) command(args ...string) *exec.Cmd {
 // launch runs haft on a terminal.
 func (s *seat) launch(args ...string) {
 	s.t.Helper()
-	s.term, s.cmd = vt.NewEmulator(90, 30), s.command(args...)
+	size := &pty.Winsize{Rows: cmp.Or(s.rows, 30), Cols: cmp.Or(s.columns, 90)}
+	s.term, s.cmd = vt.NewEmulator(int(size.Cols), int(size.Rows)), s.command(args...)
 	var err error
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
+	if s.tty, err = pty.StartWithSize(s.cmd, size); err != nil {
 		s.t.Fatal(err)
 	}
 	var readers sync.WaitGroup

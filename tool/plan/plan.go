@@ -3,7 +3,7 @@
 //
 //	tools := plan.New(&plan.Options{Mode: mode})
 //
-// The tools decide nothing. The user's agreement is the tools' permission, which only a person
+// The tools decide nothing. The user's agreement is the tools' permission, which only a user
 // can give; the result then changes the mode. Verdicts, not these tools, prevent writing in
 // plan mode; see package permission.
 //
