@@ -53,6 +53,8 @@ type Message struct {
 	// Confined is what the kernel limited that call to; nil for calls that are not commands
 	// or are not confined.
 	Confined *Confined
+	// Denied is why that call was not allowed; nil if it was.
+	Denied *Denied
 	// Typed is set on a prompt that is a single string, not a list of blocks; its Content
 	// is that text.
 	Typed bool
@@ -69,6 +71,13 @@ type Message struct {
 type Confined struct {
 	To   tool.Confinement `json:"to"`
 	Tier string           `json:"tier"`
+}
+
+// Denied is why a call was not allowed, as the user was told. The model reads it in other
+// words, in the content of the result.
+type Denied struct {
+	Reason string `json:"reason"`
+	Rule   string `json:"rule,omitempty"`
 }
 
 // A Call is a step of a call before it has a result. The result itself is the

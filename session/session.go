@@ -251,8 +251,11 @@ func (s *Session) AppendSoon(entries ...Entry) error {
 		return s.fenced
 	}
 	for i := range entries {
-		if entries[i].Call != nil {
-			continue // which can always be written
+		if c := entries[i].Call; c != nil {
+			if err := c.check(); err != nil {
+				return err
+			}
+			continue
 		}
 		w := writer{session: s, agent: entries[i].Agent}
 		if _, err := w.lines(&entries[i]); err != nil {

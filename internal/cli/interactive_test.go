@@ -561,7 +561,11 @@ func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
 }
 
 func TestAPersonTalksLineByLine(t *testing.T) {
-	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm one"}), says("Not removed."))
+	outside := filepath.Join(t.TempDir(), "two") // where no rewind restores it
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm " + outside}), says("Not removed."))
 	s.plain = true
 	s.start("--plain", "--preview", "off")
 	s.type_("make one\r")
@@ -570,15 +574,17 @@ func TestAPersonTalksLineByLine(t *testing.T) {
 	s.type_("y\r")
 	s.see("Made it.")
 	s.type_("remove it\r")
-	s.see("rm one")
+	s.see("Bash rm ")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("y\r")
 	s.see("Type allow to continue")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("y\r")
 	s.see("Not removed.")
-	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
-		t.Error(err)
+	for _, path := range []string{filepath.Join(s.dir, "one"), outside} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 	s.type_("/cost\r")
 	s.see("This session has cost")
