@@ -37,11 +37,11 @@ type Back struct {
 	Prompt string `json:"prompt,omitempty"`
 }
 
-// A Message joins the conversation.
+// A Message is a message of the conversation.
 type Message struct {
 	Role    model.Role
 	Content []model.Block
-	// ID, Model, StopReason and Usage are those of an answer. An answer is written block by
+	// ID, Model, StopReason and Usage are set for an answer. An answer is written block by
 	// block as it arrives; entries with the same ID are one message.
 	ID         string
 	Model      string
@@ -92,13 +92,13 @@ type Call struct {
 	Reason   string        `json:"reason,omitempty"`
 	// Approved is the digest of the change that a user was shown and approved.
 	Approved string `json:"approved,omitempty"`
-	// Confinement is what a command was held to.
+	// Confinement is what a command was limited to.
 	Confinement tool.Confinement `json:"confinement,omitempty"`
-	// Input is what will run, if it is not what the model wrote.
+	// Input is the input that will run, if it differs from what the model wrote.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// Step is how far a call was.
+// A Step is the stage that a call had reached.
 type Step string
 
 const (
@@ -139,7 +139,7 @@ type Ask struct {
 	Rules []string `json:"rules,omitempty"`
 }
 
-// An Answer settles an [Ask].
+// An Answer is the answer to an [Ask].
 type Answer struct {
 	ID string `json:"id"`
 	// By is where the answer came from; "" if the question was withdrawn, because a hook

@@ -15,21 +15,21 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Previews run commands where their effects reach nothing.
+// Previews run commands in an overlay, where they change nothing.
 type Previews interface {
 	// Run runs the command. Nil, without an error, means that commands are not
 	// previewed here.
 	Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Request) (Previewed, error)
 }
 
-// A Previewed is a command that ran, and whose change waits.
+// A Previewed is a command that has run and whose change waits to be applied.
 type Previewed interface {
 	Task() *shellrun.Task
-	// Wanted are what it needed and could not have, such as a host; "" for nothing.
+	// Wanted is what the command needed and could not have, such as a host; "" for nothing.
 	Wanted() string
 	Preview(context.Context) (*tool.Preview, error)
-	// Apply makes the change without the files that are dropped, all of it or
-	// nothing, and records it for the call.
+	// Apply applies the change without the dropped files, completely or not at all, and
+	// records it for the call.
 	Apply(ctx context.Context, call string, dropped []tool.Dropped) error
 	Drop() error
 }

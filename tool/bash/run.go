@@ -23,8 +23,8 @@ type Input struct {
 	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox. The user is asked first. Only after a result has said that the sandbox was in the way."`
 }
 
-// Output is what programs get of Bash. The names are those of Claude Code;
-// stderr is part of stdout, in order of arrival.
+// Output is what programs get from Bash. The names are those of Claude Code; stderr is part of
+// stdout, in order of arrival.
 type Output struct {
 	Stdout           string `json:"stdout"`
 	Stderr           string `json:"stderr"`
