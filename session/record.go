@@ -79,6 +79,9 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 			Output:  typedOutput(out), Confined: confined(out.Result.Output),
 		},
 	}
+	if out.Status == sched.Denied {
+		e.Message.Denied = &Denied{Reason: out.Verdict.Reason, Rule: out.Verdict.Rule}
+	}
 	s.mu.Lock()
 	pure := s.uses[out.UseID].pure
 	delete(s.uses, out.UseID)
@@ -94,7 +97,7 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 	return st.log.Sync(ctx)
 }
 
-// ResultBlock is what the model reads of a call's outcome, as it is in the journal.
+// ResultBlock returns what the model reads of a call's outcome, as recorded in the journal.
 func ResultBlock(out *sched.Outcome) model.Block {
 	return model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
 }

@@ -21,7 +21,7 @@ import (
 func newArchive(out io.Writer) *cobra.Command {
 	var to string
 	var asJSON bool
-	cmd := runsCommand("archive", "Seal runs into files, and delete their journals and stored files", cobra.MinimumNArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+	cmd := runsCommand("archive", "Save runs to files, and delete their journals and stored files", cobra.MinimumNArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		for _, id := range args {
 			location, digest, err := archiveRun(ctx, conn, tenant, id, to)
 			if err != nil {
