@@ -41,8 +41,8 @@ type Hook struct {
 	// only reported.
 	Async bool
 	// Preview makes a PreToolUse hook wait until it is known what the call would change,
-	// which is then in its input. Like other hooks it runs once for each call, even if the
-	// change cannot be known.
+	// which is then in its input. It runs even if the change cannot be known. If it asks
+	// about a command whose change was not looked at, it runs once more with the change.
 	Preview bool
 	// Env names variables with provider keys that it needs.
 	Env []string

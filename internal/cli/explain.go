@@ -65,6 +65,9 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 	}
 	defer w.Close()
 	w.Project.Warn(f.Err)
+	if err := w.Project.Intact(); err != nil { // a session would not begin
+		fmt.Fprintf(f.Err, "warning: %s\n", visible.Indented(err.Error()))
+	}
 	for _, problem := range w.Engine.Policy().Problems() {
 		fmt.Fprintln(f.Err, visible.Indented(problem.String()))
 	}

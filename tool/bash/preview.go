@@ -213,7 +213,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 const tmpNote = "The command ran in a preview, where /tmp is a separate folder: only other previewed commands of this session see what it wrote there."
 
 // asideNote is for a command that may have failed, in part, because it missed something.
-const asideNote = "No rule allows the command, so it ran in a preview: without network and without access to this machine's services and processes. " +
+const asideNote = "The command ran in a preview, without network and without access to this machine's services and processes. " +
 	"If it, or part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
 
 // droppedNote says which files of a change were not changed, and why.

@@ -34,10 +34,11 @@ func (p *Project) SettingsFaults() []string {
 }
 
 // managedIntact refuses to continue without what an administrator has set: a file
-// that cannot be read may hold denials.
+// that cannot be read may hold denials, and so may a list that cannot. No flag of the user
+// replaces it.
 func managedIntact(s *settings.Settings) error {
 	for _, problem := range s.Problems() {
-		if problem.Kind == settings.Skipped && problem.Source == settings.Managed {
+		if problem.Source == settings.Managed && (problem.Kind == settings.Skipped || problem.LosesRules()) {
 			return fmt.Errorf("cannot use the managed settings; ask your administrator to fix them: %s", problem)
 		}
 	}
