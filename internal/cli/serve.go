@@ -265,7 +265,7 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, urls []string, s 
 		return writeJSON(f.Out, s)
 	}
 	if s.Already {
-		fmt.Fprintf(f.Err, "Process %d is already serving.\n", s.PID)
+		fmt.Fprintf(foldedTo(f.Err), "Process %d is already serving.\n", s.PID)
 	}
 	if _, err := fmt.Fprintln(f.Out, strings.Join(append([]string{s.URL}, s.Others...), "\n")); err != nil {
 		return err
@@ -277,8 +277,8 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, urls []string, s 
 		return nil
 	}
 	if len(s.Others) > 0 {
-		fmt.Fprintf(f.Err, "The server listens at %s. An address that you gave with --host must lead there.\n", s.listens)
+		fmt.Fprintf(foldedTo(f.Err), "The server listens at %s. An address that you gave with --host must lead there.\n", s.listens)
 	}
-	fmt.Fprintf(f.Err, "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
+	fmt.Fprintf(foldedTo(f.Err), "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
 	return nil
 }
