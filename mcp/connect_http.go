@@ -113,7 +113,18 @@ func (e *reachError) Error() string {
 	if errors.As(cause, &system) {
 		cause = system
 	}
-	return fmt.Sprintf("could not connect to %s: %v", e.err.URL, cause)
+	return fmt.Sprintf("could not connect to %s: %v", bareAddress(e.err.URL), cause)
+}
+
+// bareAddress is an address without its query and user, which may be passwords: errors are shown
+// to models and other programs, and are logged.
+func bareAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the server's address"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 func (e *reachError) Unwrap() error { return e.err }

@@ -225,6 +225,9 @@ func TestAGuestSeesNoPasswords(t *testing.T) {
 			"mcpServers":{"web":{"url":"https://localhost:1/?key=sk-secret","headersHelper":"echo sk-secret"}}}`)
 		g := newGuest(t, opts)
 		g.must(&wire.Initialize{})
+		if _, err := g.ask(&wire.MCPReconnect{ServerName: "web"}); err == nil || strings.Contains(err.Error(), "sk-secret") { // which waits until it has failed
+			t.Errorf("guest %v: the server is connected: %v", isGuest, err)
+		}
 		for _, r := range []wire.Request{&wire.GetSettings{}, &wire.GetHooksListing{}, &wire.MCPStatus{}, &wire.ReloadPlugins{}} {
 			if reply := g.must(r); strings.Contains(reply, "sk-secret") == isGuest {
 				t.Errorf("guest %v: %s answers %s", isGuest, r.Subtype(), reply)
