@@ -371,9 +371,9 @@ func submission(t *testing.T, open Open) {
 	if p := s.Refused("POST", "/v1/sessions", other, http.StatusConflict); p.Code != "id_taken" {
 		t.Errorf("the same id elsewhere: %+v", p)
 	}
-	s = again()
 	s.Must("PATCH", path, serve.SessionChange{Title: "Another title"}, nil) // it did not begin so
-	s.Must("POST", "/v1/sessions", in, nil)                                 // what it began with is known after a restart, too
+	s = again()
+	s.Must("POST", "/v1/sessions", in, nil) // what it began with is known after a restart, too
 	flags, attended, none, mode := in, in, in, in
 	flags.Args, attended.Unattended, none.Args, mode.Mode = []string{"--max-turns=50"}, false, nil, "plan"
 	for differs, different := range map[string]serve.NewSession{"args (--disallowedTools, --max-turns)": flags, "args (--disallowedTools, --max-turns),": none, "unattended": attended, "mode": mode} {
