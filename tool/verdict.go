@@ -70,6 +70,9 @@ type Case struct {
 	Unclear error
 	// Looked says that no more than Preview and Unclear can be known.
 	Looked bool
+	// Restorable says that all the call does is change files, and that a rewind of the
+	// session restores all of them.
+	Restorable bool
 }
 
 // Ran reports whether the call has run where its effects reach nothing, so that it can be

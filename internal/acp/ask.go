@@ -100,8 +100,8 @@ func unanswered(ctx context.Context, question tool.Verdict, err error) (tool.Ver
 }
 
 // options are the answers that the terminal has, too. Reasons for a denial have no field
-// in the protocol: the user says them next. Denying comes first for a call that loses
-// something for good.
+// in the protocol: the user says them next. Denying comes first for a call that deletes or
+// loses something.
 func (a *asker) options(what card.Preview, question tool.Verdict) []permissionOption {
 	list := []permissionOption{{answerOnce, "Allow this once", allowOnce}}
 	if question.AllowedIn == acceptEdits {
@@ -114,7 +114,7 @@ func (a *asker) options(what card.Preview, question tool.Verdict) []permissionOp
 			permissionOption{answerAlways, "Allow always: " + rule + " in " + visible.Indented(a.s.talk.RulesFile("local")), allowAlways})
 	}
 	deny := permissionOption{answerDeny, "Deny", rejectOnce}
-	if what.Destructive {
+	if what.Loss(nil) != "" {
 		return append([]permissionOption{deny}, list...)
 	}
 	return append(list, deny)
@@ -124,8 +124,8 @@ func (a *asker) options(what card.Preview, question tool.Verdict) []permissionOp
 // change, and why they are asked.
 func approvable(c tool.Case, what card.Preview, question tool.Verdict) (list []any, places []location) {
 	say := func(text string) { list = append(list, content(textOf(text))) }
-	if what.Destructive {
-		say("**This may destroy data permanently.**")
+	if loss := what.Loss(nil); loss != "" {
+		say("**" + loss + "**")
 	}
 	if question.Message != "" && question.NeedsPerson {
 		say(visible.Text(question.Message))

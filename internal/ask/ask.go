@@ -61,9 +61,23 @@ func Rules(suggested []tool.Suggestion) string {
 // Denial is what the model reads when a user has denied a call, with what they
 // said about it, if anything.
 func Denial(why string) string {
-	const stop = "The user denied this call."
 	if why == "" {
-		return stop + " Do not try it in another way; ask what they would like instead."
+		return denied + " Do not try it in another way; ask what they would like instead."
 	}
-	return stop + " They say: " + why
+	return denied + saying + why
+}
+
+const (
+	denied = "The user denied this call."
+	saying = " They say: "
+)
+
+// Denied reads a [Denial]: what the user said, and whether the text is one.
+func Denied(text string) (why string, ok bool) {
+	rest, ok := strings.CutPrefix(text, denied)
+	why, _ = strings.CutPrefix(rest, saying)
+	if why == rest { // it only says what to do
+		why = ""
+	}
+	return why, ok
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/internal/workspace/patch"
@@ -130,8 +131,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // denial says who denied a call, and what they said.
 func denial(out *sched.Outcome, words *lang.Catalogue) string {
 	if out.Verdict.Reason == "the user denied it" {
-		if _, said, ok := strings.Cut(out.Result.Text(), "They say: "); ok {
-			return words.T("you denied it: %s", line(said))
+		if why, _ := ask.Denied(forPeople(out.Result.Text())); why != "" {
+			return words.T("you denied it: %s", line(why))
 		}
 		return words.T("you denied it")
 	}

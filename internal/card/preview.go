@@ -26,8 +26,9 @@ type Preview struct {
 	// Note is what else there is to know about the change, such as why it cannot be
 	// shown; "" for nothing.
 	Note string
-	// Destructive calls lose something that cannot be restored.
-	Destructive bool
+	// Destructive calls lose something that cannot be restored; Restorable ones would, but
+	// for a rewind.
+	Destructive, Restorable bool
 }
 
 // PreviewOf returns what a call would do, as its tool and the pipeline say, in the words of a
@@ -44,6 +45,9 @@ func PreviewOf(c tool.Case, words *lang.Catalogue) Preview {
 		p.Text = visible.Blanks(visible.Text(command))
 		p.Destructive = p.Destructive || loses.MatchString(command)
 	}
+	if p.Destructive && c.Restorable {
+		p.Destructive, p.Restorable = false, true
+	}
 	switch {
 	case c.Unclear != nil:
 		p.Note = words.T("What it would change cannot be shown: %s", line(c.Unclear.Error()))
@@ -56,6 +60,18 @@ func PreviewOf(c tool.Case, words *lang.Catalogue) Preview {
 		p.Text = indented(told(c.Call))
 	}
 	return p
+}
+
+// Loss says what becomes of the files that a call deletes or replaces; "" for a call that
+// does not look as if it did.
+func (p *Preview) Loss(words *lang.Catalogue) string {
+	switch {
+	case p.Destructive:
+		return words.T("This may destroy data permanently.")
+	case p.Restorable:
+		return words.T("/rewind can restore these files.")
+	}
+	return ""
 }
 
 // told is the input without what the harness itself adds to that of a tool of its

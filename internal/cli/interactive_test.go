@@ -658,3 +658,53 @@ func TestTrustWhileATurnRuns(t *testing.T) {
 	s.until("run the hook", there("hooked"))
 	s.leave()
 }
+
+// TestAWarningFollowsWhatARewindCovers deletes two files: the question says that a rewind
+// restores the one, which it then does, and warns about the other.
+func TestAWarningFollowsWhatARewindCovers(t *testing.T) {
+	for _, preview := range []string{"off", "ask"} {
+		s := newSeat(t, calls("Bash", map[string]any{"command": "rm notes.txt"}), says("Deleted."), calls("Bash", map[string]any{"command": "rm .env"}), says("Not deleted."))
+		s.put("notes.txt", "worth keeping\n")
+		s.put(".env", "KEY=secret\n")
+		s.start("--preview", preview)
+		s.type_("delete the notes\r")
+		s.see("/rewind can restore these files.")
+		if strings.Contains(s.screen(), "permanently") {
+			t.Errorf("it warns of a loss that a rewind restores:\n%s", s.screen())
+		}
+		s.turnTo()
+		s.type_("y")
+		s.see("Deleted.")
+		if _, err := os.Stat(filepath.Join(s.dir, "notes.txt")); err == nil {
+			t.Fatal("the file is still there")
+		}
+		s.type_("/rewind\r")
+		s.see("Go back to before which message?")
+		s.type_("\r")
+		s.see("What should be rewound?")
+		s.type_("3\r")
+		s.see("Restored 1 file")
+		if raw, err := os.ReadFile(filepath.Join(s.dir, "notes.txt")); string(raw) != "worth keeping\n" {
+			t.Errorf("the file is not back: %q %v", raw, err)
+		}
+		if preview == "off" { // a preview keeps what it replaces, whatever it is
+			s.type_("delete the key\r")
+			s.turnTo()
+			s.type_("y")
+			s.see("This may destroy data permanently.")
+			s.type_("no\r")
+			s.see("The word did not match")
+			s.type_("n")
+			s.see("Not deleted.")
+		}
+		s.leave()
+	}
+}
+
+// put writes a file of the project.
+func (s *seat) put(name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}

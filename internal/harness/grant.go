@@ -17,19 +17,25 @@ func (c *Conversation) Grant(ctx context.Context, text, scope string) error {
 	return c.AddRule(ctx, tool.Allow, text, scope)
 }
 
+// CheckRule says what is wrong with a rule. With one that denies or asks and names no tool,
+// no session would start.
+func CheckRule(r permission.Rule) error {
+	if err := r.Check(); err != nil || r.Behavior == tool.Allow {
+		return err
+	}
+	return project.Misnamed(r)
+}
+
 // AddRule saves a rule in a scope and applies it from now on.
 func (c *Conversation) AddRule(ctx context.Context, b tool.Behavior, text, scope string) error {
 	rule := permission.Rule{Text: text, Behavior: b, Origin: settings.Origin{Source: settings.Session}}
-	if err := rule.Check(); err != nil {
+	if err := CheckRule(rule); err != nil {
 		return err
 	}
 	if scope != "session" {
 		source, err := settings.ParseSource(scope)
 		if err != nil {
 			return err
-		}
-		if err := project.Misnamed(rule); err != nil && b != tool.Allow {
-			return err // no session would start with it
 		}
 		target, err := c.World.Project.Target(source)
 		if err != nil {

@@ -54,6 +54,23 @@ func (w *World) commandWrites(c *tool.Call) []string {
 	return w.Project.Shell().Writes(t.Command(c), w.Shell.Dir(c.Agent))
 }
 
+// restorable reports whether a rewind restores all that a call would change: a change that
+// was previewed is recorded as it is applied, and the files that a command names and does
+// nothing else to are covered if the look at the tree covers them.
+func (w *World) restorable(ctx context.Context, c *tool.Case) bool {
+	k := w.keeper.Load()
+	switch {
+	case k == nil || w.Project.Options.ToolHost != nil:
+		return false
+	case c.Ran():
+		return c.Unclear == nil
+	case c.Tool == nil || c.Tool.Command == nil:
+		return false
+	}
+	paths, ok := w.Project.Shell().OnlyWrites(c.Tool.Command(c.Call), w.Shell.Dir(c.Call.Agent))
+	return ok && k.Restores(ctx, paths)
+}
+
 // uncovered tells the user which changes a rewind will not undo.
 func (w *World) uncovered(text string) {
 	w.link.Emit(agent.Notice{Level: "notice", Text: "Rewind is limited here: " + text + "."})

@@ -74,6 +74,7 @@ type decision struct {
 // Ask asks.
 func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	journal, id := o.talk.Journal(), session.NewUUID()
+	c.Restorable = o.talk.World.restorable(ctx, &c)
 	if err := journal.Append(ctx, session.Entry{Agent: c.Call.Agent, Ask: askOf(id, &c, &question)}); err != nil {
 		return tool.Verdict{}, fmt.Errorf("save the question: %w", err)
 	}

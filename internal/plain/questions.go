@@ -116,7 +116,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
-	word, err := p.line(ctx, "%s ", p.words.T("This may destroy data permanently. Type %s to continue:", "allow"))
+	word, err := p.line(ctx, "%s ", what.Loss(p.words)+" "+p.words.T("Type %s to continue:", "allow"))
 	if err != nil {
 		return tool.Verdict{}, err
 	}
@@ -221,6 +221,9 @@ func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue
 	}
 	for _, f := range what.Files {
 		writeDiff(&b, f, len(what.Files) > 1 || c.Ran())
+	}
+	if what.Restorable {
+		fmt.Fprintf(&b, "%s\n", what.Loss(words))
 	}
 	reason := words.Sentence(q.Reason)
 	if q.Rule != "" {

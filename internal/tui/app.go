@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/agent"
@@ -13,6 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/tui/key"
 	"github.com/haftdev/haft/internal/tui/screen"
 	"github.com/haftdev/haft/internal/tui/style"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // Options are what a person sits in front of.
@@ -87,6 +91,8 @@ type Opening struct {
 	Kept *harness.Kept
 	// Shown says that what was said is on the screen already.
 	Shown bool
+	// Note is what the user is told after what was said; "" for nothing.
+	Note string
 }
 
 // An app is haft on a terminal.
@@ -227,7 +233,7 @@ func (a *app) begin() {
 
 // end gives the terminal back.
 func (a *app) end() {
-	goOn := a.goOn()
+	goOn := a.unsent() + a.goOn()
 	a.closeTalk()
 	a.dialog, a.menu = nil, nil
 	a.show.finish()
@@ -243,6 +249,22 @@ func (a *app) flushFinished() {
 	if lines := a.show.finished(a.view()); len(lines) > 0 {
 		a.screen.Draw(lines, nil, screen.Cursor{}) // it is the last frame: nobody hears of an error
 	}
+}
+
+// unsent tells of the prompts that were waiting and are not sent.
+func (a *app) unsent() string {
+	waiting := slices.Clone(a.pending)
+	if queued := a.takeBack(math.MaxInt); queued != "" {
+		waiting = append(waiting, queued)
+	}
+	var b strings.Builder
+	for _, text := range waiting {
+		b.WriteString(a.paint.Warn.Of(a.t("Not sent: %s", strings.Join(strings.Fields(visible.Cells(text)), " "))) + "\r\n")
+	}
+	if len(waiting) > 0 {
+		b.WriteString(a.paint.Dim.Of(a.t("The up key brings back what was not sent when haft runs again.")) + "\r\n")
+	}
+	return b.String()
 }
 
 // goOn tells how the conversation can be gone on with, if there was one.

@@ -217,7 +217,10 @@ func (b *call) progress(p tool.Progress, words *lang.Catalogue) {
 	case tool.TextProgress:
 		b.lines = []string{p.Text}
 	case tool.AgentProgress:
-		b.count = words.T("%s, %s tokens", words.Count(p.ToolUses, "call"), thousands(int64(p.Tokens)))
+		b.count = words.Count(p.ToolUses, "call")
+		if p.Tokens > 0 { // not every provider says
+			b.count = words.T("%s, %s tokens", b.count, thousands(int64(p.Tokens)))
+		}
 	case tool.MCPProgress:
 		b.lines = nil
 		if p.Message != "" {

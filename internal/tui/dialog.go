@@ -60,6 +60,12 @@ func (d *dialog) turnAway() {
 	}
 }
 
+// typing reports whether keys are letters of something that is written in the panel.
+func (d *dialog) typing() bool {
+	t, ok := d.panel.(interface{ typing() bool })
+	return ok && t.typing()
+}
+
 // armed reports whether the person may turn to it at this moment.
 func (d *dialog) armed(now, lastKey time.Time) bool {
 	return !d.shown.IsZero() && now.Sub(d.shown) >= arming && now.Sub(lastKey) >= arming
@@ -81,7 +87,7 @@ func (a *app) dialogKey(k key.Key) bool {
 			a.hint = a.t("tab again, after a moment without typing")
 		}
 		return true
-	case !d.focused && k == key.Key{Rune: 'o', Ctrl: true}:
+	case !d.focused && (k == key.Key{Rune: 'o', Ctrl: true} || k.Name == key.PageDown || k.Name == key.PageUp):
 		return d.panel.key(k) // it shows more of the question, and answers nothing
 	case !d.focused:
 		return false
@@ -90,10 +96,14 @@ func (a *app) dialogKey(k key.Key) bool {
 	case k.Name == key.Escape || k.Rune == 'c' && k.Ctrl:
 		d.turnAway()
 		return k.Name == key.Escape
+	case k == key.Key{Rune: '/'} && a.write.Empty() && !d.typing():
+		d.turnAway() // a command, whose letters are no answers
+		return false
 	case now.Sub(d.turned) < settling:
 		d.turnAway()
 		a.hint = a.t("ignored, too soon after tab: press tab, read the question, then press a letter or number")
-		return k.Name == key.Enter // it would send what is written
+		// Enter would send what is written, and an answer is not the beginning of a message.
+		return k.Name == key.Enter || a.write.Empty()
 	}
 	if !d.panel.key(k) {
 		a.noAnswer(k)

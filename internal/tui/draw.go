@@ -141,7 +141,7 @@ func (d *dialog) foot(v view) []string {
 		if _, ok := d.panel.(*permissionPanel); !ok {
 			hint[0] = v.t("up, down or a number, then enter")
 		}
-		if t, ok := d.panel.(interface{ typing() bool }); ok && t.typing() {
+		if d.typing() {
 			hint[0] = v.t("enter sends it")
 		}
 	}
@@ -243,13 +243,16 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 		lines = append(lines, a.menu.lines(v)...)
 	}
 	a.status.editor = a.write.VimMode()
-	last := a.status.line(v, len(a.tasks))
+	last := []string{a.status.line(v, len(a.tasks))}
 	if a.hint != "" {
-		last = v.paint.Warn.Of(ansi.Truncate(visible.Cells(a.hint), v.width, "…"))
+		last = nil
+		for _, part := range hardWrap(visible.Cells(a.hint), v.width) {
+			last = append(last, v.paint.Warn.Of(part))
+		}
 	}
 	at.Hidden = a.dialog != nil && a.dialog.focused
 	lines = append(lines, a.statusLines(v)...)
-	return append(lines, last), at
+	return append(lines, last...), at
 }
 
 func (m *menu) lines(v view) []string {

@@ -220,9 +220,10 @@ func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
 	f.granted = append(f.granted, scope+" "+rule)
 	return nil
 }
-func (f *fakeTalk) Where(scope string) string            { return ".claude/settings." + scope + ".json" }
-func (f *fakeTalk) Resolved(string) string               { return "" }
-func (f *fakeTalk) Said(context.Context) []session.Entry { return f.past }
+func (f *fakeTalk) Where(scope string) string             { return ".claude/settings." + scope + ".json" }
+func (f *fakeTalk) CheckRule(behavior, rule string) error { return rules{}.CheckRule(behavior, rule) }
+func (f *fakeTalk) Resolved(string) string                { return "" }
+func (f *fakeTalk) Said(context.Context) []session.Entry  { return f.past }
 func (f *fakeTalk) List(all bool) ([]session.Info, error) {
 	return slices.DeleteFunc(slices.Clone(f.sessions), func(s session.Info) bool { return !all && s.Cwd != "" }), nil
 }

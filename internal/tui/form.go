@@ -58,7 +58,7 @@ func (c *choices) lines(v view, height int) []string {
 // whole lets ctrl+o show all that choices are about, where they have nothing better.
 func (a *app) whole(c *choices) *choices {
 	if c.full == nil {
-		c.full = func() { a.openText(c.title, strings.Join(c.body, "\n")) }
+		c.full = func() { a.openHelp(c.title, strings.Join(c.body, "\n")) }
 	}
 	return c
 }

@@ -33,12 +33,19 @@ func (a *app) open(o Opening) {
 			if o.Shown {
 				past = nil
 			}
-			a.opened(stream, talk, past, held, err)
+			a.opened(stream, talk, past, err)
+			if err == nil && o.Note != "" {
+				a.show.add(&note{text: o.Note, quiet: true})
+			}
+			if err == nil {
+				a.askTrust(held)
+				a.submitPending()
+			}
 		})
 	}()
 }
 
-func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.Item, err error) {
+func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 	a.dirty = true
 	if err != nil {
 		a.failure = err
@@ -56,7 +63,6 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 	a.look()
 	a.measure()
 	a.replay(past)
-	a.askTrust(held)
 	ctx, cancel := context.WithCancel(a.ctx)
 	ended := make(chan struct{})
 	a.release = func() <-chan struct{} {
@@ -74,7 +80,6 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, held []trust.
 			}
 		}
 	}()
-	a.submitPending()
 }
 
 // needsModel reports whether there is no conversation because no model is set up.

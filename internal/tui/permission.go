@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/tui/code"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -105,7 +106,9 @@ const acceptEdits = "acceptEdits"
 
 // staysHere reports whether all that the call does is on the screen: a change of files
 // that loses nothing for good.
-func (p *permissionPanel) staysHere() bool { return len(p.what.Files) > 0 && !p.what.Destructive }
+func (p *permissionPanel) staysHere() bool {
+	return len(p.what.Files) > 0 && p.what.Loss(nil) == ""
+}
 
 // lines are the question. What is to be read scrolls; the answers stay, in one line
 // where the screen is too low for a line each.
@@ -120,15 +123,15 @@ func (p *permissionPanel) lines(v view, height int) []string {
 	}
 	body, foot := p.body(v), p.answers(v)
 	if why := p.why(); why != "" {
-		for _, part := range hardWrap(why, v.width-2) {
-			body = append(body, v.paint.Dim.Of("  "+part))
-		}
+		body = append(body, indentedWrap(why, v, v.paint.Dim)...)
 	}
+	must := len(body)
 	if len(head)+len(foot)+min(len(body), 4) > height && p.word == nil {
+		must += len(head) - 1
 		body, foot = append(append(head[1:], body...), foot...), p.letters(v)
 		head = head[:1]
 	}
-	return append(append(head, p.scroll.window(body, height-len(head)-len(foot), v)...), foot...)
+	return append(append(head, p.scroll.window(body, must, height-len(head)-len(foot), v)...), foot...)
 }
 
 // letters are the answers in few words, for a screen that is too low for more.
@@ -186,10 +189,10 @@ func (p *permissionPanel) why() string {
 func (p *permissionPanel) body(v view) []string {
 	var lines []string
 	if p.resolved != "" {
-		lines = append(lines, v.paint.Warn.Of("  "+v.t("it leads to %s", visible.Indented(p.resolved))))
+		lines = append(lines, indentedWrap(v.t("it leads to %s", visible.Indented(p.resolved)), v, v.paint.Warn)...)
 	}
 	if p.question.Message != "" && p.question.NeedsPerson {
-		lines = append(lines, hardWrap("  "+visible.Cells(p.question.Message), v.width)...)
+		lines = append(lines, indentedWrap(visible.Cells(p.question.Message), v, "")...)
 	}
 	lang := ""
 	if p.call.Call.Tool == "Bash" {
@@ -204,13 +207,24 @@ func (p *permissionPanel) body(v view) []string {
 		}
 	}
 	for _, line := range p.what.Summary {
-		lines = append(lines, v.paint.Dim.Of("  "+line))
+		lines = append(lines, indentedWrap(line, v, v.paint.Dim)...)
 	}
 	if p.what.Note != "" {
-		lines = append(lines, v.paint.Dim.Of("  "+p.what.Note))
+		lines = append(lines, indentedWrap(p.what.Note, v, v.paint.Dim)...)
 	}
 	for _, f := range p.what.Files {
 		lines = append(lines, p.change(f, v)...)
+	}
+	if p.what.Restorable {
+		lines = append(lines, indentedWrap(p.what.Loss(v.lang), v, v.paint.Dim)...)
+	}
+	return lines
+}
+
+// indentedWrap is a text in as many lines as it takes.
+func indentedWrap(text string, v view, s style.Style) (lines []string) {
+	for _, part := range hardWrap(text, v.width-2) {
+		lines = append(lines, s.Of("  "+part))
 	}
 	return lines
 }
@@ -220,11 +234,11 @@ func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 	var lines []string
 	switch head := f.Head(); {
 	case f.Protected:
-		lines = append(lines, v.paint.Bad.Of("  "+head))
+		lines = indentedWrap(head, v, v.paint.Bad)
 	case head != "":
-		lines = append(lines, v.paint.Dim.Of("  "+head))
+		lines = indentedWrap(head, v, v.paint.Dim)
 	case len(p.what.Files) > 1, p.call.Ran():
-		lines = append(lines, v.paint.Dim.Of("  "+visible.Name(f.Path)))
+		lines = indentedWrap(visible.Name(f.Path), v, v.paint.Dim)
 	}
 	for i, hunk := range f.Hunks {
 		if i > 0 {
@@ -240,7 +254,7 @@ func (p *permissionPanel) answers(v view) []string {
 	if p.word != nil {
 		label := v.t("Why not, or what instead? (enter sends it)")
 		if p.kind == theWord {
-			label = v.t("This may destroy data permanently. Type %s to continue:", safeWord)
+			label = p.what.Loss(v.lang) + " " + v.t("Type %s to continue:", safeWord)
 		}
 		var lines []string
 		for _, part := range hardWrap(label+" "+typed(p.word), v.width-2) {

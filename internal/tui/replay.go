@@ -3,6 +3,7 @@ package tui
 import (
 	"time"
 
+	"github.com/haftdev/haft/internal/ask"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/tui/markdown"
@@ -38,6 +39,9 @@ func resultOf(m *session.Message, b model.Block) *sched.Outcome {
 	out := &sched.Outcome{UseID: b.UseID, Result: tool.Result{Content: b.Content}}
 	if b.IsError {
 		out.Status = sched.Failed
+	}
+	if _, ok := ask.Denied(card.Text(out)); ok && b.IsError {
+		out.Status, out.Verdict = sched.Denied, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it"}
 	}
 	if len(m.Output) > 0 {
 		out.Result.Output = m.Output

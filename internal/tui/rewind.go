@@ -55,7 +55,7 @@ func turnBacks(past []session.Entry) []turnBack {
 func (a *app) rewindTo(t turnBack) {
 	plan, err := a.talk.Past.PlanRewind(a.ctx, t.uuid)
 	if err != nil || len(plan.Steps) == 0 {
-		a.goBack(t, a.talk.Rules.Keep())
+		a.goBack(t, a.talk.Rules.Keep(), "")
 		return
 	}
 	var body []string
@@ -70,14 +70,13 @@ func (a *app) rewindTo(t turnBack) {
 	if plan.Uncovered != "" {
 		body = append(body, a.t("Not everything can be restored: %s", plan.Uncovered))
 	}
-	files := func() bool {
+	files := func() (said string, ok bool) {
 		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
 		if err != nil {
 			a.note(a.t("no file was changed: %s", err))
-			return false
+			return "", false
 		}
-		a.show.add(&note{text: a.t("Restored %s. To undo: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), quiet: true})
-		return true
+		return a.t("Restored %s. To undo: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), true
 	}
 	items := []string{a.t("Conversation and files"), a.t("Only the conversation"), a.t("Only the files"), a.t("Nothing")}
 	if foreign {
@@ -85,29 +84,33 @@ func (a *app) rewindTo(t turnBack) {
 	}
 	a.pop(a.whole(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()
-		switch {
-		case i == 0 && files():
-			a.goBack(t, a.talk.Rules.Keep())
-		case i == 1:
+		switch i {
+		case 0:
+			if said, ok := files(); ok {
+				a.goBack(t, a.talk.Rules.Keep(), said)
+			}
+		case 1:
 			kept := a.talk.Rules.Keep()
 			kept.Unchanged(plan)
-			a.goBack(t, kept)
-		case i == 2:
-			files()
+			a.goBack(t, kept, "")
+		case 2:
+			if said, ok := files(); ok {
+				a.show.add(&note{text: said, quiet: true})
+			}
 		}
 	}}))
 }
 
-// goBack goes on before a message.
-func (a *app) goBack(t turnBack, kept *harness.Kept) {
+// goBack continues before a message. What is said about it comes last, where it is seen.
+func (a *app) goBack(t turnBack, kept *harness.Kept, said string) {
 	a.write.Set(t.text)
 	first, _, _ := strings.Cut(t.text, "\n")
 	a.show.add(&note{text: a.t("— back to before: %s —", first), quiet: true})
 	if t.before == "" {
-		a.open(Opening{Kept: kept})
+		a.open(Opening{Kept: kept, Note: said})
 		return
 	}
-	a.open(Opening{Resume: a.talk.State.Session(), At: t.before, Kept: kept})
+	a.open(Opening{Resume: a.talk.State.Session(), At: t.before, Kept: kept, Note: said})
 }
 
 // ago is a time in the past for people.

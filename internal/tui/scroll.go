@@ -9,18 +9,19 @@ import (
 type scroll struct {
 	top, room int
 	width     int // of the screen that the text is laid out for
-	seen, all int // lines
+	seen, all int // lines; all are those that must be seen
 }
 
 // read reports whether all of the text has been on the screen.
 func (s *scroll) read() bool { return s.all > 0 && s.seen >= s.all }
 
-// window is what of a text has room, with a line that says so if it is not all of it.
-func (s *scroll) window(text []string, room int, v view) []string {
+// window is what of a text has room, with a line that says so if it is not all of it. Its
+// first lines, as many as must be, have to be read.
+func (s *scroll) window(text []string, must, room int, v view) []string {
 	if s.width != v.width { // other lines than those that were seen
 		s.width, s.seen = v.width, 0
 	}
-	s.all = len(text)
+	s.all = must
 	if len(text) <= room {
 		s.top, s.room, s.seen = 0, room, len(text)
 		return text

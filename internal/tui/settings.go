@@ -55,15 +55,23 @@ func (a *app) permissions(args string) {
 
 // askRule asks for a new rule.
 func (a *app) askRule() {
-	a.pop(newForm(a.t("Which rule?"), []string{a.t("Such as %s", "Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server")}, []field{
-		{name: "behavior", label: a.t("Calls that match it are"), options: []string{"allow", "ask", "deny"}, value: "1", required: true},
-		{name: "rule", label: a.t("Rule"), required: true},
+	var f *form
+	valid := func(rule string) error {
+		return a.talk.Rules.CheckRule(optionAt(ruleKinds, f.values["behavior"]), rule)
+	}
+	f = newForm(a.t("Which rule?"), []string{a.t("Such as %s", "Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server")}, []field{
+		{name: "behavior", label: a.t("Calls that match it are"), options: ruleKinds, value: "1", required: true},
+		{name: "rule", label: a.t("Rule"), required: true, check: valid},
 		{name: "scope", label: a.t("Kept in"), options: a.scopeOptions("session"), value: "2", required: true},
 	}, func(v map[string]string) {
 		a.closeOwn()
-		a.local("permissions", fmt.Sprintf("add %s %s %s", optionAt([]string{"allow", "ask", "deny"}, v["behavior"]), v["rule"], optionAt([]string{"session", "local", "project", "user"}, v["scope"])))
-	}))
+		a.local("permissions", fmt.Sprintf("add %s %s %s", optionAt(ruleKinds, v["behavior"]), v["rule"], optionAt([]string{"session", "local", "project", "user"}, v["scope"])))
+	})
+	a.pop(f)
 }
+
+// ruleKinds are what a rule can do with calls.
+var ruleKinds = []string{"allow", "ask", "deny"}
 
 // scopeOptions are where something can be kept, with the files.
 func (a *app) scopeOptions(first ...string) (options []string) {
@@ -101,11 +109,11 @@ func (a *app) config(args string) {
 	list := a.talk.Rules.Settings()
 	var items []pick
 	for _, s := range list {
-		detail := answers.Takes(a.lang, s.Knob)
+		value := "-"
 		if s.Value != "" {
-			detail = s.Value + "  " + s.Origin
+			value = s.Value
 		}
-		items = append(items, pick{value: s.Key, text: s.Key, detail: detail})
+		items = append(items, pick{value: s.Key, text: s.Key, detail: value + "  " + answers.Meaning(a.lang, s.Knob)})
 	}
 	a.pop(&picker{title: a.t("Which setting?"), items: items, chooses: "changes it", choose: func(p pick) {
 		a.closeOwn()
@@ -123,9 +131,9 @@ func (a *app) askSetting(s SettingLine) {
 	if options != nil {
 		options = append(append([]string{}, options...), a.t("(not set)"))
 	}
-	body := []string{a.t("It takes %s.", answers.Takes(a.lang, s.Knob))}
+	body := []string{answers.Meaning(a.lang, s.Knob), a.t("It takes %s.", answers.Takes(a.lang, s.Knob)), a.t("It is not set.")}
 	if s.Value != "" {
-		body = append(body, a.t("It is now %s (%s).", s.Value, s.Origin))
+		body[2] = a.t("It is now %s (%s).", s.Value, s.Origin)
 	}
 	value := field{name: "value", label: a.t("Value"), options: options, help: a.t("empty: not set"), value: s.Value}
 	if options != nil {

@@ -39,7 +39,7 @@ func TestRulesAreShownAddedAndRemoved(t *testing.T) {
 func TestSettingsAreChangedByAMenu(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/config\r")
-		b.sees("▸ model  opus  ~/.claude/settings.json:2", "preview  one of off, ask")
+		b.sees("▸ model  opus  the model that answers", "preview  -  preview what commands")
 		b.type_("prev\r")
 		b.sees("It takes one of off, ask.", "3 (not set)")
 		b.type_("2\r1\r")

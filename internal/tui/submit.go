@@ -230,8 +230,15 @@ func (a *app) nearCommand(name string) string {
 	return " " + answers.Near(a.lang, "/"+name, names, "/help lists them.")
 }
 
-// local has one of haft's own commands answered, which may take a while.
+// local has one of haft's own commands answered, below the command itself, so that it is
+// seen what the answer is about.
 func (a *app) local(name, args string) {
+	a.show.add(&saidBlock{text: strings.TrimSpace("/" + name + " " + args)})
+	a.answer(name, args)
+}
+
+// answer has one of haft's own commands answered, which may take a while.
+func (a *app) answer(name, args string) {
 	talk, words := a.talk, a.lang
 	go func() {
 		answer, ok := talk.Input.RunBuiltinText(words, name, args)

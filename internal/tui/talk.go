@@ -105,6 +105,8 @@ type Rules interface {
 	// which file that is.
 	Grant(ctx context.Context, rule, scope string) error
 	Where(scope string) string
+	// CheckRule says what is wrong with a rule that would allow, ask or deny.
+	CheckRule(behavior, rule string) error
 	// Rules are those in force, Settings the single values that can be set.
 	Rules() []RuleLine
 	Settings() []SettingLine

@@ -51,6 +51,8 @@ func (r rules) Grant(ctx context.Context, text, scope string) error {
 	return r.c.Grant(ctx, text, scope)
 }
 
+func (r rules) CheckRule(behavior, rule string) error { return answers.CheckRule(behavior, rule) }
+
 func (r rules) Keep() *harness.Kept { return r.c.Keep() }
 
 func (r rules) Where(scope string) string { return r.c.RulesFile(scope) }

@@ -26,7 +26,7 @@ var themes = []struct {
 func (a *app) theme(name string) {
 	if name != "" {
 		if a.useTheme(name) {
-			a.local("config", "theme "+name+" user")
+			a.answer("config", "theme "+name+" user")
 			return
 		}
 		a.note(a.t("There is no theme %s.", name))
@@ -91,5 +91,5 @@ func (a *app) vim(string) {
 		mode, text = "vim", a.t("vim keys are active: esc for normal mode, i to insert. /vim switches back.")
 	}
 	a.show.add(&note{text: text, quiet: true})
-	a.local("config", "editorMode "+mode+" user")
+	a.answer("config", "editorMode "+mode+" user")
 }

@@ -354,7 +354,15 @@ func summarize(out Output) string {
 	if out.Status == launched {
 		return "works in the background"
 	}
-	return fmt.Sprintf("%s · %s · %.1fk tokens", out.Status, plural.Of(value(out.ToolUses), "call"), float64(value(out.Tokens))/1000)
+	s := fmt.Sprintf("%s · %s", out.Status, plural.Of(value(out.ToolUses), "call"))
+	switch n := value(out.Tokens); {
+	case n == 0: // the provider does not say
+		return s
+	case n < 1000:
+		return s + " · " + plural.Of(n, "token")
+	default:
+		return fmt.Sprintf("%s · %.1fk tokens", s, float64(n)/1000)
+	}
 }
 
 // value is a total, 0 where there is none.

@@ -202,7 +202,7 @@ func (a answerer) configText() string {
 			if s.Value != "" {
 				value, origin = visible.Indented(s.Value), s.Origin.String()
 			}
-			row(s.Key, value, Takes(a.words, s.Knob), origin)
+			row(s.Key, value, Takes(a.words, s.Knob), Meaning(a.words, s.Knob), origin)
 		}
 	}) + "\n" + a.t("Set one with: %s", "/config KEY VALUE [local|project|user]")
 }

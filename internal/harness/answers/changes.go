@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
@@ -73,6 +74,15 @@ func (a answerer) addRule(ctx context.Context, args string) (string, error) {
 		return a.t("%s %s is in force until this session ends.", kind, visible.Indented(rule)), nil
 	}
 	return a.t("%s %s is now in force, saved in %s.", kind, visible.Indented(rule), a.c.RulesFile(scope)), nil
+}
+
+// CheckRule says what is wrong with a rule that would allow, ask or deny.
+func CheckRule(behavior, rule string) error {
+	at := slices.IndexFunc(behaviors, func(b tool.Behavior) bool { return b.String() == behavior })
+	if at < 0 {
+		return lang.Errorf("choose one of allow, ask and deny")
+	}
+	return harness.CheckRule(permission.Rule{Text: rule, Behavior: behaviors[at]})
 }
 
 var behaviors = []tool.Behavior{tool.Allow, tool.Ask, tool.Deny}

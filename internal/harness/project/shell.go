@@ -3,6 +3,7 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/haftdev/haft/internal/shell"
 )
@@ -45,6 +46,33 @@ func (s *Shell) Writes(command, dir string) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// OnlyWrites returns the absolute paths that a command changes, if it was shown to do
+// nothing else.
+func (s *Shell) OnlyWrites(command, dir string) (paths []string, ok bool) {
+	found := shell.Analyze(command, s.in(dir))
+	if !found.Exact || found.Critical != "" || len(found.Allow) == 0 {
+		return nil, false
+	}
+	writes := found.Writes
+	for _, c := range found.Allow {
+		if !c.Edit || len(c.Assigns) > 0 || c.More {
+			return nil, false
+		}
+		writes = append(slices.Clip(writes), c.Edits...)
+	}
+	for _, w := range writes {
+		path := w.Value
+		if !filepath.IsAbs(path) && w.Cwd != "" {
+			path = filepath.Join(w.Cwd, path)
+		}
+		if w.Dynamic || w.Pattern != "" || !filepath.IsAbs(path) {
+			return nil, false
+		}
+		paths = append(paths, path)
+	}
+	return paths, true
 }
 
 // Plain is the environment in which that holds, nil if it was not shown; and the words of

@@ -79,7 +79,7 @@ type Options struct {
 // Servers are the MCP servers of a conversation.
 type Servers struct {
 	opts    Options
-	known   *project.Servers // nil if those of the settings are left out
+	known   *project.Servers
 	long    *longCalls
 	told    told
 	updates updates
@@ -102,16 +102,13 @@ func New(opts *Options) (*Servers, error) {
 	if host != nil && len(opts.Given.Entries) > 0 {
 		return nil, &project.UsageError{Err: errors.New("--tools-on and --mcp-config cannot be used together: the MCP servers would run on this machine")}
 	}
-	if !opts.Given.Strict || host != nil {
-		known, err := opts.Project.Servers()
-		if err != nil {
-			return nil, err
-		}
-		s.known, s.fixed = known, known.List
-		if host != nil {
-			known.Warnings = nil // about servers that are left out
-		}
-		for _, w := range known.Warnings {
+	var err error
+	if s.known, err = opts.Project.Servers(); err != nil { // an administrator's rules count in any case
+		return nil, err
+	}
+	if !opts.Given.Strict && host == nil {
+		s.fixed = s.known.List
+		for _, w := range s.known.Warnings {
 			opts.Link.Warn("mcp", w)
 		}
 	}
@@ -124,7 +121,10 @@ func New(opts *Options) (*Servers, error) {
 		s.fixed = []mcp.Server{host.Server()}
 	}
 	for name, manifest := range opts.Given.InProcess {
-		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk", Manifest: manifest})
+		if host != nil && name == toolhost.Name {
+			return nil, fmt.Errorf("the MCP server %q cannot be inside the program: the tools of this session run on another machine, which has this name. Choose another name", name)
+		}
+		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK, Manifest: manifest})
 	}
 	return s, nil
 }
@@ -142,9 +142,18 @@ func (s *Servers) Start(tasks []mcp.Task) error {
 	if err != nil {
 		return err
 	}
-	host.Start(slices.Concat(s.fixed, s.dynamic))
+	s.mu.Lock()
+	all := s.allLocked()
+	s.mu.Unlock()
+	host.Start(all)
 	s.long.resume(host, tasks)
 	return nil
+}
+
+// allLocked are the servers of which there is one of each name: that of a program, which takes
+// the place of one that the settings or the command line have.
+func (s *Servers) allLocked() []mcp.Server {
+	return slices.Concat(s.dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(s.dynamic, f.Name) }))
 }
 
 // resume waits for what an earlier process of the session has left at servers.
@@ -214,17 +223,22 @@ func (l *longCalls) began(t mcp.Task) {
 	l.link.Save(StateCalls, l.tasks)
 }
 
-// approve says whether a server may be started: what the user or the program
-// said may, what the settings say by trust.
+// approve says whether a server may be started: one that the user or the program gave may
+// unless an administrator forbids it, and one that the settings have needs the user's trust as
+// well. A server is known by where it comes from, which it cannot say of itself: a name is
+// anyone's to choose.
 func (s *Servers) approve(server mcp.Server) mcp.Verdict {
-	switch {
-	case s.opts.Project.Options.ToolHost != nil && server.Type != mcp.SDK:
-		return s.known.Rules.Approve(nil)(server) // which only an administrator forbids
-	case s.known == nil || named(s.dynamic, server.Name):
-		return mcp.Verdict{Allowed: true}
+	if server.Scope == scopeSDK || server.Scope == scopeDynamic {
+		return s.known.Rules.Approve(nil)(server)
 	}
 	return s.known.Approve(server)
 }
+
+// Scopes of servers that a conversation is given: inside the program, and otherwise.
+const (
+	scopeSDK     = "sdk"
+	scopeDynamic = "dynamic"
+)
 
 // Refresh takes in what servers offer now, from the next request on.
 func (s *Servers) Refresh() {
@@ -421,15 +435,15 @@ func (s *Servers) Set(configs map[string]json.RawMessage) (mcp.Change, error) {
 			refused[name] = "the tools of this session run on another machine, and the server would run on this one"
 			continue
 		case isSDK:
-			dynamic = append(dynamic, mcp.Server{Name: name, Scope: "sdk", Type: "sdk"})
+			dynamic = append(dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK})
 			continue
 		}
-		made, _ := config.Servers([]config.Entry{{Name: name, Raw: raw, Scope: "dynamic", Origin: "the program"}}, nil)
+		made, _ := config.Servers([]config.Entry{{Name: name, Raw: raw, Scope: scopeDynamic, Origin: "the program"}}, nil)
 		dynamic = append(dynamic, made...)
 	}
 	s.mu.Lock()
 	s.dynamic = dynamic
-	all := slices.Concat(dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(dynamic, f.Name) }))
+	all := s.allLocked()
 	s.mu.Unlock()
 	change := host.Set(all)
 	maps.Copy(change.Errors, refused)

@@ -137,7 +137,7 @@ func (f *Flags) readFiles(fs *pflag.FlagSet, h *harness.Options) error {
 		return nil
 	}
 	raw := []byte(f.agents)
-	if !strings.HasPrefix(strings.TrimSpace(f.agents), "{") {
+	if !isObject(f.agents) {
 		var err error
 		if raw, err = os.ReadFile(f.agents); err != nil {
 			return fmt.Errorf("--agents: %w", err)
@@ -178,10 +178,13 @@ func (f *Flags) restrict(fs *pflag.FlagSet, h *harness.Options) error {
 	return nil
 }
 
+// isObject reports whether the value of a flag is a JSON object; otherwise it names a file.
+func isObject(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "{") }
+
 // serverEntries reads a value of --mcp-config.
 func serverEntries(text string) ([]config.Entry, error) {
 	data, origin := []byte(text), "the command line"
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+	if !isObject(text) {
 		raw, err := os.ReadFile(text)
 		if err != nil {
 			return nil, fmt.Errorf("--mcp-config: %w", err)

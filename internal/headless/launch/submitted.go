@@ -13,6 +13,8 @@ import (
 
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/permission"
 )
 
@@ -146,9 +148,29 @@ func Program(args []string, version string, warnings io.Writer) (*headless.Optio
 	if o.Harness.Mode == string(permission.Bypass) || o.Harness.MayBypass {
 		return nil, errBypass
 	}
+	if err := inProgram(o.Talk.MCP.Entries); err != nil {
+		return nil, err
+	}
 	o.Guest = true
 	return o, nil
 }
+
+// inProgram leaves of the servers of a program only that they are inside of it. It judges the
+// entries that will run, every one of them, and keeps nothing else that they say: variables in it
+// would be filled in with those of this machine.
+func inProgram(entries []config.Entry) error {
+	for i := range entries {
+		var server mcp.Server
+		if json.Unmarshal(entries[i].Raw, &server) != nil || server.Type != mcp.SDK {
+			return errForeignServer
+		}
+		entries[i].Raw = json.RawMessage(`{"type":"sdk"}`)
+	}
+	return nil
+}
+
+// errForeignServer is why a program cannot bring a server that runs on this machine.
+var errForeignServer = errors.New("--mcp-config cannot be used for a session on another machine, except for servers inside the program")
 
 // checkProgram refuses what a program cannot be given on a server. Flags that have no effect
 // anywhere are accepted here, too.
@@ -178,17 +200,8 @@ func checkProgramValue(flag, value string) error {
 			return fmt.Errorf("--%s %q cannot be used for a session on another machine: only stdio can, which asks the program", flag, visible.Indented(value))
 		}
 	case "mcp-config":
-		var given struct {
-			Servers map[string]struct{ Type string } `json:"mcpServers"`
-		}
-		err := json.Unmarshal([]byte(value), &given)
-		for _, server := range given.Servers {
-			if server.Type != "sdk" {
-				err = errors.New("a server of another type")
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("--%s cannot be used for a session on another machine, except for servers inside the program", flag)
+		if !isObject(value) { // the name of a file of this machine
+			return errForeignServer
 		}
 	case "add-dir":
 		_, err := elsewhere(flag, value, false)

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/mcp/config"
 )
 
 // What a session on another machine is given is a list, each flag one word, files by their
@@ -125,5 +127,48 @@ func TestEveryFlagOfAClientIsDecided(t *testing.T) {
 		if _, err := launch.Program(append(args, "--input-format=stream-json", "--output-format=stream-json"), "test", io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
+	}
+}
+
+// A program can bring servers inside itself, whatever the text that names them looks like: what
+// is judged is what would run, and nothing of it but the name remains.
+func TestTheServersOfAClientAreInsideIt(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"null", "[]", "servers.json"} {
+		if err := os.WriteFile(name, []byte(`{"mcpServers":{"a":{"command":"sh"}}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("OWNERS_KEY", "sk-secret")
+	formats := []string{"--input-format=stream-json", "--output-format=stream-json"}
+	for _, value := range []string{
+		`{"mcpServers":{"a":{"command":"sh"},"a":{"type":"sdk"}}}`,
+		`{"mcpServers":{"a":{"type":"sdk"},"a":{"command":"sh"}}}`,
+		`{"mcpServers":{"b":{"type":"sdk"}},"mcpServers":{"a":{"command":"sh"}}}`,
+		`{"mcpServers":{"a":{"command":"sh"}},"MCPSERVERS":{"b":{"type":"sdk"}}}`,
+		`{"mcpServers":{"a":{"type":"sdk","type":"stdio","command":"sh"}}}`,
+		`{"mcpServers":{"a":{"type":"sdk","Type":"http","url":"http://h/mcp"}}}`,
+		`{"mcpServers":{"a":{"type":"sdk"},/* */"b":{"type":"SDK"}}}`,
+		"null", "[]", "servers.json", "",
+	} {
+		o, err := launch.Program(append(formats, "--mcp-config="+value), "test", io.Discard)
+		if err == nil {
+			for _, e := range o.Talk.MCP.Entries {
+				if string(e.Raw) != `{"type":"sdk"}` {
+					t.Errorf("%s starts %s", value, e.Raw)
+				}
+			}
+		} else if !strings.Contains(err.Error(), "except for servers inside the program") {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	o, err := launch.Program(append(formats, `--mcp-config={"mcpServers":{"a":{"type":"sdk","name":"a","command":"${OWNERS_KEY}","env":{"K":"${OWNERS_KEY}"},"trust":true}}}`), "test", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, _ := config.Servers(o.Talk.MCP.Entries, nil)
+	want := []mcp.Server{{Name: "a", Scope: "dynamic", Origin: "the command line", Type: mcp.SDK}}
+	if diff := cmp.Diff(want, servers); diff != "" {
+		t.Errorf("the server of the program (-want +got):\n%s", diff)
 	}
 }
