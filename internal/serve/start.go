@@ -92,7 +92,7 @@ func (b *start) options(o *Options) (*headless.Options, error) {
 	}
 	opts.Harness.Dir, opts.Talk.Version = b.cwd, o.Version
 	if b.resume {
-		opts.Talk.Resume, opts.Harness.Mode = b.id, careful(opts.Harness.Mode, b.Mode)
+		opts.Talk.ID, opts.Talk.Resume, opts.Harness.Mode = "", b.id, careful(opts.Harness.Mode, b.Mode)
 	} else {
 		opts.Talk.ID, opts.Harness.Mode = b.id, cmp.Or(b.Mode, opts.Harness.Mode)
 		opts.Talk.Model, opts.Talk.Title = cmp.Or(b.Model, opts.Talk.Model), cmp.Or(b.Title, opts.Talk.Title)
