@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -63,7 +64,7 @@ func (r *serverTransport) Start(ctx context.Context, l *Launch) (Link, error) {
 		defer resp.Body.Close()
 		return nil, fmt.Errorf("start a conversation on a server: %s", refusal(resp))
 	}
-	link := &remoteLink{Stream: wire.Lines(wire.NewReader(conn), wire.NewWriter(conn)), conn: conn, stderr: l.Stderr, ended: make(chan struct{}), end: end}
+	link := &remoteLink{Stream: wire.Lines(wire.NewReader(linelimit.Reader(conn)), wire.NewWriter(conn)), conn: conn, stderr: l.Stderr, ended: make(chan struct{}), end: end}
 	first, err := json.Marshal(map[string]any{"type": "haft_launch", "args": l.Args, "dir": l.Dir})
 	if err == nil {
 		err = link.Stream.Write(&wire.Unknown{Type: "haft_launch", Line: first})
@@ -105,7 +106,11 @@ func (l *remoteLink) Read() (wire.Message, error) {
 		m, err := l.Stream.Read()
 		var line *wire.LineError
 		if err != nil && !errors.As(err, &line) {
-			l.finish(&ExitError{Code: -1, Status: "a lost connection to the server", Stderr: l.tail.String()})
+			status := "a lost connection to the server"
+			if errors.Is(err, linelimit.ErrLong) {
+				status += ": " + err.Error()
+			}
+			l.finish(&ExitError{Code: -1, Status: status, Stderr: l.tail.String()})
 			return nil, io.EOF
 		}
 		u, ok := m.(*wire.Unknown)

@@ -74,13 +74,19 @@ func (p *Pruned) collect(ctx context.Context, dir string, gone map[string]bool, 
 	}
 	all, busyAnywhere := map[string]bool{}, false
 	for _, project := range projects {
+		folder := filepath.Join(project, blobFolder)
+		_, none := os.Lstat(folder)
+		if none == nil {
+			// It promises blobs that may go now. A session that relies on it has begun before and is
+			// found in use; one that begins later puts each content, which makes it young.
+			p.drop(filepath.Join(project, "haft-tree"), o.DryRun)
+		}
 		wanted, busy, err := p.references(ctx, project, gone, o.DryRun)
 		if err != nil {
 			return err
 		}
 		maps.Copy(all, wanted)
-		folder := filepath.Join(project, blobFolder)
-		if _, err := os.Lstat(folder); err != nil {
+		if none != nil {
 			busyAnywhere = busyAnywhere || busy
 			continue
 		}
@@ -89,7 +95,6 @@ func (p *Pruned) collect(ctx context.Context, dir string, gone map[string]bool, 
 			p.Skipped = append(p.Skipped, project)
 			continue
 		}
-		p.drop(filepath.Join(project, "haft-tree"), o.DryRun) // it promises blobs that may go now
 		if err := p.sweep(ctx, folder, wanted, o.DryRun); err != nil {
 			return err
 		}

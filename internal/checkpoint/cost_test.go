@@ -289,8 +289,17 @@ func TestSecretsAreNeverCopied(t *testing.T) {
 func TestWhatIsCollectedIsNotNeeded(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 100 {
-		if err := os.WriteFile(filepath.Join(b.root, fmt.Sprint(i)), bytes.Repeat([]byte{byte(i)}, 1000), 0o644); err != nil {
+		path := filepath.Join(b.root, fmt.Sprint(i))
+		if err := os.WriteFile(path, bytes.Repeat([]byte{byte(i)}, 1000), 0o644); err != nil {
 			t.Fatal(err)
+		}
+		if i == 80 {
+			time.Sleep(60 * time.Millisecond) // those before are then older than the instant of a look
+		}
+		if soon := time.Now().Add(time.Hour); i > 80 { // each look reads it again, and must not keep it again
+			if err := os.Chtimes(path, soon, soon); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	b.say("go")

@@ -257,6 +257,10 @@ func (s *scan) keep(ctx context.Context, path string, put func(string, []byte) e
 		return -1, nil
 	}
 	digest := blob.Digest(raw)
+	if old := s.last.Nodes[path]; old != nil && old.Digest == digest {
+		n.Digest = digest // kept by an earlier look, maybe in a pack: it was read again only because it was new then
+		return -1, nil
+	}
 	if store, ok := s.opts.Blobs.(interface {
 		PutFile(ctx context.Context, digest string, from *os.File, b []byte) error
 	}); ok && len(raw) > blob.Small {

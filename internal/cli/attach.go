@@ -317,7 +317,7 @@ func (f *attachFlags) show(m wire.Message) {
 	case *wire.Informational:
 		fmt.Fprintf(f.Out, "  %s\n", visible.Indented(m.Content))
 	case *wire.Result:
-		fmt.Fprintf(f.Out, "  [%s, $%.4f]\n", m.Subtype, m.TotalCostUSD)
+		fmt.Fprintf(f.Out, "  [%s, $%.4f]\n", visible.Text(m.Subtype), m.TotalCostUSD)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -153,7 +154,7 @@ func (c *serverConn) say(line []byte) error {
 // hear calls each with the lines of the conversation, and returns how it ended.
 func (c *serverConn) hear(ctx context.Context, diagnostics io.Writer, each func(line []byte) error) error {
 	defer context.AfterFunc(ctx, func() { c.Close() })() // a connection that was upgraded heeds no context
-	in := bufio.NewReader(c)
+	in := bufio.NewReader(linelimit.Reader(c))
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {

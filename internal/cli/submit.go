@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/visible"
@@ -272,7 +273,9 @@ func (s *submission) follow(ctx context.Context) (serve.Outcome, error) {
 			return out, nil
 		case err == nil:
 			seen = time.Now()
-			s.watch(ctx)
+			if err := s.watch(ctx); errors.Is(err, linelimit.ErrLong) {
+				return out, err
+			}
 		case errors.As(err, &refusal) && refusal.Code != "ended", ctx.Err() != nil, time.Since(seen) > awayTime:
 			return out, err
 		}
@@ -286,7 +289,7 @@ func (s *submission) follow(ctx context.Context) (serve.Outcome, error) {
 
 // watch shows what happens until the prompt may have an outcome. One that it got before this was
 // heard is asked for.
-func (s *submission) watch(ctx context.Context) {
+func (s *submission) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -301,7 +304,7 @@ func (s *submission) watch(ctx context.Context) {
 			}
 		}
 	}()
-	s.server.Follow(ctx, &attach.Following{ID: s.session, From: s.from, Each: s.show, Questions: s.questions.opened})
+	return s.server.Follow(ctx, &attach.Following{ID: s.session, From: s.from, Each: s.show, Questions: s.questions.opened})
 }
 
 // rest shows what the journal has beyond what was shown.
@@ -309,7 +312,9 @@ func (s *submission) rest(ctx context.Context) {
 	if s.Output == "stream-json" || s.heard.all {
 		ctx, cancel := context.WithTimeout(ctx, restTime)
 		defer cancel()
-		s.server.Follow(ctx, &attach.Following{ID: s.session, From: s.from, UpToNow: true, Each: s.show})
+		if err := s.server.Follow(ctx, &attach.Following{ID: s.session, From: s.from, UpToNow: true, Each: s.show}); errors.Is(err, linelimit.ErrLong) {
+			fmt.Fprintf(s.Err, "haft: the output is not complete: %s\n", visible.Text(err.Error()))
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
@@ -47,6 +48,8 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 		s.local(p, typed.Command.Name, "", errOneSession)
 	case typed.Command.Name == "clear":
 		talk.Agent.ClearAs(p.UUID)
+	case s.opts.Guest && !guestMayType(typed.Command.Name, typed.Arguments):
+		s.local(p, typed.Command.Name, "", terminalOnly(strings.TrimSpace("/"+typed.Command.Name+" "+typed.Arguments)))
 	default:
 		answer, ok, err := answers.Run(talk, s.opts.Lang, typed.Command.Name, typed.Arguments)
 		if !ok {

@@ -31,8 +31,10 @@ func (s *server) requests() map[string]row {
 // handle answers a control request.
 func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
 	if row, ok := s.table[r.Subtype()]; ok {
-		if err := guestMay(r); s.opts.Guest && err != nil {
-			return nil, err
+		if s.opts.Guest {
+			if err := s.guestMay(r); err != nil {
+				return nil, err
+			}
 		}
 		if reply, served, err := row.answer(ctx, r); served {
 			return reply, err

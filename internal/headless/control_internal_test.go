@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -58,16 +61,19 @@ func TestWhatAGuestMayAsk(t *testing.T) {
 		if _, served := s.table[r.Subtype()]; !served {
 			continue
 		}
-		if err, refused := guestMay(r), r.Subtype() == "update_settings"; refused != (err != nil) {
+		if err, refused := s.guestMay(r), r.Subtype() == "update_settings"; refused != (err != nil) {
 			t.Errorf("%s: %v", r.Subtype(), err)
 		}
 	}
+	s.opts.OwnersAgents = []string{"owners"}
 	for what, r := range map[string]wire.Request{
-		"plugins":                  &wire.Initialize{Plugins: []wire.PluginConfig{{Type: "local", Path: "/p"}}},
-		"permissions off":          &wire.Initialize{Agents: map[string]wire.Agent{"a": {PermissionMode: "bypassPermissions"}}},
-		"hooks of agents":          &wire.Initialize{Agents: map[string]wire.Agent{"a": {Hooks: json.RawMessage(`{"Stop":[]}`)}}},
-		"servers that are started": &wire.MCPSetServers{Servers: map[string]json.RawMessage{"a": json.RawMessage(`{"command":"sh"}`)}},
-		"settings":                 &wire.UpdateSettings{},
+		"another agent than the owner's": &wire.Initialize{Agents: map[string]wire.Agent{"owners": {}}},
+		"a mode that is not known":       &wire.Initialize{Agents: map[string]wire.Agent{"a": {PermissionMode: "BypassPermissions"}}},
+		"plugins":                        &wire.Initialize{Plugins: []wire.PluginConfig{{Type: "local", Path: "/p"}}},
+		"permissions off":                &wire.Initialize{Agents: map[string]wire.Agent{"a": {PermissionMode: "bypassPermissions"}}},
+		"hooks of agents":                &wire.Initialize{Agents: map[string]wire.Agent{"a": {Hooks: json.RawMessage(`{"Stop":[]}`)}}},
+		"servers that are started":       &wire.MCPSetServers{Servers: map[string]json.RawMessage{"a": json.RawMessage(`{"command":"sh"}`)}},
+		"settings":                       &wire.UpdateSettings{},
 	} {
 		var refused *wire.ControlError
 		if _, err := s.handle(t.Context(), r); !errors.As(err, &refused) || !strings.Contains(refused.Message, "only be done in a terminal") {
@@ -79,6 +85,33 @@ func TestWhatAGuestMayAsk(t *testing.T) {
 	} {
 		if err := s.updatePermissions(t.Context(), u); err == nil || !strings.Contains(err.Error(), "only be done in a terminal") {
 			t.Errorf("%+v: %v", u, err)
+		}
+	}
+}
+
+// What a program sends when it initializes is added to the flags, and takes nothing back: for a
+// guest they are also those of the owner.
+func TestInitializeTakesNothingBack(t *testing.T) {
+	for _, c := range []struct {
+		guest        bool
+		skills, sent []string
+		append       string
+		wantSkills   []string
+		wantAppend   string
+		name         string
+	}{
+		{false, nil, nil, "", nil, "rule", "nothing is sent"},
+		{false, nil, []string{"a"}, "more", []string{"a"}, "more", "a program replaces its own flag"},
+		{true, nil, []string{"a"}, "more", []string{"a"}, "rule\n\nmore", "a guest adds to the owner's rule"},
+		{false, []string{}, nil, "", []string{}, "rule", "no skills stay none"},
+		{true, []string{}, []string{"a"}, "", []string{}, "rule", "a guest cannot bring skills back"},
+		{true, []string{"a", "b"}, []string{"b", "c"}, "", []string{"b"}, "rule", "only those that both want"},
+	} {
+		s := &server{opts: Options{Guest: c.guest}, tell: new(teller)}
+		h, talk := harness.Options{Skills: c.skills}, harness.TalkOptions{AppendSystem: "rule"}
+		s.adopt(&h, &talk, &wire.Initialize{Skills: c.sent, AppendSystemPrompt: c.append})
+		if !cmp.Equal(h.Skills, c.wantSkills) || talk.AppendSystem != c.wantAppend {
+			t.Errorf("%s: skills %q, the prompt ends with %q", c.name, h.Skills, talk.AppendSystem)
 		}
 	}
 }

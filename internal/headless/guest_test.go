@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -145,5 +146,137 @@ func TestServersAreSetWhileOthersConnect(t *testing.T) {
 	asked.Wait()
 	if servers := g.status(); len(servers) != 2 || servers["other"].Status != "pending" {
 		t.Errorf("the servers are %v", servers)
+	}
+}
+
+// ownersServers are set up by the flags of a server's owner, one of them switched off.
+func ownersServers(opts *headless.Options, mark string) {
+	for name, raw := range map[string]string{
+		"own": `{"command":"haft-test-has-no-such-command","args":["--token=${OWNERS_KEY}"]}`, "off": fmt.Sprintf(`{"command":"touch","args":[%q],"disabled":true}`, mark),
+	} {
+		opts.Talk.MCP.Entries = append(opts.Talk.MCP.Entries, config.Entry{Name: name, Raw: json.RawMessage(raw), Scope: "dynamic", Origin: "the owner"})
+	}
+}
+
+// A guest calls the servers of the owner only through the model, by the owner's rules, and
+// starts none that the owner has switched off, not even under the name of its own.
+func TestAGuestLeavesTheOwnersServersAlone(t *testing.T) {
+	opts, dir := stage(t, "", `{"turns":[{"blocks":[{"tool":"RefreshMcpTools","input":{"server":"off"}}]},{"blocks":[{"text":"Done."}]}]}`)
+	opts.Guest = true
+	t.Setenv("OWNERS_KEY", "sk-secret")
+	mark := filepath.Join(dir, "mark")
+	ownersServers(opts, mark)
+	g := newGuest(t, opts)
+	g.must(&wire.Initialize{SDKMCPServers: []string{"mine", "own"}})
+	for _, set := range []map[string]json.RawMessage{nil, {"own": json.RawMessage(`{"type":"sdk"}`), "off": json.RawMessage(`{"type":"sdk"}`)}, {}} {
+		if set != nil {
+			g.must(&wire.MCPSetServers{Servers: set})
+		}
+		for _, r := range []wire.Request{
+			&wire.MCPCall{Tool: "mcp__own__wipe"}, &wire.MCPReadResource{ServerName: "own", URI: "file:///x"},
+			&wire.MCPReconnect{ServerName: "off"}, &wire.MCPToggle{ServerName: "off", Enabled: true},
+		} {
+			if _, err := g.ask(r); err == nil || !strings.Contains(err.Error(), "only be done in a terminal") {
+				t.Errorf("%s with %v: %v", r.Subtype(), set, err)
+			}
+		}
+	}
+	g.must(&wire.MCPToggle{ServerName: "own"})
+	g.must(&wire.MCPToggle{ServerName: "own", Enabled: true})
+	for _, typed := range []string{"/mcp enable off", "/mcp reconnect off", "/hooks", "Refresh it."} {
+		if result := g.turn(typed); strings.HasPrefix(typed, "/") && !strings.Contains(result, "only be done in a terminal") {
+			t.Errorf("%s: %s", typed, result)
+		}
+	}
+	if off := g.status()["off"]; off.Status != "disabled" {
+		t.Errorf("the server that is switched off is %s", off.Status)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the server that is switched off was started")
+	}
+}
+
+// turn sends a prompt, and returns the result.
+func (g *guest) turn(prompt string) string {
+	g.t.Helper()
+	if err := g.conn.Send(&wire.User{Message: wire.UserMessage{Role: "user", Content: wire.Content{Text: prompt}}}); err != nil {
+		g.t.Fatal(err)
+	}
+	for late := time.After(30 * time.Second); ; {
+		select {
+		case m := <-g.said:
+			if r, ok := m.(*wire.Result); ok {
+				return r.Result + strings.Join(r.Errors, "\n")
+			}
+		case <-late:
+			g.t.Fatalf("no result of %q", prompt)
+		}
+	}
+}
+
+// A guest learns what the conversation is like, and no passwords of the owner.
+func TestAGuestSeesNoPasswords(t *testing.T) {
+	for _, isGuest := range []bool{false, true} {
+		opts, dir := stage(t, "", `{"turns":[]}`)
+		opts.Guest = isGuest
+		t.Setenv("OWNERS_KEY", "sk-secret")
+		ownersServers(opts, filepath.Join(dir, "mark"))
+		write(t, filepath.Join(dir, ".claude", "settings.json"), `{"env":{"K":"sk-secret"},"effortLevel":"high","hooks":{"Stop":[{"hooks":[{"type":"command","command":"curl -H sk-secret"}]}]},
+			"mcpServers":{"web":{"url":"https://localhost:1/?key=sk-secret","headersHelper":"echo sk-secret"}}}`)
+		g := newGuest(t, opts)
+		g.must(&wire.Initialize{})
+		for _, r := range []wire.Request{&wire.GetSettings{}, &wire.GetHooksListing{}, &wire.MCPStatus{}, &wire.ReloadPlugins{}} {
+			if reply := g.must(r); strings.Contains(reply, "sk-secret") == isGuest {
+				t.Errorf("guest %v: %s answers %s", isGuest, r.Subtype(), reply)
+			}
+		}
+		if reply := g.must(&wire.GetSettings{}); !strings.Contains(reply, `"effortLevel":"high"`) {
+			t.Errorf("guest %v: the settings are %s", isGuest, reply)
+		}
+	}
+}
+
+// The main agent that the settings name is the owner's.
+func TestAGuestReplacesNoMainAgent(t *testing.T) {
+	for _, isGuest := range []bool{false, true} {
+		opts, dir := stage(t, "", `{"turns":[]}`)
+		opts.Guest = isGuest
+		write(t, filepath.Join(dir, ".claude", "settings.json"), `{"agent":"Explore"}`)
+		g := newGuest(t, opts)
+		_, err := g.ask(&wire.Initialize{Agents: map[string]wire.Agent{"Explore": {Description: "d", Prompt: "p"}}})
+		if isGuest != (err != nil) {
+			t.Errorf("guest %v: %v", isGuest, err)
+		}
+	}
+}
+
+// Settings are applied completely or not at all, and those of a guest name no folder that
+// depends on where the server runs.
+func TestSettingsAreAppliedAsAWhole(t *testing.T) {
+	opts, dir := stage(t, "", `{"turns":[]}`)
+	opts.Guest = true
+	g := newGuest(t, opts)
+	g.must(&wire.Initialize{})
+	state := func() string { return g.must(&wire.GetSettings{}) + g.must(&wire.ListPermissionRules{}) }
+	before := state()
+	more := filepath.Join(dir, "more")
+	write(t, filepath.Join(more, "file"), "")
+	for name, permissions := range map[string]string{
+		"an invalid rule":          `{"allow":["Bash("]}`,
+		"a folder that is missing": fmt.Sprintf(`{"additionalDirectories":[%q]}`, filepath.Join(more, "missing")),
+		"a relative folder":        `{"additionalDirectories":["../more"]}`,
+		"permissions off":          fmt.Sprintf(`{"additionalDirectories":[%q],"defaultMode":"bypassPermissions"}`, more),
+	} {
+		set := json.RawMessage(`{"model":"claude-haiku-4-5","effortLevel":"low","permissions":` + permissions + `}`)
+		if _, err := g.ask(&wire.ApplyFlagSettings{Settings: set}); err == nil {
+			t.Errorf("%s is applied", name)
+		}
+		if after := state(); after != before {
+			t.Errorf("%s changed\n%s to\n%s", name, before, after)
+		}
+	}
+	g.must(&wire.ApplyFlagSettings{Settings: json.RawMessage(fmt.Sprintf(`{"model":"claude-haiku-4-5","permissions":{"additionalDirectories":[%q],"defaultMode":"plan"}}`, more))})
+	if after := state(); !strings.Contains(after, more) || !strings.Contains(after, `"model":"claude-haiku-4-5"`) {
+		t.Errorf("after valid settings: %s", after)
 	}
 }

@@ -3,6 +3,7 @@ package headless
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/haftdev/haft/internal/harness"
@@ -13,7 +14,7 @@ import (
 
 // listingRequests ask what is configured.
 func (s *server) listingRequests() []row {
-	return []row{about(s, listSettings), about(s, listRules), about(s, listHooks)}
+	return []row{about(s, s.listSettings), about(s, listRules), about(s, s.listHooks)}
 }
 
 // sourceNames are the sources of settings as the wire spells them.
@@ -23,7 +24,7 @@ var sourceNames = map[settings.Source]string{
 }
 
 // listSettings lists the settings in effect, of each file and of all together.
-func listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSettings) (any, error) {
+func (s *server) listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSettings) (any, error) {
 	reply := wire.GetSettingsReply{Effective: make(map[string]json.RawMessage)}
 	for _, f := range slices.Backward(talk.World.Project.Counts.Files()) {
 		value, ok := f.Value()
@@ -33,6 +34,10 @@ func listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSett
 		var keys map[string]json.RawMessage
 		if json.Unmarshal(value.JSON, &keys) != nil {
 			continue
+		}
+		if s.opts.Guest {
+			maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return !guestSees[key] })
+			value.JSON = mustJSON(keys)
 		}
 		for key, v := range keys {
 			reply.Effective[key] = joined(reply.Effective[key], v)
@@ -81,8 +86,9 @@ func listRules(_ context.Context, talk *harness.Conversation, _ *wire.ListPermis
 	return wire.ListPermissionRulesReply{State: state}, nil
 }
 
-// listHooks lists the hooks in the settings that run, and all events.
-func listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksListing) (any, error) {
+// listHooks lists the hooks in the settings that run, and all events. What they run is not for
+// a guest: commands and addresses may hold passwords.
+func (s *server) listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksListing) (any, error) {
 	counts := make(map[string]int)
 	var reply wire.HooksListingReply
 	for _, h := range talk.World.Project.Counts.Hooks() {
@@ -93,6 +99,9 @@ func listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksLi
 		}
 		if h.Type == "http" {
 			listed.ContentLabel, listed.CommandText = "URL", visible.Indented(h.URL)
+		}
+		if s.opts.Guest {
+			listed.CommandText = "(only shown in a terminal)"
 		}
 		listed.DisplayText = listed.CommandText
 		reply.Hooks = append(reply.Hooks, listed)

@@ -58,7 +58,7 @@ func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, err
 func (s *server) mcpRequests() []row {
 	return []row{
 		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.MCPStatus) (any, error) {
-			return mcpStatus(talk), nil
+			return s.mcpStatus(talk), nil
 		}),
 		about(s, setServers),
 		about(s, reconnect),
@@ -100,10 +100,14 @@ func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) erro
 }
 
 // mcpStatus reports the status of servers, without the values of their variables and
-// headers.
-func mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
+// headers. A guest learns of the owner's servers only how they are reached: variables of this
+// machine are filled in everywhere.
+func (s *server) mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
 	var reply wire.MCPStatusReply
 	for _, st := range talk.MCP.Status() {
+		if s.opts.Guest {
+			st.Config = mcp.Server{Type: st.Type}
+		}
 		m := wire.MCPServerStatus{
 			Name: st.Name, Status: string(st.State), Error: st.Error, Config: mustJSON(st.Config), Transport: string(st.Type), Scope: st.Scope, Source: source(st),
 		}

@@ -100,6 +100,9 @@ func (s *server) open(ctx context.Context, init *wire.Initialize) (*harness.Conv
 	if err != nil {
 		return nil, err
 	}
+	if err := s.guestLead(w, init); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	talk, err := w.Talk(ctx, &t)
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -114,7 +117,10 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 		t.System = []string{customPrompt(init.SystemPrompt)}
 	}
 	if init.AppendSystemPrompt != "" {
-		t.AppendSystem = init.AppendSystemPrompt
+		owners := t.AppendSystem
+		if t.AppendSystem = init.AppendSystemPrompt; s.opts.Guest {
+			t.AppendSystem = strings.TrimSpace(owners + "\n\n" + init.AppendSystemPrompt)
+		}
 	}
 	if len(init.JSONSchema) > 0 {
 		t.Schema = init.JSONSchema
@@ -123,7 +129,12 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 		t.Title = init.Title
 	}
 	t.PlanInstructions = init.PlanModeInstructions
-	h.Redirect, h.Skills = init.ToolAliases, init.Skills
+	h.Redirect = init.ToolAliases
+	if h.Skills == nil {
+		h.Skills = init.Skills
+	} else if init.Skills != nil { // the flags have chosen, and only fewer can be left
+		h.Skills = slices.DeleteFunc(slices.Clone(h.Skills), func(name string) bool { return !slices.Contains(init.Skills, name) })
+	}
 	for _, p := range init.Plugins {
 		h.Plugins = append(slices.Clip(h.Plugins), p.Path)
 	}

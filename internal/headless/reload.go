@@ -55,5 +55,5 @@ func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r 
 
 // plugins returns the plugins; those that are added later take effect in the next session.
 func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
-	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: mcpStatus(talk).MCPServers}
+	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: s.mcpStatus(talk).MCPServers}
 }

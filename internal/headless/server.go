@@ -46,6 +46,9 @@ type Options struct {
 	// bring nothing that runs on this machine, and change no settings but the rules that the
 	// user's project keeps for its own.
 	Guest bool
+	// OwnersAgents are the agents that a guest cannot define, because the owner of the server
+	// chose or defined them.
+	OwnersAgents []string
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the

@@ -31,13 +31,15 @@ func (s *server) settingsRequests() []row {
 // flagSettings are the settings that a program can override in a running session. Others
 // take effect in the next session.
 type flagSettings struct {
-	Model       *string `json:"model"`
-	EffortLevel *string `json:"effortLevel"`
-	Permissions *struct {
-		Allow, Ask, Deny []string
-		DefaultMode      string   `json:"defaultMode"`
-		Directories      []string `json:"additionalDirectories"`
-	} `json:"permissions"`
+	Model       *string          `json:"model"`
+	EffortLevel *string          `json:"effortLevel"`
+	Permissions *flagPermissions `json:"permissions"`
+}
+
+type flagPermissions struct {
+	Allow, Ask, Deny []string
+	DefaultMode      string   `json:"defaultMode"`
+	Directories      []string `json:"additionalDirectories"`
 }
 
 // applySettings overrides the settings of the files, and replaces earlier overrides.
@@ -50,32 +52,43 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 		}
 		return fmt.Errorf("apply settings: nothing was applied, and the previous settings stay in force. Fix these: %s", key)
 	}
+	if set.Permissions != nil {
+		if err := s.applyPermissions(talk, set.Permissions); err != nil {
+			return err
+		}
+	}
 	if set.Model != nil {
 		talk.Agent.SetModel(talk.Resolve(*set.Model))
 	}
 	if set.EffortLevel != nil {
 		talk.Agent.SetEffort(*set.EffortLevel)
 	}
-	p := set.Permissions
-	if p == nil {
-		return nil
-	}
+	return nil
+}
+
+// applyPermissions applies all of it, or nothing.
+func (s *server) applyPermissions(talk *harness.Conversation, p *flagPermissions) error {
 	list, err := laidOver(p.Allow, p.Ask, p.Deny)
 	if err != nil {
 		return err
 	}
+	before := talk.World.Engine.Guard().Roots()
+	if err := talk.AddDirectories(p.Directories); err != nil {
+		return err
+	}
+	if p.DefaultMode != "" {
+		if _, err := s.setMode(talk, p.DefaultMode); err != nil {
+			added := slices.DeleteFunc(slices.Clone(talk.World.Engine.Guard().Roots()), func(dir string) bool { return slices.Contains(before, dir) })
+			return errors.Join(err, talk.RemoveDirectories(added))
+		}
+	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.removeFlagRules != nil {
 		s.removeFlagRules()
 	}
 	s.removeFlagRules = talk.World.Engine.AddTemporary(list...)
-	s.mu.Unlock()
-	err = talk.AddDirectories(p.Directories)
-	if p.DefaultMode != "" {
-		_, failed := s.setMode(talk, p.DefaultMode)
-		err = errors.Join(err, failed)
-	}
-	return err
+	return nil
 }
 
 func laidOver(allow, ask, deny []string) (list []permission.Rule, err error) {

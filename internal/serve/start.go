@@ -74,7 +74,19 @@ func (o *Options) program(in *Launching, log io.Writer) (*headless.Options, erro
 	t.ByProgram, t.Version = said.Talk.ByProgram, o.Version
 	opts.AskHost, opts.Partial, opts.Mirror, opts.Guest = said.AskHost, said.Partial, said.Mirror, said.Guest
 	opts.States, opts.Version = true, o.Version
+	opts.OwnersAgents = ownersAgents(&o.Harness)
 	return opts, nil
+}
+
+// ownersAgents are the agents that the owner has chosen or defined.
+func ownersAgents(h *harness.Options) (names []string) {
+	if h.Agent != "" {
+		names = append(names, h.Agent)
+	}
+	for _, d := range h.Agents {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // options are those that the session begins with: what the owner of the server has chosen, made

@@ -182,6 +182,16 @@ func (s *Servers) find(name string) (mcp.Server, bool) {
 	return mcp.Server{}, false
 }
 
+// Fixed returns the server of a name that the settings or the command line have, even if one
+// that a program has set takes its place.
+func (s *Servers) Fixed(name string) (mcp.Server, bool) {
+	i := slices.IndexFunc(s.fixed, func(f mcp.Server) bool { return f.Name == name })
+	if i < 0 {
+		return mcp.Server{}, false
+	}
+	return s.fixed[i], true
+}
+
 func named(list []mcp.Server, name string) bool {
 	return slices.ContainsFunc(list, func(s mcp.Server) bool { return s.Name == name })
 }
@@ -312,14 +322,14 @@ func (s *Servers) Resources(ctx context.Context, server string) ([]mcp.Resource,
 }
 
 // RefreshTools connects a server again, or all that are not connected, takes in what
-// they offer, and returns how they are.
+// they offer, and returns how they are. It is for the model: what is switched off stays so.
 func (s *Servers) RefreshTools(ctx context.Context, server string) ([]mcp.Status, error) {
 	h, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
 	for _, st := range h.Status() {
-		if st.Name != server && (server != "" || st.State == mcp.Connected || st.State == mcp.Disabled) {
+		if st.State == mcp.Disabled || st.Name != server && (server != "" || st.State == mcp.Connected) {
 			continue
 		}
 		if err := h.Reconnect(ctx, st.Name); err != nil && ctx.Err() != nil {

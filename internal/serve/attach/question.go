@@ -25,6 +25,9 @@ func (s *Stream) ask(open []serve.Question) {
 		} else if old != nil {
 			say = append(say, &wire.ControlCancelRequest{RequestID: old.request})
 		}
+		if len(s.asked) >= maxAsked {
+			continue // each waits in a goroutine of its own; the rest comes when some are answered
+		}
 		if m := s.askLocked(q); m != nil {
 			say = append(say, m)
 		}
@@ -40,6 +43,9 @@ func (s *Stream) ask(open []serve.Question) {
 		s.tell(m)
 	}
 }
+
+// maxAsked is how many questions are open here at the same time.
+const maxAsked = 100
 
 // askLocked notes a question and returns the request that asks it; nil if it cannot be
 // asked here.

@@ -2,6 +2,7 @@ package attach
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/serve"
 )
 
@@ -20,6 +23,8 @@ type Server struct {
 	// URL is its address, without a path.
 	URL   string
 	Token string
+
+	patience time.Duration // with one request; 0 means [replyTime]
 }
 
 // An Address is a server, and a session of it; the session is "" if the address names
@@ -72,7 +77,7 @@ func (s *Server) Find(ctx context.Context, id string) (serve.Session, error) {
 	}
 	var found []serve.Session
 	for _, row := range list.Sessions {
-		if id == "" && row.Running || id != "" && strings.HasPrefix(row.ID, id) {
+		if isID(row.ID) && (id == "" && row.Running || id != "" && strings.HasPrefix(row.ID, id)) {
 			found = append(found, row)
 		}
 	}
@@ -89,6 +94,20 @@ func (s *Server) Find(ctx context.Context, id string) (serve.Session, error) {
 		names = append(names, fmt.Sprintf("%s/s/%s", s.URL, row.ID))
 	}
 	return serve.Session{}, fmt.Errorf("%d sessions match. Name one of them:\n  %s", len(found), strings.Join(names, "\n  "))
+}
+
+// isID reports whether a server's id of a session can be shown to the user, even as a part of a
+// command to copy.
+func isID(id string) bool { return idPattern.MatchString(id) }
+
+var idPattern = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+
+// named refuses a session whose id is none.
+func named(row serve.Session, err error) (serve.Session, error) {
+	if err == nil && !isID(row.ID) {
+		return serve.Session{}, fmt.Errorf("the server's answer has no valid session id, but %.80q. Is it haft serve?", row.ID)
+	}
+	return row, err
 }
 
 // plain does not follow redirects, which could lead a token elsewhere.
@@ -121,22 +140,33 @@ func (s *Server) request(ctx context.Context, method, path string, body any) (*h
 // call makes a request and reads its reply. The error is a *serve.Problem if the server
 // refuses it.
 func (s *Server) call(ctx context.Context, method, path string, body, reply any) error {
+	patience := cmp.Or(s.patience, replyTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %v", patience))
+	defer cancel()
 	resp, err := s.request(ctx, method, path, body)
-	if err != nil {
+	if err == nil {
+		defer resp.Body.Close()
+		if err := refused(resp); err != nil || reply == nil {
+			return err
+		}
+		err = json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(reply)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return unreachable(s.URL, context.Cause(ctx))
+	case err != nil && resp != nil:
+		return fmt.Errorf("could not read the answer of %s: %w. Is it haft serve?", s.URL, err)
+	case err != nil:
 		return unreachable(s.URL, err)
 	}
-	defer resp.Body.Close()
-	if err := refused(resp); err != nil {
-		return err
-	}
-	if reply == nil {
-		return nil
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, maxReply)).Decode(reply)
+	return nil
 }
 
-// maxReply is how much of a reply is read.
-const maxReply = 64 << 20
+// How much of a reply is read, and how long one may take.
+const (
+	maxReply  = 64 << 20
+	replyTime = 2 * time.Minute
+)
 
 // unreachable says that there is no server, without the chain of what tried to reach it.
 func unreachable(server string, err error) error {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -215,11 +216,12 @@ func (s *Stream) follow() {
 		if s.ctx.Err() != nil || errors.Is(err, errOver) {
 			return
 		}
-		if connected || lost.IsZero() {
+		final := errors.Is(err, linelimit.ErrLong) || errors.As(err, &refusal) && refusal.Code != "ended" && refusal.Code != "too_many_streams"
+		if !final && (connected || lost.IsZero()) {
 			lost = time.Now()
 			s.remark("The connection to the server was lost. Reconnecting.")
 		}
-		if errors.As(err, &refusal) && refusal.Code != "ended" && refusal.Code != "too_many_streams" || time.Since(lost) > retryTime {
+		if final || time.Since(lost) > retryTime {
 			s.mu.Lock()
 			s.end = err
 			s.mu.Unlock()
@@ -249,30 +251,36 @@ func (s *Stream) events() (connected bool, err error) {
 	if err := refused(resp); err != nil {
 		return false, err
 	}
-	in := bufio.NewReaderSize(resp.Body, 64<<10)
-	var e struct{ name, id, data string }
+	in := bufio.NewReaderSize(linelimit.Reader(resp.Body), 64<<10)
+	var e struct {
+		name, id string
+		data     []byte
+	}
 	for {
 		line, err := in.ReadString('\n')
+		if err == nil && len(e.data)+len(line) > linelimit.Max {
+			err = linelimit.ErrLong // one event in many lines
+		}
 		if err != nil {
-			return true, err
+			return true, fmt.Errorf("read the events of %s: %w", s.server.URL, err)
 		}
 		quiet.Reset(silence)
 		field, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
-		case line == "\n" && e.data != "":
-			if err := s.event(e.name, e.id, []byte(e.data)); err != nil {
+		case line == "\n" && len(e.data) > 0:
+			if err := s.event(e.name, e.id, e.data); err != nil {
 				return true, err
 			}
 			fallthrough
 		case line == "\n":
-			e.name, e.id, e.data = "", "", ""
+			e.name, e.id, e.data = "", "", nil
 		case field == "event":
 			e.name = value
 		case field == "id":
 			e.id = value
 		case field == "data":
-			e.data += value
+			e.data = append(e.data, value...)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // have names: a request whose reply was lost is sent again and counts once.
 func (s *Server) Submit(ctx context.Context, in *serve.NewSession) (row serve.Session, err error) {
 	err = s.insist(ctx, http.MethodPost, "/v1/sessions", in, &row)
-	return row, err
+	return named(row, err)
 }
 
 // Prompt sends a prompt to a session, in the same way.
@@ -27,7 +27,7 @@ func (s *Server) Prompt(ctx context.Context, id string, p *serve.Prompt) error {
 // Fork copies a session up to a message, "" being the last.
 func (s *Server) Fork(ctx context.Context, id, at string) (row serve.Session, err error) {
 	err = s.call(ctx, http.MethodPost, sessionPath(id)+"/fork", serve.Fork{At: at}, &row)
-	return row, err
+	return named(row, err)
 }
 
 // Newest returns the session of a folder that was written to last; its id is "" if there is
@@ -38,13 +38,13 @@ func (s *Server) Newest(ctx context.Context, dir string) (serve.Session, error) 
 	if err != nil || len(list.Sessions) == 0 {
 		return serve.Session{}, err
 	}
-	return list.Sessions[0], nil
+	return named(list.Sessions[0], nil)
 }
 
 // Get returns a session.
 func (s *Server) Get(ctx context.Context, id string) (row serve.Session, err error) {
 	err = s.call(ctx, http.MethodGet, sessionPath(id), nil, &row)
-	return row, err
+	return named(row, err)
 }
 
 // Position is the end of a session's journal.
@@ -80,8 +80,8 @@ type Following struct {
 }
 
 // Follow tells what happens in a session until nobody wants more, ctx ends, the session rests or
-// the server is away for long.
-func (s *Server) Follow(ctx context.Context, f *Following) {
+// the server is away for long. The error is why it cannot be followed.
+func (s *Server) Follow(ctx context.Context, f *Following) error {
 	st := s.Open(ctx, serve.Session{ID: f.ID})
 	defer st.Close()
 	st.last, st.upToNow, st.running, st.told = f.From, f.UpToNow, !f.UpToNow, f.Questions != nil // one that rests ends it
@@ -90,11 +90,11 @@ func (s *Server) Follow(ctx context.Context, f *Following) {
 		n, err := st.next()
 		switch {
 		case err != nil:
-			return
+			return st.Err()
 		case n.message == nil:
 			f.Questions(n.questions)
 		case !f.Each(n.message):
-			return
+			return st.Err()
 		}
 	}
 }

@@ -43,7 +43,8 @@ type Pack struct {
 	file *os.File
 	at   int64
 	list []packed
-	have map[[sha256.Size]byte]bool
+	have map[[sha256.Size]byte]string // the pack that has it; "" is this one
+	held map[string]bool              // by pack: whether what it has can be relied on
 }
 
 // NewPack begins a pack. What the packs of d already hold is not written again.
@@ -56,10 +57,10 @@ func (d Dir) NewPack() (*Pack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep contents: %w", err)
 	}
-	p := &Pack{dir: d, file: file, have: map[[sha256.Size]byte]bool{}}
+	p := &Pack{dir: d, file: file, have: map[[sha256.Size]byte]string{}, held: map[string]bool{"": true}}
 	for _, path := range d.packs() {
 		for _, e := range readIndex(path) {
-			p.have[e.digest] = true
+			p.have[e.digest] = path
 		}
 	}
 	return p, nil
@@ -73,16 +74,26 @@ func (p *Pack) Add(digest string, b []byte) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.have[key] {
+	if pack, ok := p.have[key]; ok && p.hold(pack) {
 		return nil
 	}
 	if _, err := p.file.Write(b); err != nil {
 		return fmt.Errorf("keep contents: %w", err)
 	}
-	p.have[key] = true
+	p.have[key] = ""
 	p.list = append(p.list, packed{key, p.at, uint32(len(b))})
 	p.at += int64(len(b))
 	return nil
+}
+
+// hold keeps a sweep from deleting another pack whose contents are not written again.
+func (p *Pack) hold(pack string) bool {
+	ok, known := p.held[pack]
+	if !known {
+		ok = renew(pack)
+		p.held[pack] = ok
+	}
+	return ok
 }
 
 // Discard drops the pack.

@@ -121,3 +121,42 @@ func TestSweepKeepsWhatIsWanted(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsPutAgainIsYoung is about a session that begins while a sweep runs: what it keeps is there
+// already and wanted by no one that the sweep knows.
+func TestWhatIsPutAgainIsYoung(t *testing.T) {
+	d := Dir(t.TempDir())
+	path := pack(t, d, 50)
+	single := []byte("alone")
+	file, err := d.path(Digest(single))
+	if err := errors.Join(err, d.Put(t.Context(), Digest(single), single)); err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-2 * time.Hour)
+	if err := errors.Join(os.Chtimes(path, then, then), os.Chtimes(file, then, then)); err != nil {
+		t.Fatal(err)
+	}
+	pack(t, d, 1)
+	if err := d.Put(t.Context(), Digest(single), single); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Sweep(t.Context(), &SweepOptions{Wanted: func(string) bool { return false }, Young: time.Hour}); err != nil || s != (Swept{}) {
+		t.Errorf("swept %+v, %v", s, err)
+	}
+}
+
+// TestAPackThatIsSweptMeanwhileIsNotReliedOn sweeps after a new pack has read what the others hold.
+func TestAPackThatIsSweptMeanwhileIsNotReliedOn(t *testing.T) {
+	d := Dir(t.TempDir())
+	path := pack(t, d, 50)
+	p, err := d.NewPack()
+	if err := errors.Join(err, os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Add(Digest(content(7)), content(7)), p.Add(Digest(content(7)), content(7)), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := have(t, d, 50); len(got) != 1 || got[0] != 7 {
+		t.Errorf("have %v", got)
+	}
+}
