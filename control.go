@@ -10,8 +10,8 @@ import (
 
 // Answers of the command line.
 type (
-	// Info is what it offers: commands, models, agents.
-	// Its fields are those of [wire.InitializeReply].
+	// Info is what the command line offers: commands, models, agents. Its fields are those of
+	// [wire.InitializeReply].
 	Info = wire.InitializeReply
 	// MCPServerStatus is the state of an MCP server.
 	// Its fields are those of [wire.MCPServerStatus].
@@ -19,8 +19,7 @@ type (
 	// ContextUsage says what fills the model's context.
 	// Its fields are those of [wire.ContextUsage].
 	ContextUsage = wire.ContextUsage
-	// Usage says what the session has cost.
-	// Its fields are those of [wire.UsageReply].
+	// Usage is what the session has cost. Its fields are those of [wire.UsageReply].
 	Usage = wire.UsageReply
 	// MCPChanges is the result of changing the MCP servers.
 	// Its fields are those of [wire.MCPSetServersReply].
@@ -128,7 +127,7 @@ func (c *Client) Rewind(ctx context.Context, prompt string) (*Rewound, error) {
 	return &reply, err
 }
 
-// PreviewRewind says what Rewind would do.
+// PreviewRewind returns what Rewind would do.
 func (c *Client) PreviewRewind(ctx context.Context, prompt string) (*Rewound, error) {
 	reply, err := ask[Rewound](ctx, c, &wire.RewindFiles{UserMessageID: prompt, DryRun: true})
 	return &reply, err

@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A HookEvent is when a hook runs.
+// A HookEvent is the event at which a hook runs.
 type HookEvent string
 
 // The events. Which ones happen is up to the command line.
@@ -30,11 +30,9 @@ const (
 
 // The input and output of hooks.
 type (
-	// HookInput is what a hook is told.
-	// Its fields are those of [wire.HookInput].
+	// HookInput is the input of a hook. Its fields are those of [wire.HookInput].
 	HookInput = wire.HookInput
-	// HookOutput is what a hook wants.
-	// Its fields are those of [wire.HookOutput].
+	// HookOutput is the answer of a hook. Its fields are those of [wire.HookOutput].
 	HookOutput = wire.HookOutput
 	// HookSpecific is the part of a HookOutput that only some events understand.
 	// Its event name may be left empty.

@@ -37,10 +37,10 @@ func (HTTP) mcpServer()        {}
 func (SSE) mcpServer()         {}
 func (*ToolServer) mcpServer() {}
 
-// MarshalJSON writes the server as configuration files have it.
+// MarshalJSON writes the server in the format of configuration files.
 func (s HTTP) MarshalJSON() ([]byte, error) { return remote("http", s.URL, s.Headers) }
 
-// MarshalJSON writes the server as configuration files have it.
+// MarshalJSON writes the server in the format of configuration files.
 func (s SSE) MarshalJSON() ([]byte, error) { return remote("sse", s.URL, s.Headers) }
 
 func remote(kind, url string, headers map[string]string) ([]byte, error) {

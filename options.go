@@ -133,8 +133,8 @@ type (
 	// Agent defines a kind of sub-agent.
 	// Its fields are those of [wire.Agent].
 	Agent = wire.Agent
-	// Elicitation is what an MCP server wants to know.
-	// Its fields are those of [wire.Elicitation].
+	// Elicitation is a question of an MCP server to the user. Its fields are those of
+	// [wire.Elicitation].
 	Elicitation = wire.Elicitation
 	// ElicitationReply is what the user did about it.
 	// Its fields are those of [wire.ElicitationReply].

@@ -14,9 +14,9 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// Remote returns a transport that leads conversations on a server, 'haft serve', instead
-// of in a child process. The URL and the token are those that the server prints; the token
-// may also be the fragment of the URL, as it is printed.
+// Remote returns a transport that runs conversations on a server, 'haft serve', instead of in
+// a child process. The URL and the token are those that the server prints; the token may also
+// be the fragment of the URL, as it is printed.
 //
 //	opts := &haft.Options{Transport: haft.Remote("http://127.0.0.1:7420", token), Dir: "/project"}
 //

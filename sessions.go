@@ -28,7 +28,7 @@ type SessionsOptions struct {
 	Limit int
 }
 
-// A Session is a conversation of the past.
+// A Session is a past conversation.
 type Session struct {
 	ID string
 	// Title was given by a user; else it is "".
@@ -38,10 +38,10 @@ type Session struct {
 	// Dir is where it worked, Branch the git branch there, if known.
 	Dir, Branch string
 	Tag         string
-	// Modified is when it last continued, Size how long its file is.
+	// Modified is when it was last written to, and Size is the size of its file.
 	Modified time.Time
 	Size     int64
-	// Path is the file it is kept in.
+	// Path is the file that it is stored in.
 	Path string
 }
 
@@ -94,7 +94,7 @@ type SessionMessage struct {
 	Type       string `json:"type"`
 	UUID       string `json:"uuid"`
 	ParentUUID string `json:"parentUuid"`
-	// Timestamp is as the file has it, usually in RFC 3339.
+	// Timestamp is as in the file, usually in RFC 3339 format.
 	Timestamp string `json:"timestamp"`
 	// Message is a message of the Messages API.
 	Message json.RawMessage `json:"message"`

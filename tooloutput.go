@@ -3,7 +3,7 @@ package haft
 // The structured outputs of the built-in tools; see OutputOf. Optional fields that a
 // command line does not send are zero.
 
-// BashOutput is that of Bash.
+// BashOutput is the output of Bash.
 type BashOutput struct {
 	Stdout                   string `json:"stdout"`
 	Stderr                   string `json:"stderr"`
@@ -17,7 +17,7 @@ type BashOutput struct {
 	PersistedOutputSize      int64  `json:"persistedOutputSize"`
 }
 
-// ReadOutput is that of Read.
+// ReadOutput is the output of Read.
 type ReadOutput struct {
 	// Type is text, image, pdf, notebook or parts.
 	Type string   `json:"type"`
@@ -38,7 +38,7 @@ type ReadFile struct {
 	OriginalSize int64  `json:"originalSize"`
 }
 
-// EditOutput is that of Edit.
+// EditOutput is the output of Edit.
 type EditOutput struct {
 	FilePath        string      `json:"filePath"`
 	OldString       string      `json:"oldString"`
@@ -50,7 +50,7 @@ type EditOutput struct {
 	StaleRecovered  bool        `json:"staleRecovered"`
 }
 
-// WriteOutput is that of Write.
+// WriteOutput is the output of Write.
 type WriteOutput struct {
 	// Type is create or update.
 	Type            string      `json:"type"`
@@ -71,7 +71,7 @@ type PatchHunk struct {
 	Lines    []string `json:"lines"`
 }
 
-// GlobOutput is that of Glob.
+// GlobOutput is the output of Glob.
 type GlobOutput struct {
 	Filenames  []string `json:"filenames"`
 	DurationMS float64  `json:"durationMs"`
@@ -79,7 +79,7 @@ type GlobOutput struct {
 	Truncated  bool     `json:"truncated"`
 }
 
-// GrepOutput is that of Grep.
+// GrepOutput is the output of Grep.
 type GrepOutput struct {
 	// Mode is content, files_with_matches or count.
 	Mode       string   `json:"mode"`
@@ -90,7 +90,7 @@ type GrepOutput struct {
 	NumMatches int      `json:"numMatches"`
 }
 
-// WebFetchOutput is that of WebFetch.
+// WebFetchOutput is the output of WebFetch.
 type WebFetchOutput struct {
 	URL        string  `json:"url"`
 	Code       int     `json:"code"`
@@ -100,7 +100,7 @@ type WebFetchOutput struct {
 	DurationMS float64 `json:"durationMs"`
 }
 
-// AgentOutput is that of Agent.
+// AgentOutput is the output of Agent.
 type AgentOutput struct {
 	// Status is completed, or async_launched for one in the background.
 	Status            string         `json:"status"`
@@ -120,7 +120,7 @@ type AgentContent struct {
 	Text string `json:"text"`
 }
 
-// TodoOutput is that of TodoWrite.
+// TodoOutput is the output of TodoWrite.
 type TodoOutput struct {
 	OldTodos []Todo `json:"oldTodos"`
 	NewTodos []Todo `json:"newTodos"`

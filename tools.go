@@ -46,17 +46,17 @@ func TextContent(text string) any {
 	return map[string]string{"type": "text", "text": text}
 }
 
-// ImageContent returns an image; mediaType is such as image/png.
+// ImageContent returns an image; mediaType is, for example, image/png.
 func ImageContent(data []byte, mediaType string) any {
 	return map[string]any{"type": "image", "data": data, "mimeType": mediaType}
 }
 
 // NewTool returns a tool that runs f. In must be a struct: its fields, with their json and
-// jsonschema tags, are the input that the model must give, as described in package
-// tool/schema. Input that does not fit never reaches f. Out is a string, a *[ToolResult],
-// or any value, which the model reads as JSON. If f returns an error, the call has failed:
-// the model reads the error and continues. NewTool panics if In cannot be described. Nil
-// options mean the zero value.
+// jsonschema tags, are the input that the model must send, as described in package
+// tool/schema. Input that does not fit never reaches f. Out is a string, a *[ToolResult], or
+// any value, which the model reads as JSON. If f returns an error, the call has failed: the
+// model reads the error and continues. NewTool panics if In cannot be described. Nil options
+// mean the zero value.
 func NewTool[In, Out any](name, description string, f func(context.Context, In) (Out, error), opts *ToolOptions) Tool {
 	input := schema.Of[In]()
 	if err := input.Err(); err != nil {

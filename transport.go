@@ -47,7 +47,7 @@ type Link interface {
 	Close() error
 }
 
-// An ExitError is a command line that ended badly.
+// An ExitError means that the command line ended with an error.
 type ExitError struct {
 	// Code is its exit code, -1 if a signal ended it.
 	Code int
@@ -74,7 +74,7 @@ func (e *ExitError) Is(target error) bool {
 // exist.
 const noConversation = "No conversation found with session ID"
 
-// A ResultError is a query whose last result is an error.
+// A ResultError means that the last result of a query is an error.
 type ResultError struct{ Result *Result }
 
 func (e *ResultError) Error() string {

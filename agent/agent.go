@@ -15,7 +15,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Agent is a conversation with a model that can act.
+// An Agent is a conversation with a model that can call tools.
 type Agent struct {
 	opts Options
 	form *answerForm // of a structured answer; nil if it is text
@@ -115,26 +115,26 @@ func (a *Agent) Send(p Prompt) {
 // focus on.
 func (a *Agent) Compact(instructions string) { a.CompactAs("", instructions) }
 
-// CompactAs is Compact under a name, which its result has as that of its prompt; "" chooses
-// one.
+// CompactAs is like Compact, with a name that its result gives as the UUID of its prompt; ""
+// lets the agent choose one.
 func (a *Agent) CompactAs(uuid, instructions string) {
 	a.Send(Prompt{UUID: uuid, command: "compact", Priority: Later, Content: []model.Block{model.TextOf(instructions)}})
 }
 
-// Clear queues the forgetting of the conversation.
+// Clear queues a reset of the conversation: the model forgets it.
 func (a *Agent) Clear() { a.ClearAs("") }
 
-// ClearAs is Clear under a name, as CompactAs.
+// ClearAs is like Clear, with a name as for CompactAs.
 func (a *Agent) ClearAs(uuid string) { a.Send(Prompt{UUID: uuid, command: "clear", Priority: Later}) }
 
-// Queued returns the prompts that wait.
+// Queued returns the queued prompts.
 func (a *Agent) Queued() []Prompt {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.queue)
 }
 
-// Busy reports whether a turn runs or waits to.
+// Busy reports whether a turn is running or queued.
 func (a *Agent) Busy() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,9 +150,9 @@ func (a *Agent) Withdraw(uuid string) bool {
 	return len(a.queue) < before
 }
 
-// Interrupt stops the running turn, as a user would, and reports whether there was one.
-// Queued prompts are handled next. The model is told why about calls that were cancelled;
-// "" means that the user stopped it.
+// Interrupt stops the running turn, as a user would, and reports whether there was one. Queued
+// prompts are handled next. For each cancelled call, the model is told why; "" means that the
+// user stopped it.
 func (a *Agent) Interrupt(why string) bool {
 	a.mu.Lock()
 	t := a.turn

@@ -62,7 +62,7 @@ func (a *Agent) SetEffort(effort string) {
 	a.set.effort = effort
 }
 
-// Effort is that of the next request; "" leaves it to the provider.
+// Effort returns the effort of the next request; "" leaves it to the provider.
 func (a *Agent) Effort() string { return a.settings().effort }
 
 // SetTools changes the tools, from the next request on. What the provider has cached stays

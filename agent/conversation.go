@@ -200,9 +200,9 @@ const (
 	reminderEnd   = "\n</system-reminder>"
 )
 
-// Reminders returns what a conversation was reminded of, oldest first. Results are most of a
-// conversation, and decoding them would be most of what a resume costs: only what may be a
-// reminder is decoded.
+// Reminders returns the reminders in a conversation, oldest first. It decodes only what may be
+// a reminder: most of a conversation is results, and decoding them would make up most of the
+// cost of a resume.
 func Reminders(h *model.History) (notes []string) {
 	if h == nil {
 		return nil

@@ -10,14 +10,14 @@
 // exactly one [Result], and leaves a conversation that can be sent: every call has its
 // result, the two sides take turns, and no message is empty.
 //
-// Everything is in the [Journal] before it happens. What cannot be recorded does not
-// happen, and ends the turn.
+// Everything is written to the [Journal] before it happens. If something cannot be recorded,
+// it is not done, and the turn ends.
 //
-// The loop knows no tool, no provider and no front end: it is given a set of tools, a
-// pipeline for calls, a model, and hooks. Package agent/prompt writes what the model is
-// told about its environment.
+// The loop depends on no particular tool, provider or front end: it is given a set of tools, a
+// pipeline for calls, a model, and hooks. Package agent/prompt writes what the model is told
+// about its environment.
 //
-// An Agent is safe for concurrent use: prompts, interrupts and settings may come from
-// any goroutine while one ranges over Run. Between turns it holds nothing but memory.
-// The caller closes the journal after [Agent.Close].
+// An Agent is safe for concurrent use: prompts, interrupts and settings may come from any
+// goroutine while one goroutine ranges over Run. Between turns it holds no resources except
+// memory. The caller closes the journal after [Agent.Close].
 package agent

@@ -30,7 +30,7 @@ type Requesting struct {
 // Streamed is a piece of the model's answer, as it arrives.
 type Streamed struct {
 	Event model.Event
-	// TTFT is how long the first piece took; set on a model.Start.
+	// TTFT is the time until the first piece; it is set on a model.Start.
 	TTFT time.Duration
 }
 
@@ -44,14 +44,14 @@ type Said struct {
 	Block     model.Block
 	Usage     model.Usage // so far
 	Agent     string
-	// Error is set if the text is not the model's, but says why there is no answer.
+	// Error is set if the text is not the model's but explains why there is no answer.
 	Error *model.Error
 	// Aborted is set on a block that an interrupt cut.
 	Aborted bool
 }
 
-// Retracted takes back what was Said by a message that broke off: it is requested again, or
-// continues without those blocks. None of them is in the journal.
+// Retracted takes back what was Said by a message that was cut off: the message is requested
+// again, or continues without those blocks. None of them is in the journal.
 type Retracted struct {
 	MessageID string
 	UUIDs     []string
@@ -61,7 +61,8 @@ type Retracted struct {
 // reported by [Returned].
 type Called struct{ sched.Event }
 
-// Returned is the result of a call, already recorded, in the order in which calls end.
+// Returned is the result of a call, already recorded. These events come in the order in which
+// calls end.
 type Returned struct {
 	UUID    string
 	Outcome *sched.Outcome
@@ -77,7 +78,7 @@ type Added struct {
 	Prompt  *Prompt // of a message the user sent
 }
 
-// AddedKind says why a message was added.
+// An AddedKind is the reason why a message was added.
 type AddedKind string
 
 const (
@@ -94,13 +95,13 @@ type Waiting struct {
 	CallID, UseID, Tool, Agent string
 }
 
-// Denied is a call that was denied without asking a user. It comes just before the call is
-// Returned.
+// Denied is a call that was denied without asking a user. It comes just before the call's
+// Returned event.
 type Denied struct {
 	Outcome *sched.Outcome
 }
 
-// Retrying and FellBack tell how the model's server is doing.
+// Retrying and FellBack report the state of the model's server.
 type (
 	Retrying struct{ model.Retry }
 	FellBack struct{ model.Fallback }
@@ -210,7 +211,7 @@ type Result struct {
 type ModelUsage struct {
 	model.Usage
 	Cost float64 // in dollars
-	// Unpriced is set when the cost is not known.
+	// Unpriced is set if the cost is not known.
 	Unpriced bool
 }
 
@@ -219,8 +220,8 @@ type Reason string
 
 const (
 	Completed Reason = "completed"
-	// Superseded turns were cut at a boundary because a prompt with the priority Now waits.
-	// That is not an error, and there is no answer.
+	// Superseded turns were cut at a boundary because a prompt with the priority Now was
+	// queued. That is not an error, and there is no answer.
 	Superseded        Reason = "superseded"
 	APIError          Reason = "api_error"
 	PromptTooLong     Reason = "prompt_too_long"

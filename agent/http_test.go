@@ -105,7 +105,7 @@ func TestFaultsOfTheServer(t *testing.T) {
 func faulty(t *testing.T, p provider, name string, fault script.Fault, answer []script.Block) {
 	var patience time.Duration
 	if fault.Break == script.Hang { // only then: machines are busy
-		patience = time.Second
+		patience = 3 * time.Second
 	}
 	_, m := serveBy(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
 		{Blocks: answer, Fault: fault}, {Blocks: []script.Block{{Text: "Counted."}}},

@@ -116,7 +116,8 @@ type ContextUsage struct {
 	// counted, plus an estimate of what was added since.
 	System, Tools, Messages, Total int64
 	Window                         int64
-	// CompactAt is where the conversation is compacted by itself; 0 means never.
+	// CompactAt is the number of tokens at which the conversation is compacted automatically;
+	// 0 means never.
 	CompactAt int64
 }
 

@@ -20,8 +20,8 @@ type Options struct {
 	// PlanModel is the name of the model that answers in plan mode; "" means ModelName, as
 	// long as no other is chosen.
 	PlanModel string
-	// Resolve returns the provider's name of a model that a skill or command names, or says
-	// why it cannot be used; nil takes names as they are.
+	// Resolve returns the provider's name for a model that a skill or command names, or an
+	// error that says why it cannot be used; nil uses names unchanged.
 	Resolve func(name string) (string, error)
 	// System is the system prompt; see package agent/prompt. It stays the same for the
 	// whole conversation.
@@ -45,7 +45,7 @@ type Options struct {
 	// Person is asked about calls that the rules leave open, in addition to the askers of
 	// Sched; nil means no one.
 	Person sched.Asker
-	// Repeats says when the model goes in circles.
+	// Repeats configures when the model counts as going in circles.
 	Repeats sched.RepeatLimits
 	// Permissions applies changes of modes and rules; nil means that neither can be
 	// changed. Mode is the initial mode.
@@ -67,9 +67,10 @@ type Options struct {
 	// digest under which [StateRefused] names them.
 	Revealed []string
 	Refused  map[string]string
-	// Spent is what its answers have used, Beside what else was used, both by model.
+	// Spent is what its answers have used, and Beside is what was used for anything else, both
+	// by model.
 	Spent, Beside map[string]model.Usage
-	// States are what else a resumed session needs to know, by name. They are recorded with
+	// States are further values that a resumed session needs, by name. They are recorded with
 	// the first prompt.
 	States map[string]any
 	// Source says how the session began, for hooks: "" means startup.
@@ -88,7 +89,8 @@ type Options struct {
 	TaskBudget int
 	Betas      []string
 	MaxTokens  int
-	// Cost returns the price of a usage in dollars, if it is known; nil knows none.
+	// Cost returns the price of a usage in dollars, if known; nil means that no price is
+	// known.
 	Cost func(model string, u model.Usage) (usd float64, known bool)
 	// Structured is the JSON Schema of the answer that a turn must end with; nil means
 	// text.
@@ -99,12 +101,12 @@ type Options struct {
 	Agent, AgentType string
 }
 
-// Limits bound a turn. Zero values are no bounds.
+// Limits bound a turn. A zero value means no limit.
 type Limits struct {
 	// Turns is how many requests may be made to the model. The calls of the last one still
 	// run.
 	Turns int
-	// BudgetUSD is what the session may cost, from where it was resumed on.
+	// BudgetUSD is what the session may cost, counted from the last resume.
 	BudgetUSD float64
 	// Time is how long a turn may take.
 	Time time.Duration
@@ -130,7 +132,7 @@ type Hooks interface {
 // Permissions is what the loop may change about permissions. It must be safe for concurrent
 // use.
 type Permissions interface {
-	// SetMode changes the mode, or says why there is none of that name.
+	// SetMode changes the mode, or returns an error if there is no mode of that name.
 	SetMode(mode string) error
 	// Allow adds rules until the returned function is called.
 	Allow(rules []string) (undo func(), err error)
@@ -141,7 +143,7 @@ type Permissions interface {
 type Journal interface {
 	// ID names the session.
 	ID() string
-	// Append writes entries down. When it returns they are part of the session.
+	// Append records entries. When it returns, they are part of the session.
 	Append(context.Context, ...session.Entry) error
 	// Record records a step of a call, including the result of a finished one.
 	sched.Recorder

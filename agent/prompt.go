@@ -24,13 +24,13 @@ type Prompt struct {
 	// Change is what the prompt changes for its turn, as a typed command may; nil means
 	// nothing.
 	Change *tool.Change
-	// Answer answers the prompt in place of the model, as an agent of its own does that a
-	// command asks for; nil means that the model does. Such a prompt has a turn for itself.
-	// A text that is returned with an error is a part of the answer.
+	// Answer answers the prompt in place of the model, such as a separate agent that a command
+	// asks for; nil means that the model answers. Such a prompt has a turn to itself. A text
+	// that is returned with an error is part of the answer.
 	Answer func(context.Context) (string, error)
 	// Silent prompts join the conversation without asking the model for an answer.
 	Silent bool
-	// Origin is where it comes from if not from the user: see [TaskNotification].
+	// Origin is where the prompt comes from, if not from the user: see [TaskNotification].
 	Origin string
 
 	command string // compact or clear; Content is its argument
@@ -45,7 +45,7 @@ func Typed(text string) Prompt {
 // TaskNotification is the origin of a prompt that reports the end of a task.
 const TaskNotification = "task-notification"
 
-// Priority is when a prompt is heard that comes while a turn runs.
+// Priority says when a prompt that arrives during a turn is handled.
 type Priority string
 
 const (

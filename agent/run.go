@@ -14,14 +14,12 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// Run takes up what is queued, turn by turn, and returns what happens. It ends
-// when nothing is queued, no task in the background could still wake the
-// conversation and nobody holds it (see [Agent.Hold]), or when ctx ends, which its
-// last pair says with a nil event.
+// Run takes up what is queued, turn by turn, and returns what happens. It ends when nothing is
+// queued, no task in the background could still wake the conversation and no Hold is active
+// (see [Agent.Hold]), or when ctx ends; the last pair then has a nil event and the error.
 //
-// Leaving the loop, also by a panic, stops the turn and waits for its end; events
-// that were not read by then are there for the next Run. One goroutine at a time
-// may range over Run.
+// Leaving the loop, even by a panic, stops the turn and waits for its end; unread events are
+// kept for the next Run. One goroutine at a time may range over Run.
 func (a *Agent) Run(ctx context.Context) iter.Seq2[Event, error] {
 	return a.RunAwaiting(ctx, func(Task) bool { return true })
 }
@@ -58,7 +56,7 @@ func (a *Agent) RunAwaiting(ctx context.Context, awaits func(Task) bool) iter.Se
 	}
 }
 
-// Reconsider asks again which tasks are worth waiting for.
+// Reconsider makes RunAwaiting ask again which tasks to wait for.
 func (a *Agent) Reconsider() { signal(a.work) }
 
 // Hold keeps Run from ending when nothing is queued, until release is called: for a front

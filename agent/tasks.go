@@ -35,8 +35,8 @@ func (a *Agent) Notify(t Task) {
 	a.Emit(TaskChanged{Task: t, Change: "ended"})
 }
 
-// Heard says that a result has told the model about the end of a task. A waiting
-// notification is withdrawn.
+// Heard records that a result has told the model about the end of a task. A queued
+// notification of it is withdrawn.
 func (a *Agent) Heard(task string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,10 +9,9 @@
 // of this program, so Options.Env cannot be set. Shell commands have a supervisor only if
 // the program provides one; see [Options].
 //
-// A transport is safe for concurrent use; conversations are independent of each other.
-// Closing a conversation stops everything it has started. The number of conversations at
-// once is limited by how many files the process may open; further ones start when others
-// end.
+// A transport is safe for concurrent use; conversations are independent of each other. Closing
+// a conversation stops everything that it started. The number of conversations at once is
+// limited by how many files the process may open; further ones start when others end.
 package embed
 
 import (
@@ -46,7 +45,7 @@ type Options struct {
 	Version string
 }
 
-// New returns a transport that leads conversations in this process.
+// New returns a transport that runs conversations in this process.
 func New(o *Options) haft.Transport {
 	t := new(transport)
 	if o != nil {

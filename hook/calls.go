@@ -75,7 +75,8 @@ func stopping(c *tool.Change, why string) *tool.Change {
 }
 
 // Ask runs the PermissionRequest hooks of a call that someone has to decide about. If they
-// have no opinion, neither does Ask; a call that needs a user they can only deny.
+// have no opinion, neither does Ask. A call that needs a user's answer can only be denied by
+// them.
 func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
 	if !r.Has("PermissionRequest") {
 		return tool.Verdict{}, nil

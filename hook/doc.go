@@ -2,12 +2,12 @@
 // before and after a tool call, when permission is asked, when a prompt is sent, when
 // a session starts, when a turn ends.
 //
-// A [Hook] is a shell command, a URL or a Go function. It gets an [Input] as JSON
-// and answers with an [Output] as JSON, or by its exit code: 0 is no objection, 2
-// blocks and its error output says why, anything else is an error of the hook.
-// So is output that looks like an answer but cannot be parsed as one. An error blocks
-// if the hook guards something and does not say on_error: continue; a hook that cannot
-// even start is an error, also where the shell reports that as 2.
+// A [Hook] is a shell command, a URL or a Go function. It gets an [Input] as JSON and answers
+// with an [Output] as JSON, or by its exit code: 0 is no objection, 2 blocks and its error
+// output says why, anything else is an error of the hook. Output that looks like an answer but
+// cannot be parsed is also an error. An error blocks if the hook guards something and does not
+// say on_error: continue. A hook that cannot start is an error, even if the shell reports this
+// with exit code 2.
 //
 //	runner := hook.New(hook.FromSettings(s.Hooks()), &hook.Options{Project: dir, Report: report})
 //	defer runner.Close()
@@ -27,6 +27,6 @@
 // limited; a command that runs out of time is killed with its process group. Programs
 // that it moved to another group survive.
 //
-// Runners are safe for concurrent use. The caller closes them, which gives the hooks that
-// no one waits for a moment to finish, and then stops them.
+// Runners are safe for concurrent use. The caller closes them. Close gives background hooks a
+// moment to finish, then stops them.
 package hook

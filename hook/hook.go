@@ -9,15 +9,15 @@ import (
 
 // A Hook is something to run at an event. One of Command, URL and Func is set.
 type Hook struct {
-	// Event is when it runs.
+	// Event is the event at which the hook runs.
 	Event Event
-	// Matcher selects tools, or what else the event is about: names as in A|B, a regular
+	// Matcher selects tools, or whatever the event is about: names as in A|B, a regular
 	// expression, rules such as Bash(git *); "" and "*" mean all.
 	Matcher string
-	// If narrows the matcher by a rule; "" means not.
+	// If narrows the matcher by a rule; "" means that it does not.
 	If string
 
-	// Command is for a shell.
+	// Command is a command for a shell.
 	Command string
 	// URL is where the input is posted, with Headers. $NAME and ${NAME} in headers are
 	// replaced by variables that Env names.
@@ -29,13 +29,13 @@ type Hook struct {
 
 	// Name is for reports; "" means the command or URL.
 	Name string
-	// Timeout is how long it may take; 0 means that of the runner.
+	// Timeout is how long the hook may take; 0 means the runner's timeout.
 	Timeout time.Duration
 	// Block makes an error of the hook itself block. For a Stop hook it blocks once: the
 	// turn that continues because of it may end.
 	Block bool
-	// Fault is what is wrong with its configuration: it is an error whenever the hook
-	// should run. Nil means nothing.
+	// Fault is what is wrong with its configuration, nil if nothing is. It is the hook's error
+	// each time the hook should run.
 	Fault error
 	// Async keeps the event from waiting for the hook: its answer decides nothing, and is
 	// only reported.
@@ -46,12 +46,12 @@ type Hook struct {
 	Preview bool
 	// Env names variables with provider keys that it needs.
 	Env []string
-	// Vars are further variables of a command's environment.
+	// Vars are additional environment variables for a command.
 	Vars map[string]string
-	// Once lets it run a single time.
+	// Once makes it run only once.
 	Once bool
-	// Agent is the sub-agent whose events alone it is for, with the calls of those that it
-	// starts; "" means those of the whole session.
+	// Agent limits the hook to the events of one sub-agent and the calls of the agents that it
+	// starts; "" means the whole session.
 	Agent string
 	// Check is called before each run, like the runner's; nil means that nothing prevents
 	// the run.

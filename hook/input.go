@@ -15,7 +15,7 @@ type Input struct {
 	Detail
 }
 
-// Common is what every input says.
+// Common is the part that all inputs share.
 type Common struct {
 	SessionID      string `json:"session_id"`
 	TranscriptPath string `json:"transcript_path"`
@@ -27,7 +27,7 @@ type Common struct {
 	AgentType string `json:"agent_type,omitempty"`
 }
 
-// A Detail is what the input of one event says.
+// A Detail is the part of an input that is specific to its event.
 type Detail interface {
 	// Event is the event's name.
 	Event() Event
@@ -97,7 +97,7 @@ type PermissionRequest struct {
 	Suggestions []Suggestion    `json:"permission_suggestions,omitempty"`
 }
 
-// A Suggestion is a change of the permissions that would settle such calls.
+// A Suggestion is a change to the permissions that would decide such calls.
 type Suggestion struct {
 	Type        string          `json:"type"` // addRules
 	Rules       []SuggestedRule `json:"rules"`
@@ -132,7 +132,7 @@ type SessionEnd struct {
 
 // Stop is a turn that is about to end. The lists are never null in JSON.
 type Stop struct {
-	// StopHookActive is set when the turn continues because of a Stop hook already.
+	// StopHookActive is set if the turn is already continuing because of a Stop hook.
 	StopHookActive       bool   `json:"stop_hook_active"`
 	LastAssistantMessage string `json:"last_assistant_message"`
 	BackgroundTasks      List   `json:"background_tasks"`
@@ -182,7 +182,7 @@ type PostToolBatch struct {
 	ToolCalls []BatchCall `json:"tool_calls"`
 }
 
-// A BatchCall is one of them, with what the model reads as its result.
+// A BatchCall is one call of a PostToolBatch, with the result that the model reads.
 type BatchCall struct {
 	ToolName     string          `json:"tool_name"`
 	ToolInput    json.RawMessage `json:"tool_input"`

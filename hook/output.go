@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Output is what a hook answers. The zero value has no objection.
+// An Output is the answer of a hook. The zero value has no objection.
 type Output struct {
 	// Continue false stops the turn, with StopReason for the user.
 	Continue   *bool  `json:"continue,omitempty"`
@@ -20,7 +20,7 @@ type Output struct {
 	// Decision is approve or block, with Reason for the model.
 	Decision string `json:"decision,omitempty"`
 	Reason   string `json:"reason,omitempty"`
-	// Specific is what only some events know.
+	// Specific holds the fields that only some events have.
 	Specific *Specific `json:"hookSpecificOutput,omitempty"`
 
 	text string // what the hook printed, if it was no JSON

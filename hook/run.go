@@ -21,7 +21,7 @@ type Run struct {
 	Agent      string
 	Started    time.Time
 	Duration   time.Duration
-	// Behavior is what the hook said: Allow, Ask, Deny, or NoView if it did not.
+	// Behavior is the hook's decision: Allow, Ask, Deny, or NoView if it made none.
 	Behavior tool.Behavior
 	Reason   string
 	// Err is what was wrong with the hook itself; nil if nothing was.
@@ -37,7 +37,7 @@ type Run struct {
 	// Stdout is the beginning of a command's output or a URL's answer; Stderr is the end of
 	// a command's error output.
 	Stdout, Stderr string
-	// Dropped is how many bytes of output were too many.
+	// Dropped is how many bytes of output were discarded because there were too many.
 	Dropped int64
 	// Message is for the user. Suppress keeps what the hook printed from them.
 	Message  string

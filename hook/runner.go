@@ -37,8 +37,8 @@ type prepared struct {
 
 // Options are what hooks run in. Nil means all zero values.
 type Options struct {
-	// Project is the project folder that hooks are told, and in which commands run if the
-	// session has no working directory; "" means none.
+	// Project is the project folder. Hooks are told it, and commands run in it if the session
+	// has no working directory; "" means none.
 	Project string
 	// Common returns what every input contains; agent is the sub-agent of the event, or "".
 	// Nil means that nothing is known.
@@ -52,13 +52,13 @@ type Options struct {
 	// Check is called before each run of a hook; an error prevents the run and is an error
 	// of the hook. Nil means that nothing prevents it.
 	Check func(*Hook) error
-	// Report is called with every run when it ends; nil means none. It must be safe for
+	// Report, if not nil, is called with every run when it ends. It must be safe for
 	// concurrent use and not block for long.
 	Report func(Run)
 	// Timeout is how long a hook may take; 0 means a minute.
 	Timeout time.Duration
-	// Patience is how long Close waits for hooks that no one waits for; 0 means 1.5
-	// seconds, so that a process ends within the two seconds that programs wait for it.
+	// Patience is how long Close waits for background hooks; 0 means 1.5 seconds, so that a
+	// process ends within the two seconds that programs wait for it.
 	Patience time.Duration
 	// Parallel is how many hooks may run at a time; 0 means 32.
 	Parallel int
@@ -145,7 +145,7 @@ func (r *Runner) of(event Event) (hooks []*prepared) {
 	return hooks
 }
 
-// Has reports whether there are hooks of an event.
+// Has reports whether there are hooks for an event.
 func (r *Runner) Has(event Event) bool { return len(r.of(event)) > 0 }
 
 // newClient returns a client that keeps no connections and follows no redirects: an input
@@ -285,9 +285,9 @@ func (r *Runner) wait(ctx context.Context, t *task, in Input) {
 	r.run(ctx, t, in)
 }
 
-// Close lets the hooks that no one waits for finish, stops those that take longer than its
-// patience, and returns when they are gone. A hook that was stopped is reported as failed,
-// because its work may be half done. The runner must not be used afterwards.
+// Close lets background hooks finish, stops those that take longer than [Options.Patience],
+// and returns when all have ended. A hook that was stopped is reported as failed, because its
+// work may be half done. The runner must not be used afterwards.
 func (r *Runner) Close() {
 	late := time.AfterFunc(r.opts.Patience, func() { r.close(errLate{r.opts.Patience}) })
 	defer late.Stop()

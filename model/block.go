@@ -15,19 +15,20 @@ import (
 // A Block is one piece of a message. Its JSON is that of the Messages API.
 type Block struct {
 	Type BlockType
-	// Text is what a text or thinking block says.
+	// Text is the text of a text or thinking block.
 	Text string
-	// Signature is the provider's seal of a thinking block, Data its sealed content.
+	// Signature is the provider's signature of a thinking block, and Data is encrypted
+	// content.
 	Signature, Data string
-	// ID, Name and Input are those of a tool_use.
+	// ID, Name and Input are set for a tool_use block.
 	ID, Name string
 	Input    json.RawMessage
-	// UseID, Content and IsError are those of a tool_result.
+	// UseID, Content and IsError are set for a tool_result block.
 	UseID   string
 	Content []tool.Block
 	IsError bool
-	// Raw is a whole block of a type that is not listed below, or of one with parts that
-	// the fields above do not have. It is sent back unchanged.
+	// Raw is a whole block of a type that is not listed below, or of one with parts that have
+	// no field above. It is sent back unchanged.
 	Raw json.RawMessage
 }
 
@@ -133,7 +134,7 @@ func appendResult(dst []byte, blocks []tool.Block) ([]byte, error) {
 }
 
 // UnmarshalJSON parses a block as on the wire. A block with a cache mark, a citation or
-// anything else that the fields do not have keeps its Raw form too.
+// anything else that has no field also keeps its Raw form.
 func (b *Block) UnmarshalJSON(raw []byte) error {
 	var w wireBlock
 	if err := w.read(raw); err != nil {

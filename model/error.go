@@ -9,16 +9,17 @@ import (
 type Error struct {
 	// Kind is what to do about it.
 	Kind ErrorKind
-	// Status is that of HTTP; 0 if there was no answer.
+	// Status is the HTTP status; 0 if there was no answer.
 	Status int
 	// Type is the provider's name for it, such as overloaded_error.
 	Type string
-	// Message is for people: what happened and, where we know, what to do.
+	// Message is for people: what happened and, if known, what to do.
 	Message string
-	// RetryAfter is how long the provider asks to wait; 0 means that it did not say.
+	// RetryAfter is how long the provider asks the client to wait; 0 means that it did not
+	// say.
 	RetryAfter time.Duration
-	// ShouldRetry is whether the same request may succeed later, if that is known better
-	// than from Kind; nil means that it is not.
+	// ShouldRetry reports whether the same request may succeed later, if more is known than
+	// Kind says; nil means that Kind decides.
 	ShouldRetry *bool
 	// Err is the cause; may be nil.
 	Err error
@@ -36,11 +37,12 @@ const (
 	PromptTooLong  ErrorKind = "prompt_too_long"
 	UnknownModel   ErrorKind = "model_not_found"
 	ServerFailure  ErrorKind = "server_error"
-	// ConnectionLost is an answer that broke off, or a server that could not be reached.
+	// ConnectionLost means that an answer was cut off, or that the server could not be
+	// reached.
 	ConnectionLost ErrorKind = "connection_lost"
-	// Stalled is a connection on which nothing arrived for too long.
+	// Stalled means that nothing arrived on a connection for too long.
 	Stalled ErrorKind = "stalled"
-	// Garbled is an answer that is not one.
+	// Garbled means that the response could not be parsed.
 	Garbled ErrorKind = "garbled"
 )
 

@@ -6,7 +6,7 @@ import "time"
 // [BlockStop], [Stop], [Retry], [Fallback] and [Adjusted].
 type Event interface{ event() }
 
-// Start begins an answer. A second Start means that the first answer broke off and must be
+// Start begins an answer. A second Start means that the first answer was cut off and must be
 // discarded.
 type Start struct {
 	ID    string // the provider's name of the message
@@ -108,7 +108,7 @@ func (u Usage) Add(o Usage) Usage {
 	return Usage{u.Input + o.Input, u.Output + o.Output, u.CacheRead + o.CacheRead, u.CacheWrite + o.CacheWrite, u.Searches + o.Searches}
 }
 
-// Minus returns what u has more than o.
+// Minus returns u minus o.
 func (u Usage) Minus(o Usage) Usage {
 	return Usage{u.Input - o.Input, u.Output - o.Output, u.CacheRead - o.CacheRead, u.CacheWrite - o.CacheWrite, u.Searches - o.Searches}
 }

@@ -16,13 +16,13 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Message is what one side says.
+// A Message is a message of the user or the model.
 type Message struct {
 	Role    Role    `json:"role"`
 	Content []Block `json:"content"`
 }
 
-// UnmarshalJSON takes content as blocks and as a plain string.
+// UnmarshalJSON accepts content as blocks or as a plain string.
 func (m *Message) UnmarshalJSON(raw []byte) error {
 	var w struct {
 		Role    Role            `json:"role"`
@@ -54,10 +54,10 @@ func ParseContent(raw json.RawMessage) (blocks []Block, err error) {
 	return blocks, err
 }
 
-// A History is the messages of a conversation. Each is encoded once, when it is added, and
-// sent as those bytes from then on: in a long conversation, a turn costs no more than the
-// bytes it has to send, and a provider's prompt cache sees the same prefix every time. The
-// zero History is empty.
+// A History holds the messages of a conversation. Each message is encoded once, when it is
+// added, and always sent as the same bytes. In a long conversation, a turn therefore costs no
+// more than the bytes it has to send, and a provider's prompt cache sees the same prefix every
+// time. The zero History is empty.
 type History struct {
 	encoded []json.RawMessage
 	size    int

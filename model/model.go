@@ -15,9 +15,9 @@ type Model interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
-// A Request is one question to a model. A model only reads it.
+// A Request is one request to a model. A Model must not change it.
 type Request struct {
-	// Model is the provider's name of the model.
+	// Model is the provider's name for the model.
 	Model string
 	// System is what comes before the conversation.
 	System []System
@@ -25,7 +25,7 @@ type Request struct {
 	Tools json.RawMessage
 	// Messages are the conversation. It ends with the user's side.
 	Messages *History
-	// MaxTokens is the maximum length of the answer; 0 means as long as the model can.
+	// MaxTokens is the maximum length of the answer; 0 means as long as the model allows.
 	MaxTokens int
 	// Thinking says how the model thinks; nil leaves it to the client.
 	Thinking *ThinkingOptions
@@ -36,10 +36,10 @@ type Request struct {
 	TaskBudget int
 	// Betas name features of the API that are not on by default.
 	Betas []string
-	// TextOnly asks for no tool calls while the tools stay described, for a summary that
-	// must not disturb the cached prefix. A client forbids calls only if that does not
-	// invalidate the cache, as it does with Anthropic: say it in the last message too, and
-	// be prepared for a call.
+	// TextOnly asks for no tool calls while the tools stay described, for a summary that must
+	// not disturb the cached prefix. A client forbids calls only if that does not invalidate
+	// the cache. With Anthropic it would, so say it in the last message too, and be prepared
+	// for a call.
 	TextOnly bool
 	// Session names the conversation to the provider; "" does not.
 	Session string
@@ -56,8 +56,9 @@ type System struct {
 type ThinkingOptions struct {
 	// Mode is adaptive, enabled or disabled.
 	Mode string
-	// Budget is how many tokens enabled thinking may take; 0 means nearly all.
+	// Budget is how many tokens thinking may take in mode enabled; 0 means nearly all.
 	Budget int
-	// Display is how thoughts are shown: summarized, updates…; "" is the provider's.
+	// Display is how thoughts are shown: summarized, updates…; "" means the provider's
+	// default.
 	Display string
 }

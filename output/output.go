@@ -21,8 +21,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// MaxData is how many bytes the images and documents of a result may have together.
-// Providers refuse larger requests, and a refused one would end the conversation.
+// MaxData is how many bytes the images and documents of a result may have together. Providers
+// refuse larger requests, and a refused request would end the conversation.
 const MaxData = 32 << 20
 
 // A Store keeps what is too long for a conversation. A nil Store keeps nothing.
@@ -34,7 +34,7 @@ type Store struct {
 // NewStore returns a store below dir, which is created when it is first needed.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// Dir is where the store keeps its files; it need not exist yet.
+// Dir returns where the store keeps its files; it need not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
 // Sweep removes old files that other processes left in a shared folder. The store does it
@@ -212,7 +212,7 @@ func safeName(name string) string {
 	}, strings.TrimLeft(name, "."))
 }
 
-// Size is how many characters of text content has.
+// Size returns how many characters of text content has.
 func Size(content []tool.Block) int {
 	n := 0
 	for _, b := range content {

@@ -19,9 +19,9 @@ type Sandbox struct {
 	Off bool
 	// Enabled confines commands that may write to the project.
 	Enabled bool
-	// AutoAllow lets a command that is confined to the project run unasked.
+	// AutoAllow lets a command that is confined to the project run without asking.
 	AutoAllow bool
-	// Enforced lets no command run outside because its call asks for it.
+	// Enforced ignores the request of a call to run its command outside the sandbox.
 	Enforced bool
 	// Excluded are patterns, as in rules about Bash, of commands that are not confined. A
 	// single word means a program with any arguments.

@@ -24,12 +24,12 @@ func NewEngine(opts Options) *Engine {
 	return &Engine{opts: opts, policy: NewPolicy(opts)}
 }
 
-// Judge decides about a call by the policy of the moment.
+// Judge decides about a call by the current policy.
 func (e *Engine) Judge(_ context.Context, c tool.Case) tool.Verdict {
 	return e.Policy().Decide(c).Verdict
 }
 
-// Policy returns the policy of the moment.
+// Policy returns the current policy.
 func (e *Engine) Policy() *Policy {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -51,7 +51,7 @@ func (e *Engine) Rules() []Rule {
 	return slices.Clone(e.opts.Rules)
 }
 
-// Granted are the rules that were added for the rest of the session.
+// Granted returns the rules that were added for the rest of the session.
 func (e *Engine) Granted() []Rule {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -74,7 +74,7 @@ func (e *Engine) AddTemporary(rules ...Rule) (remove func()) {
 	})
 }
 
-// Revoke takes rules back, from every source that has the same.
+// Revoke removes rules from every source that has them.
 func (e *Engine) Revoke(rules ...Rule) {
 	e.RevokeAll(func(r Rule) bool {
 		return slices.ContainsFunc(rules, func(gone Rule) bool { return gone.Text == r.Text && gone.Behavior == r.Behavior })
@@ -90,19 +90,19 @@ func (e *Engine) RevokeAll(gone func(Rule) bool) {
 	})
 }
 
-// Guard returns what knows the session's paths at the moment.
+// Guard returns the current guard of the session's paths.
 func (e *Engine) Guard() *guard.Guard {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.opts.Guard
 }
 
-// SetGuard judges paths by other folders from now on.
+// SetGuard replaces the guard, which decides which folders belong to the project.
 func (e *Engine) SetGuard(g *guard.Guard) { e.change(func(o *Options) { o.Guard = g }) }
 
-// With returns the current policy with more rules, for calls that something else has
-// already allowed, and in another mode if that is a more careful one, for a new agent. The
-// session's policy does not change.
+// With returns the current policy with more rules, for calls that something else has already
+// allowed. A stricter mode, for a new agent, replaces the session's; a less strict one is
+// ignored. The session's policy does not change.
 func (e *Engine) With(mode Mode, rules ...Rule) *Policy {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Mode is how a session treats what the rules leave open.
+// A Mode is how a session treats calls that the rules leave open.
 type Mode string
 
 const (
@@ -13,17 +13,17 @@ const (
 	Default Mode = "default"
 	// AcceptEdits allows edits inside the project.
 	AcceptEdits Mode = "acceptEdits"
-	// Plan lets nothing write.
+	// Plan denies everything that writes.
 	Plan Mode = "plan"
-	// Auto leaves questions to a classifier first.
+	// Auto asks a classifier before the user.
 	Auto Mode = "auto"
-	// DontAsk denies what would be asked.
+	// DontAsk denies what would be asked about.
 	DontAsk Mode = "dontAsk"
-	// Bypass allows what no rule and no circuit breaker stops.
+	// Bypass allows everything that no rule and no circuit breaker stops.
 	Bypass Mode = "bypassPermissions"
 )
 
-// Modes are all modes, from careful to careless.
+// Modes are all modes, the strictest first.
 func Modes() []Mode { return []Mode{Plan, DontAsk, Default, AcceptEdits, Auto, Bypass} }
 
 // stricter reports whether a mode is known and more careful than another.

@@ -13,7 +13,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Policy is everything that decides about calls at one moment of a session.
+// A Policy is everything that decides about calls at a given time in a session.
 type Policy struct {
 	mode     Mode
 	deny     []*Rule
@@ -42,7 +42,7 @@ type Options struct {
 	// Trusted says that the project's rules among Rules may allow, because package trust
 	// accepted them.
 	Trusted bool
-	// Guard knows paths, the project's folders and the working directory.
+	// Guard judges paths by the project's folders and the working directory.
 	Guard *guard.Guard
 	// Home is the user's home folder; "" means that rules about it match nothing.
 	Home string
@@ -104,7 +104,7 @@ func (p *Policy) add(r Rule, trusted bool) {
 	}
 }
 
-// Allowed returns the rules that allow, as they are written.
+// Allowed returns the allow rules, as written.
 func (p *Policy) Allowed() (texts []string) {
 	for _, r := range slices.Concat(p.allow, p.bound) {
 		texts = append(texts, r.Text)
@@ -118,7 +118,7 @@ func (p *Policy) Problems() []RuleProblem { return p.problems }
 // Mode returns the mode of the policy.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// A Decision is a verdict and what it rests on.
+// A Decision is a verdict and its basis.
 type Decision struct {
 	tool.Verdict
 	// ReadOnly says that the call was shown to change nothing.

@@ -116,7 +116,7 @@ func (e *StepError) Help() string {
 		if readSysctl("kernel/unprivileged_userns_clone") == "0" {
 			return "sudo sysctl -w kernel.unprivileged_userns_clone=1"
 		}
-		return "in a container, run it with --security-opt seccomp=unconfined, or rely on the container"
+		return "if haft runs in a container, start the container with --security-opt seccomp=unconfined, or rely on the container for isolation"
 	case restrictedByAppArmor() && (e.Step == StepMount || e.Step == StepMap || e.Step == StepStart):
 		return "sudo tee /etc/apparmor.d/haft <<'EOF' && sudo apparmor_parser -r /etc/apparmor.d/haft\n" + AppArmorProfile("/usr/local/bin/haft") + "EOF"
 	}

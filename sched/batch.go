@@ -42,10 +42,10 @@ type BatchOptions struct {
 	Tools *tool.Set
 	// Agent names the sub-agent whose message it is; "" is the main conversation.
 	Agent string
-	// CallID returns the journal's id for the call at a position in the message; nil
-	// counts.
+	// CallID returns the journal's id for the call at a position in the message; nil numbers
+	// the calls.
 	CallID func(index int) string
-	// Repeats watches for loops over the messages of a turn; nil does not.
+	// Repeats watches for loops across the messages of a turn; nil means that nothing does.
 	Repeats *Repeats
 }
 
@@ -92,7 +92,7 @@ func (in *Input) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Arrived is what has arrived of the input, for a front end to show.
+// Arrived returns the part of the input that has arrived so far, for a front end to show.
 func (in *Input) Arrived() *jsonstream.Object { return in.object }
 
 // Close ends the input and queues the call, which may start at once. A second
@@ -104,8 +104,8 @@ func (in *Input) Close() {
 	}
 }
 
-// Discard removes the call, as if it had never been opened: the message broke off inside
-// it, and the rest does not join the conversation.
+// Discard removes the call, as if it had never been opened. It is used if the message was cut
+// off inside the call and the rest does not become part of the conversation.
 func (in *Input) Discard() {
 	if in.close() {
 		in.call.batch.discard(in.call)
@@ -122,7 +122,7 @@ func (in *Input) close() bool {
 	return first
 }
 
-// Add queues a call whose input is there.
+// Add queues a call whose input is already complete.
 func (b *Batch) Add(useID, name string, input []byte) {
 	in := b.Open(useID, name)
 	in.Write(input)

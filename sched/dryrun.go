@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A DryRunResult is what a call would come to.
+// A DryRunResult is the expected outcome of a call.
 type DryRunResult struct {
 	// Verdict is what the rules and the tool say; zero if the call would not get that far.
 	// An Ask stays an Ask, because no one was asked.

@@ -8,7 +8,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// State is where a call is.
+// A State is the stage that a call has reached.
 type State int
 
 const (

@@ -39,7 +39,7 @@ type Outcome struct {
 	Stop string
 	// Stack is where the tool panicked.
 	Stack []byte
-	// Started and Ended are when Run did; zero if it did not.
+	// Started and Ended are when Run started and ended; zero if it was not called.
 	Started, Ended time.Time
 }
 

@@ -126,6 +126,9 @@ func (f *execution) hookEffects(c *tool.Case, verdict tool.Verdict) (said bool) 
 	}
 	view, notes := hooks.Effects(f.ctx, shown)
 	f.out.Notes = append(f.out.Notes, notes...)
+	if shown.Looked && !c.Looked && view.Behavior == tool.Allow {
+		return false // what they approve of is a command that may only read: the sandbox that makes it one stays
+	}
 	if view.Behavior == tool.NoView || view.Behavior < c.Hook.Behavior {
 		return false
 	}

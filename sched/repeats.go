@@ -28,7 +28,7 @@ type RepeatLimits struct {
 	// Nudge is how many times a call may give the same result before the model is told; 0
 	// means 3, -1 never.
 	Nudge int
-	// Stop is how many times end the turn; 0 means 8, -1 never.
+	// Stop is how many such results end the turn; 0 means 8, -1 never.
 	Stop int
 }
 

@@ -48,7 +48,7 @@ type Options struct {
 type SiblingErrors int
 
 const (
-	// Independent calls do not care: each succeeds or fails by itself.
+	// Independent leaves the other calls alone: each succeeds or fails on its own.
 	Independent SiblingErrors = iota
 	// CancelSiblings cancels the calls queued behind the failed one, and aborts those that
 	// run at the same time and may be interrupted.

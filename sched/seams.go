@@ -71,7 +71,7 @@ type Record struct {
 	Outcome *Outcome // of a finished call
 }
 
-// Step is where a call is when it is recorded.
+// A Step is the stage of a call at which it is recorded.
 type Step int
 
 const (

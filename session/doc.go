@@ -1,11 +1,10 @@
 // Package session records conversations. Each one is an append-only journal, from
 // which everything else about it is derived.
 //
-// Everything is written before it happens: the model's answer before its calls run,
-// a verdict before it takes effect, a call before it is dispatched, its result as
-// soon as it is there. So a journal that was cut off at any byte, by a crash or a
-// full disk, can be resumed: each call has run, has not run, or has an unknown
-// outcome, and the model is told which.
+// Everything is written before it happens: the model's answer before its calls run, a verdict
+// before it takes effect, a call before it is dispatched, its result as soon as it is known.
+// So a journal that was cut off at any byte, by a crash or a full disk, can be resumed: each
+// call has run, has not run, or has an unknown outcome, and the model is told which.
 //
 //	store := session.Open("")
 //	s, err := store.Create(ctx, &session.CreateOptions{Cwd: dir}) // or store.Resume

@@ -85,7 +85,7 @@ func (x *extra) appendTo(o object) (_ object, err error) {
 // only reports whether there is nothing else in x than in y, which has one member.
 func (x *extra) only(y extra) bool {
 	return x.Call == y.Call && x.State == y.State && x.Checkpoint == nil && x.Ask == nil && x.Answer == nil && x.Back == nil && x.Stop == nil &&
-		x.Confined == nil && x.Snapshot == nil && x.SummaryOf == "" && x.Blobs == nil
+		x.Confined == nil && x.Denied == nil && x.Snapshot == nil && x.SummaryOf == "" && x.Blobs == nil
 }
 
 func (c *Call) appendTo(o object) (object, error) {

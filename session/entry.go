@@ -37,11 +37,11 @@ type Back struct {
 	Prompt string `json:"prompt,omitempty"`
 }
 
-// A Message joins the conversation.
+// A Message is a message of the conversation.
 type Message struct {
 	Role    model.Role
 	Content []model.Block
-	// ID, Model, StopReason and Usage are those of an answer. An answer is written block by
+	// ID, Model, StopReason and Usage are set for an answer. An answer is written block by
 	// block as it arrives; entries with the same ID are one message.
 	ID         string
 	Model      string
@@ -53,6 +53,8 @@ type Message struct {
 	// Confined is what the kernel limited that call to; nil for calls that are not commands
 	// or are not confined.
 	Confined *Confined
+	// Denied is why that call was not allowed; nil if it was.
+	Denied *Denied
 	// Typed is set on a prompt that is a single string, not a list of blocks; its Content
 	// is that text.
 	Typed bool
@@ -71,6 +73,13 @@ type Confined struct {
 	Tier string           `json:"tier"`
 }
 
+// Denied is why a call was not allowed, as the user was told. The model reads it in other
+// words, in the content of the result.
+type Denied struct {
+	Reason string `json:"reason"`
+	Rule   string `json:"rule,omitempty"`
+}
+
 // A Call is a step of a call before it has a result. The result itself is the
 // Message with the tool_result, whose UUID is [ResultUUID].
 type Call struct {
@@ -83,13 +92,13 @@ type Call struct {
 	Reason   string        `json:"reason,omitempty"`
 	// Approved is the digest of the change that a user was shown and approved.
 	Approved string `json:"approved,omitempty"`
-	// Confinement is what a command was held to.
+	// Confinement is what a command was limited to.
 	Confinement tool.Confinement `json:"confinement,omitempty"`
-	// Input is what will run, if it is not what the model wrote.
+	// Input is the input that will run, if it differs from what the model wrote.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// Step is how far a call was.
+// A Step is the stage that a call had reached.
 type Step string
 
 const (
@@ -130,7 +139,7 @@ type Ask struct {
 	Rules []string `json:"rules,omitempty"`
 }
 
-// An Answer settles an [Ask].
+// An Answer is the answer to an [Ask].
 type Answer struct {
 	ID string `json:"id"`
 	// By is where the answer came from; "" if the question was withdrawn, because a hook

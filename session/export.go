@@ -21,7 +21,7 @@ const (
 	// Markdown is for reading, with file changes as diffs. What haft added to the
 	// conversation is left out.
 	Markdown Format = "markdown"
-	// HTML is a page for reading. What haft added to the conversation is left out.
+	// HTML is a web page for reading. What haft added to the conversation is left out.
 	HTML Format = "html"
 	// JSONL has the messages of the conversation, one per line, unchanged.
 	JSONL Format = "jsonl"

@@ -20,7 +20,7 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// A Position is how much of the files of a session was read: of its own file and of each
+// A Position records how much of a session's files has been read: of its own file and of each
 // agent's. Its text is a number, followed by a name and a number for each agent. "" is the
 // beginning.
 type Position string
@@ -52,7 +52,7 @@ type pending struct {
 	end int64
 }
 
-// Follow returns a follower of the session in the file at path, from a position on.
+// Follow returns a follower of the session in the file at path, starting at a position.
 func Follow(path string, from Position) (*Follower, error) {
 	at, err := from.parse()
 	if err != nil {
@@ -61,7 +61,7 @@ func Follow(path string, from Position) (*Follower, error) {
 	return &Follower{path: path, blobs: blobsIn(filepath.Dir(path)), at: at, read: map[string][]pending{}, more: map[string]bool{}}, nil
 }
 
-// Position is that behind the last entry that was returned.
+// Position returns the position after the last returned entry.
 func (f *Follower) Position() Position { return position(f.at) }
 
 // Next returns entries that were appended since, at most about a chunk of each file, in

@@ -33,8 +33,8 @@ func Open(dir string) *Store {
 }
 
 // OpenLogs returns a store whose journals are in logs. Other files of a session on this
-// machine are in dir, as with [Open]. Sessions are created and resumed by their full ids;
-// to list and find them, ask the keeper of the logs.
+// machine are in dir, as with [Open]. Sessions are created and resumed by their full ids; to
+// list and find them, ask the store that keeps the logs.
 func OpenLogs(logs Logs, dir string) *Store { return &Store{dir: dir, logs: logs} }
 
 // Dir returns where the store is.
@@ -71,7 +71,7 @@ func mangle(path string) string {
 	return name.String()[:longestName] + "-" + strconv.FormatInt(max(int64(hash), -int64(hash)), 36)
 }
 
-// ErrNotFound is what errors are that name a session which does not exist.
+// ErrNotFound is the error for a session that does not exist.
 var ErrNotFound = errors.New("no such session")
 
 // notFound is the id of a session that does not exist. Programs look for this exact

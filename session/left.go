@@ -7,8 +7,8 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// Left returns the messages of the main conversation that it went back from, by their UUIDs:
-// they are in the journal, but the model does not know them any more.
+// Left returns the UUIDs of the messages that the main conversation went back from: they are
+// in the journal, but the model no longer knows them.
 func Left(ctx context.Context, path string) (map[string]bool, error) {
 	before := map[string]string{} // the message that each one follows
 	tail := ""

@@ -63,6 +63,7 @@ type extra struct {
 	Back       *Back       `json:"back,omitempty"`
 	Stop       *stop       `json:"stop,omitempty"`
 	Confined   *Confined   `json:"confined,omitempty"`
+	Denied     *Denied     `json:"denied,omitempty"`
 	// Snapshot belongs to a compaction; SummaryOf names the compaction that a message is
 	// part of.
 	Snapshot  *snapshot `json:"snapshot,omitempty"`
@@ -154,9 +155,9 @@ func (l *line) setMessage(m *Message) error {
 	l.IsAPIError, l.Error = m.Error != "", m.Error
 	if len(m.Output) > 0 && plainjson.Valid(m.Output) {
 		l.ToolUseResult = m.Output
-		if m.Confined != nil {
-			l.Haft = &extra{Confined: m.Confined}
-		}
+	}
+	if m.Denied != nil || m.Confined != nil && l.ToolUseResult != nil {
+		l.Haft = &extra{Confined: m.Confined, Denied: m.Denied}
 	}
 	var err error
 	l.Message, err = m.encode(usage)
@@ -221,7 +222,7 @@ func (l *line) message() (*Message, error) {
 	l.read = &Message{
 		Role: model.Role(l.Type), Content: content, Typed: l.Type == "user" && len(w.Content) > 0 && w.Content[0] == '"',
 		ID: w.ID, Model: w.Model, StopReason: w.StopReason, Usage: w.Usage,
-		Output: l.ToolUseResult, Confined: l.extra().Confined, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
+		Output: l.ToolUseResult, Confined: l.extra().Confined, Denied: l.extra().Denied, Synthetic: l.IsMeta || l.IsSummary, Error: l.errorText(),
 	}
 	return l.read, nil
 }

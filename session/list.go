@@ -82,7 +82,7 @@ func (st *Store) List(opts *ListOptions) ([]Info, error) {
 	return list, nil
 }
 
-// Info returns what a list would tell about one session.
+// Info returns what a list shows about one session.
 func (st *Store) Info(id string) (Info, error) {
 	path, err := st.Find(id)
 	if err != nil {

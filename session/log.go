@@ -8,9 +8,9 @@ import (
 	"github.com/haftdev/haft/internal/workspace/blob"
 )
 
-// A Log is the lines of one conversation of a session. It only grows, and only by a
-// writer that knows where it ends: that is the fence against a writer that was taken
-// for dead. Files on one machine are the default; see [Open] and [OpenLogs].
+// A Log holds the lines of one conversation of a session. It only grows, and only a writer
+// that knows where it ends can append to it. This fences off a writer that was taken for dead.
+// Files on one machine are the default; see [Open] and [OpenLogs].
 //
 // Implementations are safe for concurrent use.
 type Log interface {
@@ -19,12 +19,12 @@ type Log interface {
 	// error, some of the lines may have been written: then the returned position is not
 	// after, and the caller continues from it with a new line.
 	Append(ctx context.Context, after Pos, lines []byte) (Pos, error)
-	// Sync returns when a power cut cannot lose what was appended any more.
+	// Sync returns when everything that was appended would survive a power cut.
 	Sync(ctx context.Context) error
 	// Back returns the log in pieces, newest first. A piece may begin and end in the middle
 	// of a line. After an error there are no more pieces.
 	Back(ctx context.Context) iter.Seq2[[]byte, error]
-	// Close gives back what the log holds. A later Append takes it again.
+	// Close releases the resources of the log. A later Append acquires them again.
 	Close() error
 }
 
@@ -39,12 +39,12 @@ type Logs interface {
 
 // A Pos is a position in a log. The session passes it on without looking at it.
 type Pos struct {
-	// Seq increases; in a file it is the size.
+	// Seq increases; for a file, it is the size.
 	Seq uint64
 	// Tip is the hash of everything up to here, if the log is chained.
 	Tip [16]byte
 }
 
-// ErrFenced is the error of writing once another writer has continued the session: a
-// process that gets it must not act for the session any more.
+// ErrFenced is the error of a write after another writer has continued the session. A process
+// that gets it must no longer act for the session.
 var ErrFenced = errors.New("another process has continued the session")

@@ -18,8 +18,8 @@ import (
 
 // PruneOptions say what to delete.
 type PruneOptions struct {
-	// IDs are the sessions to delete. Older also deletes those that have not been written
-	// for so long; 0 means none.
+	// IDs are the sessions to delete. Older also deletes sessions that have not been written
+	// to for this long; 0 means none.
 	IDs   []string
 	Older time.Duration
 	// State is the folder where file tools store what they replaced, for all sessions; ""
@@ -38,8 +38,8 @@ type Pruned struct {
 	Skipped []string `json:"skipped,omitempty"`
 }
 
-// Prune deletes sessions, and the blobs that no session refers to any more. Nothing else
-// ever deletes anything, and it runs only on request.
+// Prune deletes sessions, and the blobs that no session refers to any more. Nothing else ever
+// deletes sessions or blobs, and Prune runs only on request.
 func (st *Store) Prune(ctx context.Context, opts *PruneOptions) (*Pruned, error) {
 	var o PruneOptions
 	if opts != nil {

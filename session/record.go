@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
@@ -42,6 +43,9 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 	if use := s.uses[c.UseID]; !plainjson.Same(use.input, r.Call.Input) {
 		c.Input = r.Call.Input
 	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	s.uses[c.UseID] = pendingCall{pure: c.Effect == tool.Pure}
 	entries := []Entry{{Agent: r.Call.Agent, Call: &c}}
 	if c.Effect == tool.Pure {
@@ -51,6 +55,14 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 		return err
 	}
 	return s.streams[r.Call.Agent].log.Sync(ctx)
+}
+
+// check refuses what cannot be written. If it waited to be, everything after it would fail too.
+func (c *Call) check() error {
+	if c.Input != nil && !plainjson.Valid(c.Input) {
+		return fmt.Errorf("record the call %s: its input is not JSON", c.UseID)
+	}
+	return nil
 }
 
 func (s *Session) callOf(r sched.Record, step Step) Call {
@@ -67,6 +79,9 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 			Output:  typedOutput(out), Confined: confined(out.Result.Output),
 		},
 	}
+	if out.Status == sched.Denied {
+		e.Message.Denied = &Denied{Reason: out.Verdict.Reason, Rule: out.Verdict.Rule}
+	}
 	s.mu.Lock()
 	pure := s.uses[out.UseID].pure
 	delete(s.uses, out.UseID)
@@ -82,7 +97,7 @@ func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
 	return st.log.Sync(ctx)
 }
 
-// ResultBlock is what the model reads of a call's outcome, as it is in the journal.
+// ResultBlock returns what the model reads of a call's outcome, as recorded in the journal.
 func ResultBlock(out *sched.Outcome) model.Block {
 	return model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// Restored is what a journal says when it is opened.
+// Restored is the content of a journal when it is opened.
 type Restored struct {
-	// History is the conversation. It can be sent: every tool_use has its result, in the
-	// order of the calls. It belongs to the first caller.
+	// History is the conversation. It can be sent: every tool_use has its result, in the order
+	// of the calls. The first caller owns it.
 	History *model.History
 	// Last is the UUID of the last message, "" if there is none.
 	Last string
@@ -19,7 +19,7 @@ type Restored struct {
 	// Lost are the calls at the end of the conversation that have no result in the journal.
 	// History tells the model that their outcome is unknown, or that they never ran.
 	Lost []Call
-	// Messages counts what was said since the session began.
+	// Messages counts the messages since the session began.
 	Messages int
 	// Usage is what the session used, by model.
 	Usage map[string]model.Usage

@@ -51,7 +51,7 @@ type pendingCall struct {
 // errClosed is what appending to a closed session fails with.
 var errClosed = errors.New("the session is closed")
 
-// Memory returns a session that is not written down.
+// Memory returns a session that is not stored.
 func Memory(id string) *Session {
 	if id == "" {
 		id = NewUUID()
@@ -124,8 +124,8 @@ func (e *Entry) endsAnswer() bool {
 	return e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0
 }
 
-// KeepPlace writes that a session which was resumed at an earlier message continues there,
-// so that the next resume does even if nothing more is said.
+// KeepPlace records that a session that was resumed at an earlier message continues there, so
+// that the next resume does too, even if no message follows.
 func (s *Session) KeepPlace(ctx context.Context) error {
 	if s.silent() {
 		return nil
@@ -234,10 +234,10 @@ func (s *Session) simple(agent string, entries []Entry) bool {
 	return len(s.repairs) == 0 && !slices.ContainsFunc(s.held, func(e Entry) bool { return e.Agent != agent || compacts(e) }) && !slices.ContainsFunc(entries, compacts)
 }
 
-// AppendSoon adds entries that mean nothing without those that follow at once, as the verdict on
-// a call does without its dispatch: they are written with the next entry, in one step, and have
-// the time at which they were added. Sync and Close write them if none comes. After an error they
-// are not added.
+// AppendSoon adds entries that mean nothing without the entries that follow at once, such as
+// the verdict on a call without its dispatch. They are written with the next entry, in one
+// step, and have the time at which they were added. Sync and Close write them if none comes.
+// After an error they are not added.
 func (s *Session) AppendSoon(entries ...Entry) error {
 	if s.silent() {
 		return nil
@@ -251,8 +251,11 @@ func (s *Session) AppendSoon(entries ...Entry) error {
 		return s.fenced
 	}
 	for i := range entries {
-		if entries[i].Call != nil {
-			continue // which can always be written
+		if c := entries[i].Call; c != nil {
+			if err := c.check(); err != nil {
+				return err
+			}
+			continue
 		}
 		w := writer{session: s, agent: entries[i].Agent}
 		if _, err := w.lines(&entries[i]); err != nil {
@@ -397,7 +400,7 @@ func (s *Session) Sync() error {
 	return err
 }
 
-// Close syncs and gives the session back. Appending after it fails.
+// Close syncs and releases the session. Appending afterwards fails.
 func (s *Session) Close() error {
 	if s.silent() {
 		return nil

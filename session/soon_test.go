@@ -130,6 +130,29 @@ func TestWhatWaitsIsBoundedAndCanBeWritten(t *testing.T) {
 	checkStated(t, filepath.Join(s.Dir(), "subagents", "agent-a.jsonl"), want...)
 }
 
+// A call whose input is not JSON is refused, whatever its effects are. It does not wait, and so does not
+// fail what follows.
+func TestACallThatIsNotJSONIsRefused(t *testing.T) {
+	for _, effect := range []tool.Effect{tool.Pure, tool.Unsafe} {
+		s := sessiontest.Create(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})
+		sessiontest.Add(t, s, sessiontest.Prompt("hello"))
+		c := &tool.Call{ID: session.NewUUID(), UseID: "u", Tool: "T", Input: json.RawMessage(`{bad`)}
+		r := sched.Record{Step: sched.Judged, Call: c, Marks: tool.Marks{Effect: effect}, Verdict: tool.Verdict{Behavior: tool.Allow}}
+		if err := s.Record(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		r.Step = sched.Dispatched
+		if err := s.Record(t.Context(), r); err == nil {
+			t.Errorf("%v: a call whose input is not JSON was recorded", effect)
+		}
+		if err := s.AppendSoon(session.Entry{Call: &session.Call{Step: session.Dispatched, ID: c.ID, UseID: "u", Tool: "T", Input: c.Input}}); err == nil {
+			t.Errorf("%v: a call whose input is not JSON waits to be written", effect)
+		}
+		sessiontest.Add(t, s, sessiontest.Prompt("again"))
+		sessiontest.Close(t, s)
+	}
+}
+
 // An agent that writes also writes what waits for the others: nothing is lost, doubled or out of order.
 func TestAgentsThatWriteAtOnce(t *testing.T) {
 	s := sessiontest.Create(t, session.Open(t.TempDir()), &session.CreateOptions{Cwd: t.TempDir()})

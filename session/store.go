@@ -21,11 +21,11 @@ type CreateOptions struct {
 	// Cwd is the working directory, by which the session is found again; "" means the
 	// process's.
 	Cwd string
-	// Version and GitBranch are written down for readers; "" leaves them out.
+	// Version and GitBranch are recorded for readers; "" leaves them out.
 	Version, GitBranch string
 }
 
-// Create begins a session. Its file is made by the first Append.
+// Create begins a session. The first Append creates its file.
 func (st *Store) Create(ctx context.Context, opts *CreateOptions) (*Session, error) {
 	var o CreateOptions
 	if opts != nil {
@@ -98,8 +98,8 @@ func (st *Store) sessionDir(cwd, id string) string { return filepath.Join(st.pro
 type ResumeOptions struct {
 	// At is the UUID of the message to continue after; "" means the last one.
 	At string
-	// Drops is the UUID of a prompt: with At, only its turn may be left out; if there is
-	// more, the error is [ErrDrops]. "" means that anything may be left out.
+	// Drops is the UUID of a prompt: with At, only the turn of this prompt may be left out; if
+	// more would be, the error is [ErrDrops]. "" means that anything may be left out.
 	Drops string
 	// Fork leaves the session as it is and continues in a new one, named by NewID; ""
 	// chooses a name.

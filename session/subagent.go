@@ -78,7 +78,7 @@ func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
 	return to, nil
 }
 
-// Rest syncs and closes the log of a sub-agent that has nothing to write for now. Its next
+// Rest syncs and closes the log of a sub-agent that has nothing to write for now. The next
 // entry opens it again.
 func (s *Session) Rest(agent string) error {
 	if s.silent() || agent == "" {

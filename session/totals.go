@@ -10,13 +10,13 @@ import (
 // titleState is the state that names the session to people.
 const titleState = "title"
 
-// StateSpent is the state that says what was used beside the answers. It only grows: going
-// back to an earlier message does not set it back.
+// StateSpent is the state that records what was used apart from the answers. It only grows:
+// going back to an earlier message does not reduce it.
 const StateSpent = "beside"
 
-// StateFiles is the state that says where the files of the session are stored, if they are not
-// those of a machine. They do not change when the conversation goes back; a fork has those of the
-// message that it begins after.
+// StateFiles is the state that records where the files of the session are stored, if they are
+// not on one machine. Going back to an earlier message does not change it. A fork has the
+// files of the message that it begins after.
 const StateFiles = "files"
 
 // syntheticModel is what messages name as their model that no model has said.

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A Listed is what lists in the settings allow. No one can add to what an administrator
-// lists; the lists of all others are combined. Without a list, everything is allowed.
+// A Listed holds what lists in the settings allow. If an administrator's settings have a list,
+// no other list can add to it; otherwise, all lists are combined. Without a list, everything
+// is allowed.
 type Listed struct {
 	managed, others []string // nil means no list
 	match           func(pattern, name string) bool
@@ -27,11 +28,11 @@ func (l Listed) Allow(name string) bool {
 	return true
 }
 
-// HookURLs are the addresses that hooks may post to, from allowedHttpHookUrls. A star
+// HookURLs returns the addresses that hooks may post to, from allowedHttpHookUrls. A star
 // matches any part of the host, or of what follows it.
 func (s *Settings) HookURLs() Listed { return s.listed("allowedHttpHookUrls", matchURL) }
 
-// HookVariables are the variables that hooks may post, by httpHookAllowedEnvVars.
+// HookVariables returns the variables that hooks may post, from httpHookAllowedEnvVars.
 func (s *Settings) HookVariables() Listed {
 	return s.listed("httpHookAllowedEnvVars", func(pattern, name string) bool { return pattern == name })
 }

@@ -14,9 +14,9 @@
 // those below it. Single values come from the first file that has them; lists are joined.
 // The project's .mcp.json is read too, but only for its servers.
 //
-// Loading never fails because of the content of a file: a file that cannot be parsed
-// is left out and reported by [Settings.Problems]. Unknown keys are kept and reported.
-// Every value knows its file and line.
+// Loading never fails because of the content of a file: a file that cannot be parsed is left
+// out and reported by [Settings.Problems]. Unknown keys are kept and reported. Every value has
+// its file and line.
 //
 // [AddRule] and [RemoveRule] change one rule of a file and no other byte.
 //

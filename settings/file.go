@@ -21,7 +21,7 @@ type File struct {
 	problems []Problem
 }
 
-// A Problem is something about a file that its owner should know.
+// A Problem is something that the owner of a file should know about it.
 type Problem struct {
 	Origin
 	Kind ProblemKind
@@ -52,8 +52,8 @@ func (p Problem) String() string {
 	return where + ": " + p.Text
 }
 
-// LosesRules reports whether rules that deny or ask may be lost with what the problem is
-// about: a file that is ignored, or their place in a file that is used.
+// LosesRules reports whether the problem may lose deny or ask rules: because a whole file is
+// ignored, or the part of a file that should contain them.
 func (p Problem) LosesRules() bool {
 	switch p.Kind {
 	case Skipped:
@@ -110,7 +110,7 @@ func (f *File) report(kind ProblemKind, line int, key, text string) {
 
 func (f *File) origin(line int) Origin { return Origin{f.Source, f.Path, line} }
 
-// Value returns what the file says at a path of keys.
+// Value returns the value at a path of keys in the file.
 func (f *File) Value(path ...string) (Value, bool) {
 	n := f.root.get(path...)
 	if n == nil {

@@ -34,8 +34,8 @@ type Hook struct {
 	// OnError is continue or block: what an error of the hook itself means. "" means block
 	// for events that guard something, and continue for others; see [Hook.Blocks].
 	OnError string
-	// Fault is what is wrong with its configuration, with file and line; nil if nothing is.
-	// Such a hook does not run, and OnError says what its error means.
+	// Fault is what is wrong with its configuration, with file and line; nil if nothing is. A
+	// hook with a Fault does not run, and OnError decides what its error means.
 	Fault error
 	// Env names variables that it needs and would not get otherwise.
 	Env []string
@@ -45,7 +45,7 @@ type Hook struct {
 	Preview bool
 	// Path leads to the hook in its file, for [Settings.Prune].
 	Path []string
-	// JSON is the hook as written.
+	// JSON is the hook as written in the file.
 	JSON json.RawMessage
 }
 

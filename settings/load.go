@@ -37,7 +37,7 @@ type Options struct {
 
 // A Disk opens files. They are closed after reading.
 type Disk interface {
-	// Open opens a file that its owner may have made a link.
+	// Open opens a file, which may be a link that its owner made.
 	Open(path string) (fs.File, error)
 	// OpenIn opens the file name below root. A link that leads out of root is an error.
 	OpenIn(root, name string) (fs.File, error)

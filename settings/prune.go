@@ -9,15 +9,15 @@ type Place struct {
 	Path []string
 }
 
-// A Choice is what happens to a value.
+// A Choice decides what happens to a value in [Settings.Prune].
 type Choice int
 
 const (
 	// Drop leaves the value out.
 	Drop Choice = iota
-	// Keep takes it in as it is.
+	// Keep keeps it unchanged.
 	Keep
-	// Enter decides for each of its members or elements.
+	// Enter decides separately for each of its members or elements.
 	Enter
 )
 

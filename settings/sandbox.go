@@ -43,7 +43,7 @@ const (
 	SandboxOff SandboxMode = "off"
 	// SandboxPrefer confines commands where that is possible.
 	SandboxPrefer SandboxMode = "prefer"
-	// SandboxRequire refuses to start sessions where it is not.
+	// SandboxRequire refuses to start sessions where it is not possible.
 	SandboxRequire SandboxMode = "require"
 )
 

@@ -23,7 +23,8 @@ func SetText(ctx context.Context, t Target, key, value string) error {
 type Knob struct {
 	// Key is its path, such as "calls.afterFailure".
 	Key string
-	// Takes says what it may be; OneOf are all possible texts, nil if others are possible.
+	// Takes describes the possible values. OneOf lists them if they are fixed texts, and is
+	// nil otherwise.
 	Takes string
 	OneOf []string
 
@@ -54,7 +55,7 @@ func Knobs() []Knob {
 	return knobs
 }
 
-// Set writes a value to a file, as it is typed: true, 3, some text. "" removes the key, so
+// Set writes a value to a file, as a user types it: true, 3, some text. "" removes the key, so
 // that other files or the default decide. Every other byte of the file stays.
 func (k Knob) Set(ctx context.Context, t Target, typed string) error {
 	path := strings.Split(k.Key, ".")

@@ -6,7 +6,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Settings are what all files say together.
+// Settings are the combined content of all files.
 type Settings struct {
 	files []*File // by precedence
 }

@@ -56,12 +56,12 @@
 // sandbox and is itself started with the first such command. Where no box can be made, a
 // confined thread of the first keeper starts it. In a box the keeper is process 1: no command
 // can see, stop or kill it, and when it dies the kernel ends everything. The files that
-// commands write in the scratch directory (the directory they ended in) are separate from
-// those that all commands read there, which a confined command cannot write.
+// commands write in the scratch directory (which record the directory that a command ended in)
+// are separate from those that all commands read there, which a confined command cannot write.
 //
 // Gaps that remain:
-//   - A process that hands its work to a daemon which was there before
-//     (systemd-run, docker, at, a running tmux server) is not its parent.
+//   - Work that a command hands to an existing daemon (systemd-run, docker, at, a
+//     running tmux server) is not a descendant of the command and is not ended.
 //   - A process of another user (sudo) cannot be killed without root's rights. It is
 //     reported in Status.Left.
 //   - Where no cgroup can be made, a descendant that removes its tag on purpose is

@@ -32,7 +32,7 @@ type CanUseTool struct {
 	// change: if it is different by the time the call runs, the host is asked again. Other
 	// command lines do not send it.
 	Change *Change `json:"change,omitempty"`
-	// ChangeUnknown is why there is no Change although one was looked for, for example
+	// ChangeUnknown is why there is no Change although haft tried to determine it, for example
 	// because a previewed command wanted the network. An allow is then for the command.
 	ChangeUnknown string `json:"change_unknown,omitempty"`
 }

@@ -44,7 +44,7 @@ func (c Content) All() []Block {
 	return c.Blocks
 }
 
-// String returns the text in the content, blocks of text joined by nothing.
+// String returns the text in the content; blocks of text are concatenated.
 func (c Content) String() string {
 	var b bytes.Buffer
 	for _, block := range c.All() {
@@ -76,15 +76,15 @@ func (c *Content) UnmarshalJSON(raw []byte) error {
 // or another. Fields that its type does not have are empty.
 type Block struct {
 	Type string `json:"type" wire:"nonempty"`
-	// Text is that of a text block.
+	// Text is set for a text block.
 	Text string `json:"text,omitempty"`
-	// Thinking is that of a thinking block.
+	// Thinking is set for a thinking block.
 	Thinking string `json:"thinking,omitempty"`
-	// ID, Name and Input are those of a tool_use block.
+	// ID, Name and Input are set for a tool_use block.
 	ID    string          `json:"id,omitempty"`
 	Name  string          `json:"name,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
-	// ToolUseID, Content and IsError are those of a tool_result block.
+	// ToolUseID, Content and IsError are set for a tool_result block.
 	ToolUseID string   `json:"tool_use_id,omitempty"`
 	Content   *Content `json:"content,omitempty"`
 	IsError   *bool    `json:"is_error,omitempty"`

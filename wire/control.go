@@ -62,7 +62,7 @@ type UnknownRequest struct {
 	Err error
 }
 
-// Subtype returns what the request says it is.
+// Subtype returns the subtype in the request.
 func (u *UnknownRequest) Subtype() string { return u.Name }
 
 func encodeRequest(r Request) (json.RawMessage, error) {

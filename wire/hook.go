@@ -77,7 +77,7 @@ type HookToolCall struct {
 	ToolResponse json.RawMessage `json:"tool_response,omitempty"`
 }
 
-// HookOutput is what a hook wants. The zero value wants nothing.
+// HookOutput is the answer of a hook. The zero value changes nothing.
 type HookOutput struct {
 	// Continue set to false ends the turn, StopReason says why.
 	Continue   *bool  `json:"continue,omitempty"`

@@ -5,7 +5,7 @@ import "encoding/json"
 // The requests of a host to the command line, each followed by its answer. Those without an
 // answer type are answered by a bare success.
 
-// Empty is an answer that says nothing.
+// Empty is an answer without content.
 type Empty struct{}
 
 // Interrupt stops the running turn. It is answered at once.
@@ -39,7 +39,7 @@ func (*SetPermissionMode) Subtype() string { return "set_permission_mode" }
 // ErrorInvalidMode is the error code for a permission mode that does not exist.
 const ErrorInvalidMode = "invalid_mode"
 
-// SetPermissionModeReply is the mode that now holds.
+// SetPermissionModeReply is the mode that is now in effect.
 type SetPermissionModeReply struct {
 	Mode string `json:"mode"`
 }
@@ -112,7 +112,7 @@ type MCPServerStatus struct {
 	Tools      []MCPToolInfo   `json:"tools,omitempty"`
 }
 
-// MCPServerInfo is what an MCP server says it is.
+// MCPServerInfo is what an MCP server says about itself.
 type MCPServerInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -197,7 +197,8 @@ type MCPCall struct {
 	// Tool is the tool as the model calls it, such as mcp__files__read.
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// CheckPermissions has the call decided about as the model's own would be.
+	// CheckPermissions makes the call subject to the same permission checks as a call of the
+	// model.
 	CheckPermissions bool `json:"check_permissions,omitempty"`
 }
 
@@ -288,7 +289,7 @@ type ReadFile struct {
 // Subtype is read_file.
 func (*ReadFile) Subtype() string { return "read_file" }
 
-// ReadFileReply is what the file holds.
+// ReadFileReply is the content of the file.
 type ReadFileReply struct {
 	Contents string `json:"contents"`
 	AbsPath  string `json:"absPath"`
@@ -396,7 +397,7 @@ type BackgroundTasks struct {
 // Subtype is background_tasks.
 func (*BackgroundTasks) Subtype() string { return "background_tasks" }
 
-// BackgroundTasksReply says false where no call matched.
+// BackgroundTasksReply is false if no call matched.
 type BackgroundTasksReply struct {
 	Backgrounded *bool `json:"backgrounded,omitempty"`
 }

@@ -10,7 +10,7 @@ type GetSettings struct{ Base }
 // Subtype is get_settings.
 func (*GetSettings) Subtype() string { return "get_settings" }
 
-// GetSettingsReply is what holds, and what each source says.
+// GetSettingsReply is the settings in effect, and those of each source.
 type GetSettingsReply struct {
 	// Effective are the values of all sources together.
 	Effective map[string]json.RawMessage `json:"effective"`
@@ -18,7 +18,7 @@ type GetSettingsReply struct {
 	Applied   AppliedSettings            `json:"applied"`
 }
 
-// SourceSettings is what one source says. If a source has several files, the first takes
+// SourceSettings is the settings of one source. If a source has several files, the first takes
 // precedence.
 type SourceSettings struct {
 	// Source is userSettings, projectSettings, localSettings, flagSettings or

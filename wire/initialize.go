@@ -2,8 +2,8 @@ package wire
 
 import "encoding/json"
 
-// Initialize is a host's first request. It has what flags cannot express, such as hooks. The answer is
-// an [InitializeReply].
+// Initialize is a host's first request. It contains what flags cannot express, such as hooks.
+// The answer is an [InitializeReply].
 type Initialize struct {
 	Base
 	// Hooks says which callbacks of the host to call at which event.
@@ -137,7 +137,7 @@ type ModelInfo struct {
 	SupportsAutoMode         bool     `json:"supportsAutoMode,omitempty"`
 }
 
-// Account says who pays.
+// Account identifies the account that pays.
 type Account struct {
 	Email            string `json:"email,omitempty"`
 	Organization     string `json:"organization,omitempty"`

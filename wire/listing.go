@@ -8,7 +8,7 @@ type ListPermissionRules struct{ Base }
 // Subtype is list_permission_rules.
 func (*ListPermissionRules) Subtype() string { return "list_permission_rules" }
 
-// ListPermissionRulesReply is the rules that hold.
+// ListPermissionRulesReply is the rules in effect.
 type ListPermissionRulesReply struct {
 	State PermissionRulesState `json:"state"`
 }
@@ -42,7 +42,7 @@ type HooksListingReply struct {
 	// Events are those that have hooks.
 	Events List[ListedEvent] `json:"events"`
 	Hooks  List[ListedHook]  `json:"hooks"`
-	// EventCatalog is every event there is.
+	// EventCatalog lists all events.
 	EventCatalog List[CatalogEvent] `json:"eventCatalog"`
 	Policy       HooksPolicy        `json:"policy"`
 }

@@ -10,7 +10,7 @@ type Observe struct {
 	// From is where to start, as reported by a [JournalPosition]; "" is the beginning,
 	// "end" leaves out everything so far.
 	From string `json:"from,omitempty"`
-	// Name says who watches, such as "the web page"; it is shown with their answers.
+	// Name describes the observer, such as "the web page"; it is shown with its answers.
 	Name string `json:"name,omitempty"`
 	// Answers says that the observer can be asked: it gets can_use_tool requests, and the
 	// first answer counts.
@@ -46,7 +46,7 @@ type CallStep struct {
 	ToolUseID string `json:"tool_use_id"`
 	ToolName  string `json:"tool_name"`
 	AgentID   string `json:"agent_id,omitempty"`
-	// Behavior and Reason are the verdict, Confinement what the command is held to.
+	// Behavior and Reason are the verdict, and Confinement is what the command is limited to.
 	Behavior    string `json:"behavior,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	Confinement string `json:"confinement,omitempty"`

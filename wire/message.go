@@ -52,7 +52,7 @@ type Unknown struct {
 	Line json.RawMessage
 }
 
-// Tag returns what the line says it is.
+// Tag returns the type and subtype in the line.
 func (u *Unknown) Tag() Tag { return Tag{u.Type, u.Subtype} }
 
 // Decode reads one line. It keeps no reference to it.

@@ -14,7 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/regular"
 )
 
-// Facts are what a conversation is told about where and when it takes place.
+// Facts are what the model is told about where and when a conversation takes place.
 type Facts struct {
 	opts FactsOptions
 
@@ -27,25 +27,26 @@ type FactsOptions struct {
 	// Dir is the working directory; Added are other folders that belong to the work.
 	Dir   string
 	Added []string
-	// Elsewhere says where the work is if it is on another machine: it is told in place of Dir,
-	// Added, State and the platform of this one. "" means that it is here.
+	// Elsewhere describes where the work is if it is on another machine: the model is told
+	// this instead of Dir, Added, State and this machine's platform. "" means that the work is
+	// on this machine.
 	Elsewhere string
 	// Cwd returns where the shell is now; nil means that it stays in Dir.
 	Cwd func() string
 	// Instructions returns the project's instructions, such as the text of HAFT.md;
-	// nil means none. It is asked only when everything is told.
+	// nil means none. It is called only when all facts are told.
 	Instructions func(context.Context) string
-	// More returns further facts, such as the skills there are; nil means none.
-	// First is that of [Facts.Tell].
+	// More returns further facts, such as the available skills; nil means none. First is as in
+	// [Facts.Tell].
 	More func(ctx context.Context, first bool) []string
 	// Model and Shell are the names of the model and of the shell that runs its commands;
 	// "" means that they are not told.
 	Model, Shell string
 	// State returns what the repository is like, such as its changed files; nil means that
-	// it is not told. It is asked only when everything is told.
+	// it is not told. It is called only when all facts are told.
 	State func(context.Context) string
-	// Earlier are the facts that the model was told before this process began, oldest
-	// first: what is unchanged is not told again.
+	// Earlier are the facts that the model was told before this process started, oldest first.
+	// Unchanged facts are not told again.
 	Earlier []string
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
@@ -69,8 +70,8 @@ func NewFacts(opts *FactsOptions) *Facts {
 	return f
 }
 
-// Tell returns everything if it is the first time, or the model has forgotten it,
-// and otherwise what has changed since it was told.
+// Tell returns all facts if first is set, because the model knows none or has forgotten them,
+// and otherwise only those that have changed.
 func (f *Facts) Tell(ctx context.Context, first bool) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -199,9 +200,9 @@ func changes(before, now facts) string {
 	return b.String()
 }
 
-// Branch says what a folder's repository has checked out, such as "on branch
-// main"; "" means that it is in none. It reads one or two small files and starts
-// no program.
+// Branch describes what a folder's repository has checked out, such as "on branch main"; ""
+// means that the folder is in no repository. It reads one or two small files and starts no
+// program.
 func Branch(dir string) string {
 	git := gitDir(dir)
 	if git == "" {

@@ -6,9 +6,9 @@
 //	facts := prompt.NewFacts(&prompt.FactsOptions{Dir: cwd, Instructions: text})
 //	o.Facts = facts.Tell
 //
-// A provider caches a request by its first bytes. Nothing here depends on the
-// clock, on the repository's state or on anything else that moves, but for the
-// facts, and a fact that was told is never changed: what is new is told again.
+// A provider caches a request by its first bytes. Apart from the facts, nothing here depends
+// on the clock or anything else that changes. A fact is never altered once it has been sent; a
+// new value is sent as a new message.
 //
 // Facts belong to one conversation; everything else is safe for concurrent use.
 package prompt
@@ -28,7 +28,7 @@ var own string
 type Options struct {
 	// Custom replaces haft's own prompt; nil keeps it, and an empty one means none.
 	Custom *string
-	// Style is a way to answer that haft's own prompt takes on; nil means its own way.
+	// Style changes how haft's own prompt tells the model to answer; nil means haft's default.
 	Style *Style
 	// Append is added at the end.
 	Append string
@@ -37,11 +37,11 @@ type Options struct {
 	Tools *tool.Set
 }
 
-// A Style is a way to answer. Its text follows haft's own prompt, in which it takes the
-// place of what is said about short answers.
+// A Style is a way to answer. Its text follows haft's own prompt and replaces the instruction
+// to answer briefly.
 type Style struct {
 	Text string
-	// Coding keeps what haft's own prompt says about work on code.
+	// Coding keeps the instructions of haft's own prompt about work on code.
 	Coding bool
 }
 

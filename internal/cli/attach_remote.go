@@ -72,8 +72,11 @@ func (f *attachFlags) token(address attach.Address) (string, error) {
 	home, err := serve.OpenHome(filepath.Join(keep.State(), "serve"), false)
 	if err == nil {
 		defer home.Close()
-		if home.Running != "" && sameServer(home.Running, address.URL) {
-			return home.Token, nil
+		// A further address without TLS may be a port that another user listens at.
+		for _, at := range append([]string{home.Running}, home.Others...) {
+			if at != "" && sameServer(at, address.URL) && (at == home.Running || strings.HasPrefix(at, "https://")) {
+				return home.Token, nil
+			}
 		}
 	}
 	return "", fmt.Errorf("could not find the token for %s, and no 'haft serve' of yours runs there. Start it, or put the token into a file that only you can read and give --token-file, or set %s", address.URL, tokenVariable)

@@ -214,7 +214,7 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: a file with the server's token that only you can read")
 	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
 	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
-	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "what to do when a call needs approval and no one can be asked: deny the call, or fail (deny it, and exit with code 3)")
+	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "what to do when a call needs approval and no one can be asked: deny the call, or fail (deny it, and exit with code 3); with --on, a resumed session waits for an answer unless this flag is given")
 	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, created if it does not exist; without a name, in a new one")
 	fs.Lookup("worktree").NoOptDefVal = unnamed
 	f.Flags.Define(fs)

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,6 +42,8 @@ type seat struct {
 	bare      bool // nothing says which model answers
 	plain     bool // line by line
 	env       []string
+	rows      uint16 // of the terminal; 0 means 30
+	columns   uint16 // 0 means 90
 	cmd       *exec.Cmd
 	tty       *os.File
 
@@ -89,9 +92,10 @@ func (s *seat) command(args ...string) *exec.Cmd {
 // launch runs haft on a terminal.
 func (s *seat) launch(args ...string) {
 	s.t.Helper()
-	s.term, s.cmd = vt.NewEmulator(90, 30), s.command(args...)
+	size := &pty.Winsize{Rows: cmp.Or(s.rows, 30), Cols: cmp.Or(s.columns, 90)}
+	s.term, s.cmd = vt.NewEmulator(int(size.Cols), int(size.Rows)), s.command(args...)
 	var err error
-	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
+	if s.tty, err = pty.StartWithSize(s.cmd, size); err != nil {
 		s.t.Fatal(err)
 	}
 	var readers sync.WaitGroup
@@ -557,7 +561,11 @@ func TestWithoutATerminalAPromptIsAnswered(t *testing.T) {
 }
 
 func TestAPersonTalksLineByLine(t *testing.T) {
-	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm one"}), says("Not removed."))
+	outside := filepath.Join(t.TempDir(), "two") // where no rewind restores it
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSeat(t, calls("Bash", in{"command": "touch one"}), says("Made it."), calls("Bash", in{"command": "rm " + outside}), says("Not removed."))
 	s.plain = true
 	s.start("--plain", "--preview", "off")
 	s.type_("make one\r")
@@ -566,15 +574,17 @@ func TestAPersonTalksLineByLine(t *testing.T) {
 	s.type_("y\r")
 	s.see("Made it.")
 	s.type_("remove it\r")
-	s.see("rm one")
+	s.see("Bash rm ")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("y\r")
 	s.see("Type allow to continue")
 	time.Sleep(400 * time.Millisecond)
 	s.type_("y\r")
 	s.see("Not removed.")
-	if _, err := os.Stat(filepath.Join(s.dir, "one")); err != nil {
-		t.Error(err)
+	for _, path := range []string{filepath.Join(s.dir, "one"), outside} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 	s.type_("/cost\r")
 	s.see("This session has cost")

@@ -94,6 +94,9 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("could not preview the command: %w", err)
 	}
+	if err := p.Intact(); err != nil { // a file that cannot be read may say what to hide
+		return fmt.Errorf("could not preview the command: %w", err)
+	}
 	hidden, _ := p.Boxes.Command(tool.ReadOnly, p.Guard)
 	request, err := p.Boxes.Preview(hidden, p.Guard)
 	if err != nil {

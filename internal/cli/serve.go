@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func newServe(s Streams, reexec shellrun.Reexec) *cobra.Command {
 terminals, editors and programs, and those that you start in the page. docs/serve.md
 describes the API.
 
-The server listens on this machine only and prints an address with a token, which is
+The server listens on this machine only and prints its address with a token, which is
 kept in a file that only you can read. Anyone who has the token can do in your sessions
 what you can, except turn on bypassPermissions, trust a folder, or change settings other
 than this project's local permission rules.
@@ -70,7 +71,7 @@ Ctrl-C stops the server and the sessions that run in it; they can be resumed.`,
 		},
 	}
 	c.Flags().StringVar(&f.listen, "listen", "", "address to listen on, such as 127.0.0.1:7420; defaults to a free port on this machine, the same as last time if possible")
-	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another host name or address that clients use for the server; use https://NAME for a tunnel or proxy that terminates TLS")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "another host name or address that clients use for the server; it does not change where the server listens; use https://NAME for a tunnel or proxy that terminates TLS")
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "TLS certificate of the server (PEM file)")
 	c.Flags().StringVar(&f.key, "tls-key", "", "private key of the certificate (PEM file)")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "listen beyond this machine without a certificate")
@@ -94,13 +95,17 @@ const (
 
 // served is what a program reads.
 type served struct {
-	URL       string `json:"url"`
-	TokenFile string `json:"tokenFile"`
-	PID       int    `json:"pid"`
+	URL string `json:"url"`
+	// Others are the further addresses, which were given with --host.
+	Others    []string `json:"otherUrls,omitempty"`
+	TokenFile string   `json:"tokenFile"`
+	PID       int      `json:"pid"`
 	// Already says that another process serves.
 	Already bool `json:"already"`
 	// Pair is what a phone opens, and until when.
 	Pair *pairCode `json:"pair,omitempty"`
+
+	listens string
 }
 
 type pairCode struct {
@@ -130,19 +135,19 @@ func (f *webFlags) run(c *cobra.Command) error {
 		return fmt.Errorf("could not start the server: %w", err)
 	}
 	address := listeners[0].Addr().(*net.TCPAddr)
-	url := serve.Address(f.name(address), fmt.Sprint(address.Port), f.cert != "")
-	if err := f.checkPair(url); err != nil {
+	urls := f.addresses(address)
+	if err := f.checkPair(urls); err != nil {
 		return err
 	}
-	if err := home.Save(url, address.Port); err != nil {
+	if err := home.Save(address.Port, urls[0], urls[1:]...); err != nil {
 		return fmt.Errorf("could not start the server: %w", err)
 	}
-	if err := f.tell(c.Context(), home, url, served{PID: os.Getpid()}); err != nil {
+	if err := f.tell(c.Context(), home, urls, served{PID: os.Getpid(), listens: address.String()}); err != nil {
 		return err
 	}
 	hosts := f.hosts
-	if f.listen != "" {
-		hosts = append(slices.Clone(hosts), f.name(address))
+	if f.listen != "" && !address.IP.IsUnspecified() {
+		hosts = append(slices.Clone(hosts), address.IP.String())
 	}
 	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
 	if err := s.Serve(c.Context(), listeners...); err != nil {
@@ -177,12 +182,21 @@ func (f *webFlags) check() error {
 	return nil
 }
 
-// name is how clients call the server.
-func (f *webFlags) name(address *net.TCPAddr) string {
-	if len(f.hosts) > 0 {
-		return f.hosts[0]
+// addresses are those of the page: first where the server listens, then the names that were
+// given with --host. A server with a certificate is called by its names only, since the
+// certificate is for them; so is a server that listens on all addresses.
+func (f *webFlags) addresses(listens *net.TCPAddr) []string {
+	names := f.hosts
+	if len(names) == 0 || f.cert == "" && !listens.IP.IsUnspecified() {
+		names = append([]string{listens.IP.String()}, names...)
 	}
-	return address.IP.String()
+	var list []string
+	for _, name := range names {
+		if url := serve.Address(name, fmt.Sprint(listens.Port), f.cert != ""); !slices.Contains(list, url) {
+			list = append(list, url)
+		}
+	}
+	return list
 }
 
 // listeners are where the server listens.
@@ -209,29 +223,34 @@ func (f *webFlags) listeners(home *serve.Home) (list []net.Listener, err error) 
 
 // running says that there is a server already.
 func (f *webFlags) running(ctx context.Context, home *serve.Home) error {
-	if f.listen != "" || f.renew || f.cert != "" {
+	unknown := func(host string) bool { return !home.Has(host) }
+	if f.listen != "" || f.renew || f.cert != "" || slices.ContainsFunc(f.hosts, unknown) {
 		return fmt.Errorf("could not start the server: process %d is already serving at %s. Stop it first", home.PID, home.Running)
 	}
-	if err := f.checkPair(home.Running); err != nil {
+	urls := append([]string{home.Running}, home.Others...)
+	if err := f.checkPair(urls); err != nil {
 		return err
 	}
-	return f.tell(ctx, home, home.Running, served{PID: home.PID, Already: true})
+	return f.tell(ctx, home, urls, served{PID: home.PID, Already: true})
 }
 
 // checkPair refuses to pair a phone with a server that it cannot reach.
-func (f *webFlags) checkPair(url string) error {
-	if f.pair != "" && !serve.Reachable(url) {
+func (f *webFlags) checkPair(urls []string) error {
+	if f.pair != "" && !slices.ContainsFunc(urls, serve.Reachable) {
 		return fmt.Errorf("could not pair a phone. %s", serve.Unreachable)
 	}
 	return nil
 }
 
 // tell writes where the server is, and opens the page.
-func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s served) error {
-	s.URL, s.TokenFile = url+"#token="+home.Token, home.File
+func (f *webFlags) tell(ctx context.Context, home *serve.Home, urls []string, s served) error {
+	s.URL, s.TokenFile = urls[0]+"#token="+home.Token, home.File
+	for _, url := range urls[1:] {
+		s.Others = append(s.Others, url+"#token="+home.Token)
+	}
 	drawing := ""
 	if f.pair != "" {
-		p, err := home.Devices().NewPairing(url, f.pair == pairFull)
+		p, err := home.Devices().NewPairing(urls[slices.IndexFunc(urls, serve.Reachable)], f.pair == pairFull)
 		if err != nil {
 			return fmt.Errorf("could not pair a phone: %w", err)
 		}
@@ -248,14 +267,18 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, url string, s ser
 	if s.Already {
 		fmt.Fprintf(f.Err, "Process %d is already serving.\n", s.PID)
 	}
-	if _, err := fmt.Fprintln(f.Out, s.URL); err != nil {
+	if _, err := fmt.Fprintln(f.Out, strings.Join(append([]string{s.URL}, s.Others...), "\n")); err != nil {
 		return err
 	}
 	if drawing != "" {
 		fmt.Fprintf(f.Err, "\n%s\nScan this with the phone within a minute, or open %s there.\n'haft serve devices' lists paired devices.\n", drawing, s.Pair.URL)
 	}
-	if !s.Already {
-		fmt.Fprintf(f.Err, "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
+	if s.Already {
+		return nil
 	}
+	if len(s.Others) > 0 {
+		fmt.Fprintf(f.Err, "The server listens at %s. An address that you gave with --host must lead there.\n", s.listens)
+	}
+	fmt.Fprintf(f.Err, "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
 	return nil
 }

@@ -36,17 +36,22 @@ func TestTmuxKeepsNoFrames(t *testing.T) {
 				p.until("be ready", "asks first · ")
 				p.run("send-keys", "count", "Enter")
 				p.until("ask", "tab: go to this question") // on a screen that is full
-				time.Sleep(400 * time.Millisecond)         // until it can be turned to
+				if resized {
+					p.resize(size)
+					p.split(size, "tab: go to this question")
+				}
+				time.Sleep(400 * time.Millisecond) // until it can be turned to
 				p.run("send-keys", "Tab")
 				p.until("turn to it", "a letter answers")
+				if resized {
+					p.resize(size)
+					p.split(size, "a letter answers")
+				}
 				time.Sleep(200 * time.Millisecond) // and answered
 				p.run("send-keys", "n")
 				p.until("begin", "this is 5")
 				if resized {
-					for _, d := range []int{-7, 5, -3} {
-						p.run("resize-window", "-x", strconv.Itoa(size[0]+d), "-y", strconv.Itoa(size[1]+d/2))
-						time.Sleep(50 * time.Millisecond) // a user needs longer
-					}
+					p.resize(size)
 				}
 				p.until("end", "this is 59")
 				p.until("be ready again", "what should haft do?")
@@ -110,6 +115,26 @@ func (p *pane) run(args ...string) string {
 		p.t.Fatalf("tmux %q: %v\n%s", args, err, out)
 	}
 	return string(out)
+}
+
+// resize makes the window narrower and wider, as when a border is dragged.
+func (p *pane) resize(size [2]int) {
+	p.t.Helper()
+	for _, d := range []int{-7, 5, -3} {
+		p.run("resize-window", "-x", strconv.Itoa(size[0]+d), "-y", strconv.Itoa(size[1]+d/2))
+		time.Sleep(50 * time.Millisecond) // a user needs longer
+	}
+}
+
+// split makes the window much smaller and brings it back, as when a pane beside it comes and
+// goes. While an answer streams this would be no fair test: tmux tells programs of a new size up
+// to 250 ms late, and what they draw meanwhile is for the old one.
+func (p *pane) split(size [2]int, sign string) {
+	p.t.Helper()
+	for _, to := range [][2]int{{size[0] * 2 / 3, size[1] * 2 / 3}, size} {
+		p.run("resize-window", "-x", strconv.Itoa(to[0]), "-y", strconv.Itoa(to[1]))
+		p.until("be drawn at another size", sign)
+	}
 }
 
 // text is the scrollback and the screen.

@@ -67,6 +67,14 @@ func (p *childPolicy) policy() *permission.Policy {
 	return p.own
 }
 
+// policyOf is the policy that the calls of an agent are judged by; "" is the conversation.
+func (w *World) policyOf(agent string) *permission.Policy {
+	if p, ok := w.policies.Load(agent); ok {
+		return p.(*childPolicy).policy()
+	}
+	return w.Engine.Policy()
+}
+
 // SetMode is not an agent's to do.
 func (p *childPolicy) SetMode(string) error {
 	return errors.New("the permission mode belongs to the session: an agent cannot change it")

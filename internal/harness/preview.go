@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
@@ -91,6 +93,11 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	if err != nil {
 		return nil, err
 	}
+	byRules, err := w.policyOf(r.Owner).Hidden(r.Owner)
+	if err != nil {
+		return nil, err
+	}
+	request.Hide = slices.Concat(request.Hide, byRules)
 	p.sweep.Do(func() { _ = preview.Sweep(request.Store) }) // what killed processes left
 	if w.previewMode() == project.PreviewAsk {
 		r.Timeout = min(r.Timeout, maxAside)
@@ -100,13 +107,17 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	if result == nil {
 		return nil, err
 	}
-	return previewed{result, w}, err
+	blind := slices.ContainsFunc(byRules, func(path string) bool {
+		return slices.ContainsFunc(request.Dirs, func(dir string) bool { return pathin.Contains(dir, path) })
+	})
+	return previewed{result, w, blind}, err
 }
 
 // A previewed is a command whose change waits for the session's user.
 type previewed struct {
 	*preview.Result
 	world *World
+	blind bool // files of the project looked empty to it
 }
 
 func (p previewed) Task() *shellrun.Task { return p.Result.Task }
@@ -119,6 +130,8 @@ func (p previewed) Wanted() string {
 		return fmt.Sprintf("it changed %s outside the project, which a preview drops", preview.Listed(p.Outside, 5))
 	case len(p.LeftOut) > 0:
 		return fmt.Sprintf("it created the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
+	case p.blind && p.ChangesGit():
+		return "it changed the git repository, in which it may have recorded as empty the files that rules keep from being read"
 	}
 	return ""
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/workspace"
 )
 
 // previewRig is a project where commands that are asked about are previewed. The
@@ -322,6 +324,87 @@ func TestAPreviewedCommandSeesNoKeys(t *testing.T) {
 	}
 }
 
+// What rules deny reading, or want to be asked about, looks empty to a command that nobody
+// was asked about, whichever program reads it.
+func TestAPreviewedCommandSeesNothingThatRulesHide(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules []string
+		ask   bool
+		files []string
+		read  string
+	}{
+		"a folder":                {rules: []string{"Read(./secrets/**)"}, files: []string{"secrets/deep/x"}, read: "cat secrets/deep/x; cd secrets/deep && cat x"},
+		"a folder, in other case": {rules: []string{"Read(/Secrets/**)"}, files: []string{"secrets/x"}, read: "cat secrets/x"},
+		"a pattern":               {rules: []string{"Read(**/*.key)"}, files: []string{"a.key", "src/deep/b.key"}, read: "cat *.key src/deep/*"},
+		"a name":                  {rules: []string{"Read(./.env)"}, files: []string{".env", "src/.env"}, read: "cat .env src/.env"},
+		"a rule that asks":        {rules: []string{"Read(./secrets/**)"}, ask: true, files: []string{"secrets/x"}, read: "cat secrets/x"},
+		"in a copy":               {rules: []string{"Read(./secrets/**)"}, files: []string{"secrets/x", "src/a"}, read: "mv src there; mv there src; cat secrets/x; grep -rh SECRET $HOME 2> /dev/null"},
+		"by a link":               {rules: []string{"Read(./link/**)"}, files: []string{"real/x"}, read: "ln -s x real/y; rm real/y; cat link/x real/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := previewRig(t, "./gen.sh")
+			if name == "by a link" {
+				if err := os.Symlink("real", filepath.Join(r.dir, "link")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.script(c.read + "; echo end\n")
+			for _, file := range c.files {
+				r.put(file, "TOP SECRET\n")
+			}
+			options := harness.Options{Disallowed: c.rules, Reexec: shellrun.Supervise()}
+			if c.ask {
+				rules, _ := json.Marshal(map[string]any{"permissions": map[string]any{"ask": c.rules}})
+				options.Disallowed, options.Settings = nil, string(rules)
+			}
+			talk := r.talk(options, harness.TalkOptions{})
+			defer talk.Close(t.Context())
+			events, _ := r.say(talk, "look")
+			if text := bashOutcome(t, events).Result.Text(); strings.Contains(text, "SECRET") || !strings.Contains(text, "end") {
+				t.Errorf("the model reads %q", text)
+			}
+		})
+	}
+}
+
+// A file that appears later is hidden from the next command.
+func TestAPreviewedCommandDoesNotSeeAHiddenFileThatIsMadeLater(t *testing.T) {
+	r := previewRig(t, "./gen.sh")
+	r.script("cat *.key; echo end\n")
+	r = r.with(script.Turn{Blocks: []script.Block{call("Bash", in("command", "./gen.sh"))}}, script.Turn{Blocks: []script.Block{{Text: "done"}}},
+		script.Turn{Blocks: []script.Block{call("Bash", in("command", "./gen.sh"))}}, script.Turn{Blocks: []script.Block{{Text: "done"}}})
+	talk := r.talk(harness.Options{Disallowed: []string{"Read(*.key)"}, Reexec: shellrun.Supervise()}, harness.TalkOptions{})
+	defer talk.Close(t.Context())
+	r.say(talk, "look")
+	r.put("late.key", "TOP SECRET\n")
+	events, _ := r.say(talk, "look again")
+	if text := bashOutcome(t, events).Result.Text(); strings.Contains(text, "SECRET") || !strings.Contains(text, "end") {
+		t.Errorf("the model reads %q", text)
+	}
+}
+
+// Where it cannot be known what to hide, and where git may have recorded what is hidden as
+// empty, the command is asked about.
+func TestWhatCannotBeHiddenIsAskedAbout(t *testing.T) {
+	for name, c := range map[string]struct{ rule, script, why string }{
+		"everything": {"Read(//**/x)", "cat notes\n", "the rule Read(//**/x) may be about files anywhere on this machine"},
+		"git":        {"Read(./secrets/**)", "git init -q . && git add -A\n", "it changed the git repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := previewRig(t, "./gen.sh")
+			r.script(c.script)
+			r.put("secrets/x", "TOP SECRET\n")
+			user := &previewAnswer{}
+			talk := r.talk(harness.Options{Disallowed: []string{c.rule}, Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
+			defer talk.Close(t.Context())
+			r.say(talk, "work")
+			if len(user.asked) != 1 || user.asked[0].Unclear == nil || !strings.Contains(user.asked[0].Unclear.Error(), c.why) {
+				t.Errorf("asked %+v", user.asked)
+			}
+		})
+	}
+}
+
 // A command that fails for lack of a service is asked about, so that it can be run
 // where the service is.
 func TestWhatNeedsTheMachineIsAskedAboutAsACommand(t *testing.T) {
@@ -369,10 +452,9 @@ func TestHooksJudgeTheChange(t *testing.T) {
 	}
 }
 
-// The example of the docs holds where the mode or a rule allows a command: it asks, and
-// then sees the change.
-func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
-	t.Setenv("IS_SANDBOX", "1")
+// exampleHook is the hook of the docs that judges changes.
+func exampleHook(t *testing.T) string {
+	t.Helper()
 	page, err := os.ReadFile("../../docs/hooks.md")
 	if err != nil {
 		t.Fatal(err)
@@ -382,6 +464,51 @@ func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
 	if !found {
 		t.Fatal("the example is not there")
 	}
+	return config
+}
+
+// Commands that run at the same time keep their previews apart.
+func TestPreviewsOfParallelCommands(t *testing.T) {
+	r := previewRig(t, "true")
+	const n = 16
+	var calls []script.Block
+	for i := range n {
+		calls = append(calls, call("Bash", in("command", fmt.Sprintf("cat notes; echo number %d", i))))
+	}
+	r = r.with(script.Turn{Blocks: calls}, script.Turn{Blocks: []script.Block{{Text: "done"}}})
+	config := `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "preview": true,
+		"command": "grep -q '\"ran\":true' || echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"ask\"}}'"}]}]}}`
+	talk := r.talk(harness.Options{Settings: config, Reexec: shellrun.Supervise()}, harness.TalkOptions{})
+	events, _ := r.say(talk, "look")
+	if err := talk.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	i := 0
+	for _, ev := range events {
+		r, ok := ev.(agent.Returned)
+		if !ok {
+			continue
+		}
+		ran, _ := r.Outcome.Result.Output.(bash.Output)
+		if out := r.Outcome; out.Status != sched.Succeeded || ran.Confinement != tool.Previewed || !strings.Contains(out.Result.Text(), "number ") {
+			t.Errorf("%v, confined to %q: %s", out.Status, ran.Confinement, out.Result.Text())
+		}
+		i++
+	}
+	if i != n {
+		t.Errorf("%d of %d results", i, n)
+	}
+	left, err := filepath.Glob(filepath.Join(workspace.StateDir(), "previews", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// The example of the docs holds where the mode or a rule allows a command: it asks, and
+// then sees the change.
+func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
+	t.Setenv("IS_SANDBOX", "1")
+	config := exampleHook(t)
 	for _, c := range []struct {
 		mode, command string
 		want          sched.Status

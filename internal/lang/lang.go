@@ -51,7 +51,7 @@ func Load(name string) (*Catalogue, error) {
 	}
 	raw, err := files.ReadFile(name + ".json")
 	if err != nil {
-		return nil, fmt.Errorf("there are no messages in %q: choose one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("haft is not available in the language %q: choose one of %s", name, strings.Join(Names(), ", "))
 	}
 	c := &Catalogue{name: name}
 	if err := json.Unmarshal(raw, &c.texts); err != nil {

@@ -2,6 +2,8 @@ package preview
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/shellrun"
 )
@@ -31,6 +33,11 @@ type Result struct {
 
 // Changed reports whether there is anything to apply.
 func (r *Result) Changed() bool { return len(r.entries) > 0 }
+
+// ChangesGit reports whether a git repository is among the changes.
+func (r *Result) ChangesGit() bool {
+	return slices.ContainsFunc(r.entries, func(e entry) bool { return strings.Contains(e.path+"/", "/.git/") })
+}
 
 // Drop forgets the changes. After Apply it only gives the space back.
 func (r *Result) Drop() error {

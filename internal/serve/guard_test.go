@@ -273,7 +273,7 @@ func TestTheHomeOfAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Save("http://127.0.0.1:7/", 7); err != nil {
+	if err := first.Save(7, "http://127.0.0.1:7/"); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(first.File); err != nil || info.Mode().Perm() != 0o600 {

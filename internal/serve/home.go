@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -23,9 +25,11 @@ type Home struct {
 	File string
 	// Token is what clients must know.
 	Token string
-	// Running is the address of the server that runs already, and PID its process; "" and 0
-	// if there is none. Then the home is not this process's.
+	// Running is the address of the server that runs already, Others are its further
+	// addresses, and PID is its process; "" and 0 if there is none. If there is one, the home
+	// belongs to that process.
 	Running string
+	Others  []string
 	PID     int
 
 	port int
@@ -34,10 +38,11 @@ type Home struct {
 
 // kept is what the file has.
 type kept struct {
-	Token string `json:"token"`
-	Port  int    `json:"port"`
-	URL   string `json:"url"`
-	PID   int    `json:"pid"`
+	Token  string   `json:"token"`
+	Port   int      `json:"port"`
+	URL    string   `json:"url"`
+	Others []string `json:"otherUrls,omitempty"`
+	PID    int      `json:"pid"`
 }
 
 // OpenHome opens the home in a folder. Renew chooses another token, which shuts out
@@ -56,7 +61,7 @@ func OpenHome(dir string, renew bool) (*Home, error) {
 		if err != nil {
 			return nil, fmt.Errorf("another haft serve is starting. Try again: %w", err)
 		}
-		h.Token, h.Running, h.PID = k.Token, k.URL, k.PID
+		h.Token, h.Running, h.Others, h.PID, h.port = k.Token, k.URL, k.Others, k.PID, k.Port
 		return h, nil
 	}
 	h.Token, h.port = k.Token, k.Port
@@ -116,9 +121,9 @@ func (h *Home) Listen() ([]net.Listener, error) {
 	return list, nil
 }
 
-// Save writes down where the server is.
-func (h *Home) Save(url string, port int) error {
-	raw, err := json.Marshal(kept{h.Token, port, url, os.Getpid()})
+// Save records the port and the addresses of this process's server.
+func (h *Home) Save(port int, url string, others ...string) error {
+	raw, err := json.Marshal(kept{h.Token, port, url, others, os.Getpid()})
 	if err != nil {
 		return err
 	}
@@ -140,6 +145,12 @@ func savePrivate(path string, raw []byte) error {
 		return fmt.Errorf("save %s: %w", path, err)
 	}
 	return os.Rename(temp, path)
+}
+
+// Has reports whether the running server is called by a name, as Address takes it.
+func (h *Home) Has(name string) bool {
+	address := Address(name, strconv.Itoa(h.port), strings.HasPrefix(h.Running, "https://"))
+	return address == h.Running || slices.Contains(h.Others, address)
 }
 
 // Close lets another server have the home.

@@ -61,6 +61,8 @@ type Options struct {
 	// Suspend stops the process until its shell lets it go on; nil means that it
 	// cannot be. The terminal is the shell's until it returns.
 	Suspend func() error
+	// Alternate says that the terminal has an alternate screen: see [HasAlternate].
+	Alternate bool
 	// Title names the terminal's window while haft runs.
 	Title bool
 	// Lang has the messages, nil those in English. FixedLang says that the settings do not
@@ -127,6 +129,8 @@ type app struct {
 	// once.
 	declined map[string]bool
 
+	apart    bool     // the alternate screen is shown
+	recent   []string // what went into the scrollback last, as many lines as a screen has
 	show     transcript
 	status   status
 	working  *working // nil between turns
@@ -236,6 +240,7 @@ func (a *app) end() {
 	goOn := a.unsent() + a.goOn()
 	a.closeTalk()
 	a.dialog, a.menu = nil, nil
+	a.switchScreen(false)
 	a.show.finish()
 	a.flushFinished()
 	if err := a.screen.Leave(); a.err == nil {
@@ -339,6 +344,9 @@ func (a *app) loop() {
 		case ev := <-a.events:
 			a.take(ev)
 		case size := <-a.opts.Resized:
+			if a.opts.Now != nil { // a report may be older than the size that was drawn for
+				size = a.opts.Now()
+			}
 			a.resize(size)
 		case <-a.flush:
 			a.flush = nil
@@ -404,6 +412,10 @@ func (a *app) take(ev streamed) {
 
 func (a *app) resize(s Size) {
 	a.screen.Resize(s.Width, s.Height)
+	if a.apart { // terminals differ in what they cut off, and in where that leaves the cursor
+		a.opts.Out.Write([]byte("\x1b[H")) // an error is seen at the next frame
+		a.screen.Forget()
+	}
 	a.show.resize(a.view())
 	a.dirty = true
 }

@@ -19,11 +19,19 @@ func (a *app) draw() {
 	a.runStatusLine()
 	a.retitle()
 	v := a.view()
-	var above []string
-	if a.viewer == nil {
-		above = a.show.finished(v)
-	}
+	asks := a.opts.Alternate && a.dialog != nil
+	a.switchScreen(a.viewer != nil || a.apart && asks)
+	above := a.scrolled(v)
 	live, at := a.layout(v)
+	if a.viewer == nil && asks && (a.apart || 2*len(live) > v.height) {
+		if len(above) > 0 {
+			a.screen.Draw(above, nil, screen.Cursor{}) // an error is seen at the frame that follows
+		}
+		a.switchScreen(true)
+		above = nil
+		lead := a.recent[min(max(len(a.recent)+len(live)-v.height, 0), len(a.recent)):]
+		live, at.Row = slices.Concat(lead, live), at.Row+len(lead)
+	}
 	n, err := a.screen.Draw(above, live, at)
 	a.frames.Count++
 	a.frames.Bytes += n

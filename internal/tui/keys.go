@@ -309,6 +309,7 @@ func (a *app) redraw() {
 
 // lend gives the terminal to somebody else while f runs.
 func (a *app) lend(f func() error) error {
+	a.switchScreen(false)
 	if err := a.screen.Leave(); err != nil {
 		return err
 	}

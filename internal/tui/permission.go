@@ -178,7 +178,7 @@ func (p *permissionPanel) title() string {
 func (p *permissionPanel) typing() bool { return p.word != nil }
 
 func (p *permissionPanel) why() string {
-	why := visible.Indented(p.app.lang.Sentence(p.question.Reason))
+	why := visible.Indented(p.app.relative(p.app.lang.Sentence(p.question.Reason)))
 	if p.question.Rule != "" {
 		why += p.app.t(" (%s in %s)", visible.Indented(p.question.Rule), visible.Indented(p.question.Origin))
 	}
@@ -232,6 +232,7 @@ func indentedWrap(text string, v view, s style.Style) (lines []string) {
 // change is what would change in a file. Its name is said where the title does not.
 func (p *permissionPanel) change(f card.FileDiff, v view) []string {
 	var lines []string
+	f.Path = p.app.short(f.Path)
 	switch head := f.Head(); {
 	case f.Protected:
 		lines = indentedWrap(head, v, v.paint.Bad)
@@ -309,6 +310,14 @@ func (a *app) short(path string) string {
 		return path
 	}
 	return rest
+}
+
+// relative names files of the project in a text by their path in it.
+func (a *app) relative(text string) string {
+	if a.talk == nil {
+		return text
+	}
+	return strings.ReplaceAll(text, a.talk.Turns.Dir()+"/", "")
 }
 
 func (a *app) where(scope string) string {

@@ -40,8 +40,12 @@ func resultOf(m *session.Message, b model.Block) *sched.Outcome {
 	if b.IsError {
 		out.Status = sched.Failed
 	}
-	if _, ok := ask.Denied(card.Text(out)); ok && b.IsError {
-		out.Status, out.Verdict = sched.Denied, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it"}
+	why := m.Denied
+	if _, ok := ask.Denied(card.Text(out)); why == nil && ok && b.IsError { // an older journal
+		why = &session.Denied{Reason: "the user denied it"}
+	}
+	if why != nil {
+		out.Status, out.Verdict = sched.Denied, tool.Verdict{Behavior: tool.Deny, Reason: why.Reason, Rule: why.Rule, Message: card.Text(out)}
 	}
 	if len(m.Output) > 0 {
 		out.Result.Output = m.Output

@@ -98,3 +98,88 @@ func TestNoFrameIsLaidOutForAnOldSize(t *testing.T) {
 		b.sees("words that fill more than a")
 	})
 }
+
+// TestAnOldReportOfASizeIsNotBelieved: it would move the first live line to where it has not been.
+func TestAnOldReportOfASizeIsNotBelieved(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.app.later(func() { b.app.opts.Now = func() Size { return Size{80, 24} } })
+		b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "it "))
+		b.sizes <- Size{20, 2}
+		b.tell(delta(0, "is said"))
+		if n := strings.Count(b.everything(), "esc interrupts"); n != 1 {
+			t.Errorf("%d frames:\n%s", n, b.everything())
+		}
+	})
+}
+
+// TestATallQuestionLeavesNothing: it is asked on the alternate screen, below what was said last;
+// resized or not, the conversation is then as if it had not been asked.
+func TestATallQuestionLeavesNothing(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.app.later(func() { b.app.opts.Alternate = true })
+		b.tell(agent.TurnStarted{}, prompted("make it"), delta(0, "I will.\n\n"), stop(0))
+		b.tell(delta(1, "Now.\n\n"))
+		c, q := bashCase(strings.Repeat("make some of it; ", 30))
+		answer := b.ask(t.Context(), c, q)
+		b.pause(2 * frame)
+		if !b.term.IsAltScreen() {
+			t.Error("it is not asked on the alternate screen")
+		}
+		b.sees("I will.", "Run this command?")
+		for _, s := range []Size{{30, 10}, {100, 30}, {80, 24}} {
+			b.mu.Lock()
+			b.term.Resize(s.Width, s.Height)
+			b.mu.Unlock()
+			b.sizes <- s
+			b.pause(2 * frame)
+			b.sees("question")
+		}
+		b.pause(time.Second)
+		b.type_("\t")
+		b.pause(time.Second)
+		b.type_("n")
+		if v := <-answer; v.Behavior != tool.Deny {
+			t.Errorf("the answer is %v", v)
+		}
+		b.pause(2 * frame)
+		if b.term.IsAltScreen() {
+			t.Error("the alternate screen is still shown")
+		}
+		if all := b.everything(); strings.Contains(all, "Run this command?") || strings.Count(all, "I will.") != 1 || strings.Count(all, "Now.") != 1 {
+			t.Errorf("the question has left something, or lost something:\n%s", all)
+		}
+	})
+}
+
+// TestTheAlternateScreenIsLeftAtTheEnd, even if haft ends while a full-screen text is shown.
+func TestTheAlternateScreenIsLeftAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{80, 24}, style.Palette{})
+		b.type_("?")
+		if !b.term.IsAltScreen() {
+			t.Error("the list of keys is not on the alternate screen")
+		}
+		b.close()
+		if b.term.IsAltScreen() {
+			t.Error("the shell would be on the alternate screen")
+		}
+	})
+}
+
+func TestTerminalsWithAnAlternateScreen(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{"TERM": "xterm-256color"}, true},
+		{map[string]string{"TERM": "screen-256color", "TMUX": "/tmp/s,1,0"}, true},
+		{map[string]string{"TERM": "screen-256color"}, false}, // GNU screen, perhaps through ssh
+		{map[string]string{"TERM": "xterm-256color", "STY": "1.pts"}, false},
+		{map[string]string{"TERM": "linux"}, false},
+		{nil, true}, // Windows Terminal
+	} {
+		if got := HasAlternate(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: %v", c.env, got)
+		}
+	}
+}

@@ -72,9 +72,6 @@ type viewer struct {
 
 // openText shows a text, with every escape in it made visible.
 func (a *app) openText(title, text string) {
-	a.screen.Leave() // an error is seen at the next frame
-	a.opts.Out.Write([]byte("\x1b[?1049h\x1b[H"))
-	a.screen.Forget()
 	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
 }
 
@@ -86,13 +83,9 @@ func (a *app) openHelp(title, text string) {
 
 // viewerKey gives a key to the viewer, which it may close.
 func (a *app) viewerKey(k key.Key) {
-	if !a.viewer.key(k, a.view()) {
-		return
+	if a.viewer.key(k, a.view()) {
+		a.viewer = nil
 	}
-	a.viewer = nil
-	a.screen.Leave() // as above
-	a.opts.Out.Write([]byte("\x1b[?1049l"))
-	a.screen.Forget()
 }
 
 func (w *viewer) lay(v view) {

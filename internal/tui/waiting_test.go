@@ -140,3 +140,26 @@ func TestAnOptionShowsWhatItWouldLookLike(t *testing.T) {
 		b.sees("▸ 2 Tall", "│ one above two")
 	})
 }
+
+// summarized are tools that say in a line what a call is about.
+func summarized() *tool.Set {
+	type input struct {
+		Command string `json:"command,omitempty"`
+		Path    string `json:"file_path,omitempty"`
+		Pattern string `json:"pattern,omitempty"`
+		About   string `json:"description,omitempty"`
+	}
+	var tools []tool.Tool
+	for _, name := range []string{"Agent", "Bash", "Edit", "Grep", "Read"} {
+		def := tool.Def[input, string]{
+			Name: name, Description: name, Run: func(context.Context, *tool.Call, input) (string, error) { return "", nil },
+			Paths:     func(_ *tool.Call, in input) tool.Paths { return tool.Paths{Writes: []string{in.Path}} },
+			Summarize: func(in input) string { return in.Command + in.Path + in.Pattern + in.About },
+		}
+		if name != "Bash" {
+			def.SummarizeResult = func(out string) string { return out }
+		}
+		tools = append(tools, tool.New(def))
+	}
+	return tool.NewSet(&tool.Session{Interactive: true}, tools, nil, nil)
+}

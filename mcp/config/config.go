@@ -1,16 +1,16 @@
-// Package config makes servers of what files say about them.
+// Package config turns entries in configuration files into servers.
 //
 //	servers, warnings := config.Servers(entries, nil)
 //	host := mcp.NewHost(&mcp.Options{Approve: policy.Approve(trusted)})
 //
-// An [Entry] is one server as a settings file or .mcp.json has it; [Servers]
-// reads entries, the stronger scope first, and fills in variables. An entry that
-// cannot be used becomes a server with a Problem, so that it is listed with the
-// reason rather than missed. [Import] reads the files of other tools.
+// An [Entry] is one server in a settings file or .mcp.json. [Servers] reads entries, the
+// stronger scope first, and expands variables. An entry that cannot be used becomes a server
+// with a Problem, so that it is listed with the reason instead of missing from the list.
+// [Import] reads the files of other tools.
 //
-// What may be started is not decided here: a [Policy] is the administrator's
-// word, and whether a repository's entry was approved is for the caller to say,
-// by the entry's [Entry.Hash], which changes with every change of the entry.
+// What may be started is not decided here: a [Policy] holds the administrator's restrictions,
+// and the caller knows whether a repository's entry was approved, by its [Entry.Hash], which
+// changes with every change of the entry.
 //
 // Nothing here touches files, and everything is safe for concurrent use.
 package config
@@ -29,7 +29,7 @@ import (
 	"github.com/haftdev/haft/mcp"
 )
 
-// An Entry is a server as a file has it.
+// An Entry is a server as a file describes it.
 type Entry struct {
 	Name   string
 	Raw    json.RawMessage
@@ -37,8 +37,7 @@ type Entry struct {
 	Origin string // where it stands
 }
 
-// Hash stands for the entry's name and all that it says, not for how it is
-// written.
+// Hash identifies the entry's name and content, regardless of formatting.
 func (e Entry) Hash() string {
 	var value any
 	d := json.NewDecoder(bytes.NewReader(e.Raw))
@@ -60,8 +59,9 @@ type Options struct {
 	Lookup func(name string) (string, bool)
 }
 
-// Servers reads entries, of which the first of a name counts, whole. Two entries
-// that reach the same server by two names are one server, by the first name.
+// Servers reads entries. If several have the same name, the first replaces the others
+// completely. Two entries that reach the same server under two names become one server, with
+// the first name.
 func Servers(entries []Entry, opts *Options) (servers []mcp.Server, warnings []string) {
 	lookup := os.LookupEnv
 	if opts != nil && opts.Lookup != nil {
@@ -220,7 +220,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// File reads a file of the form of .mcp.json, comments allowed.
+// File reads a file in the format of .mcp.json, which may have comments.
 func File(data []byte, scope, origin string) ([]Entry, error) {
 	var file struct {
 		Servers ordered `json:"mcpServers"`

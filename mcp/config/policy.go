@@ -10,16 +10,16 @@ import (
 	"github.com/haftdev/haft/mcp"
 )
 
-// A Policy is the administrator's word on servers. The zero Policy allows all.
+// A Policy holds the administrator's restrictions on servers. The zero Policy allows all.
 type Policy struct {
 	// Allowed are the servers that may be used; nil means all, an empty list none.
 	Allowed []Match
-	// Denied are those that may not; it wins.
+	// Denied are the servers that may not be used. It takes precedence over Allowed.
 	Denied []Match
 }
 
-// A Match names servers by one of its fields. A name is no control: the
-// author of an entry chooses it.
+// A Match selects servers by one of its fields. Matching by name is not a security control,
+// because the author of an entry chooses its name.
 type Match struct {
 	ServerName    string   `json:"serverName,omitempty"`
 	ServerCommand []string `json:"serverCommand,omitempty"` // the whole command line, exactly
@@ -102,7 +102,7 @@ func cutHost(address string) (host, rest string) {
 	return scheme + "://" + after, ""
 }
 
-// Judge says whether the policy lets a server be used, and why not.
+// Judge decides whether the policy lets a server be used and, if not, says why.
 func (p *Policy) Judge(s mcp.Server) (ok bool, reason string) {
 	if p == nil || s.Scope == "managed" || s.Type == mcp.SDK {
 		return true, ""
@@ -125,8 +125,8 @@ func (p *Policy) Judge(s mcp.Server) (ok bool, reason string) {
 	return false, "the administrator's settings do not list this server"
 }
 
-// Approve puts the policy before another verdict; nil approves what the policy
-// allows.
+// Approve returns a function that asks the policy first, then another check; nil approves
+// whatever the policy allows.
 func (p *Policy) Approve(next func(mcp.Server) mcp.Verdict) func(mcp.Server) mcp.Verdict {
 	return func(s mcp.Server) mcp.Verdict {
 		if ok, reason := p.Judge(s); !ok {

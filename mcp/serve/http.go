@@ -19,11 +19,11 @@ import (
 
 // HTTPOptions configure a handler. Nil means all zero values.
 type HTTPOptions struct {
-	// Token must come with every request, as a bearer; "" means that none is
-	// needed, and that only loopback addresses are answered.
+	// Token must be sent with every request, as a bearer token; "" means that none is needed,
+	// and that only requests on loopback addresses are answered.
 	Token string
-	// Origins are those whose pages may call, such as https://app.example.com, beside
-	// the loopback ones.
+	// Origins are the origins whose pages may call the server, such as
+	// https://app.example.com, in addition to loopback origins.
 	Origins []string
 }
 

@@ -16,23 +16,24 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Tool is what clients are told about one tool.
+// A Tool describes one tool to clients.
 type Tool struct {
 	Name, Title, Description string
 	// Input and Output are JSON Schemas of objects; a nil Output means that results
 	// have no structure.
 	Input, Output json.RawMessage
 	Hints         Hints
-	// Long tools have calls that may take long: a client that knows tasks can leave
-	// such a call and come back for it.
+	// Long marks a tool whose calls may take a long time: a client that supports tasks can
+	// leave such a call and fetch its result later.
 	Long bool
 }
 
-// Hints say how any call of a tool behaves. The zero value is the careful one.
+// Hints describe how every call of a tool behaves. The zero value assumes the worst.
 type Hints struct {
-	// ReadOnly calls change nothing, Idempotent ones nothing more when repeated.
+	// ReadOnly calls change nothing. Idempotent calls change nothing more when they are
+	// repeated.
 	ReadOnly, Idempotent bool
-	// Additive calls lose nothing that was there.
+	// Additive calls delete and overwrite nothing.
 	Additive bool
 	// Closed tools reach nothing beyond this machine.
 	Closed bool
@@ -42,11 +43,11 @@ type Hints struct {
 type Call struct {
 	Tool  string
 	Input json.RawMessage
-	// Progress takes what the call reports; it does not block. It is never nil.
+	// Progress receives the progress of the call; it does not block. It is never nil.
 	Progress func(tool.Progress)
-	// Ask asks the client's person about the case. The verdict is final for this
-	// run of the call: if the user has yet to be asked, it denies, and the call is
-	// run again with the answer. It is never nil.
+	// Ask asks the client's user about the case. The verdict is final for this run of the
+	// call: if the user has yet to be asked, it denies, and the call is run again with the
+	// answer. It is never nil.
 	Ask func(tool.Case, tool.Verdict) tool.Verdict
 }
 
@@ -60,11 +61,11 @@ type Caller interface {
 
 // Options configure a [Server]. Nil means all zero values.
 type Options struct {
-	// Name and Version are what clients are told; "" means haft and dev.
+	// Name and Version are sent to clients; "" means "haft" and "dev".
 	Name, Version string
 	// Instructions tell a model how to use the tools; "" means nothing.
 	Instructions string
-	// Log gets what goes wrong between the lines; nil drops it.
+	// Log receives messages for maintainers; nil discards them.
 	Log *slog.Logger
 }
 
@@ -179,7 +180,7 @@ func annotations(t Tool) *sdk.ToolAnnotations {
 	}
 }
 
-// Close ends every call, and what it started.
+// Close ends every call, and everything that it started.
 func (s *Server) Close() {
 	s.end(errClosed)
 }

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Stdio serves one client over a pair of streams until it closes its end, or ctx
-// ends. Calls that still run are ended with all that they started, and answered.
+// Stdio serves one client over a pair of streams until the client closes its end or ctx ends.
+// Calls that are still running are ended, with everything they started, and answered.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer s.Close()
 	err := s.sdk.Run(ctx, &stream{in: in, out: out, gone: s.Close})

@@ -13,26 +13,26 @@ import (
 	"github.com/haftdev/haft/model/internal/sse"
 )
 
-// Options say where to ask and as whom.
+// Options configure a Client.
 type Options struct {
 	// BaseURL is where the API is; "" means https://api.anthropic.com.
 	BaseURL string
 	// Key is sent as x-api-key, Token as a bearer token; "" sends none.
 	Key, Token string
-	// Headers are sent with every request, and win over the client's own.
+	// Headers are sent with every request, and override the client's own.
 	Headers http.Header
 	// UserAgent names the program; "" means haft.
 	UserAgent string
-	// Idle is how long nothing may come in the middle of an answer; 0 means 2
-	// minutes. FirstByte is how long an answer may take to begin; 0 means 10.
+	// Idle is how long an answer may pause in the middle; 0 means 2 minutes. FirstByte is how
+	// long an answer may take to begin; 0 means 10.
 	Idle, FirstByte time.Duration
-	// HTTP makes the connections; nil means a client of its own.
+	// HTTP makes the connections; nil means a new client.
 	HTTP *http.Client
 }
 
-// FromEnv returns the options that the environment gives by ANTHROPIC_BASE_URL,
-// ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_CUSTOM_HEADERS, which
-// has lines like "Name: value".
+// FromEnv returns options from the environment variables ANTHROPIC_BASE_URL,
+// ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_CUSTOM_HEADERS, which has lines like
+// "Name: value".
 func FromEnv(getenv func(string) string) *Options {
 	o := &Options{
 		BaseURL: getenv("ANTHROPIC_BASE_URL"),
@@ -48,7 +48,7 @@ func FromEnv(getenv func(string) string) *Options {
 	return o
 }
 
-// A Client is a [model.Model] behind the Messages API.
+// A Client is a [model.Model] that uses the Messages API.
 type Client struct {
 	opts    Options
 	url     string

@@ -18,22 +18,21 @@ type Options struct {
 	// BaseURL is where the API is, with its version; "" means
 	// https://api.openai.com/v1.
 	BaseURL string
-	// Key is sent as a bearer token; "" sends none, which local servers like.
+	// Key is sent as a bearer token; "" sends none, as local servers expect.
 	Key string
 	// Headers are sent with every request, and win over the client's own.
 	Headers http.Header
 	// UserAgent names the program; "" means haft.
 	UserAgent string
-	// Idle is how long nothing may come in the middle of an answer; 0 means 2
-	// minutes. FirstByte is how long an answer may take to begin; 0 means 10,
-	// because a local model reads a long question slowly.
+	// Idle is how long an answer may pause in the middle; 0 means 2 minutes. FirstByte is how
+	// long an answer may take to begin; 0 means 10 minutes, because a local model reads a long
+	// prompt slowly.
 	Idle, FirstByte time.Duration
 	// HTTP makes the connections; nil means a client of its own.
 	HTTP *http.Client
 }
 
-// FromEnv returns the options that the environment gives by OPENAI_BASE_URL and
-// OPENAI_API_KEY.
+// FromEnv returns options from the environment variables OPENAI_BASE_URL and OPENAI_API_KEY.
 func FromEnv(getenv func(string) string) *Options {
 	return &Options{BaseURL: getenv("OPENAI_BASE_URL"), Key: getenv("OPENAI_API_KEY")}
 }

@@ -1,10 +1,10 @@
-// Package provider chooses the client for a model by its name and the
-// environment, and makes it patient.
+// Package provider chooses the client for a model by its name and the environment, and adds
+// retries.
 //
 //	m, info, err := provider.Open(&provider.Options{Model: "sonnet"})
 //
-// It reads the environment and nothing else: no file, no network. What it
-// returns is safe for concurrent use, and nothing needs to be closed.
+// It reads the environment and nothing else: no file, no network. The result is safe for
+// concurrent use, and nothing needs to be closed.
 package provider
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/haftdev/haft/model/anthropic"
 )
 
-// Options say which model is wanted.
+// Options select a model.
 type Options struct {
-	// Model is the name of a model (claude-opus-5-5), an alias (sonnet), or
-	// either after the name of a provider (ollama/qwen3, openai/gpt-5). "" is
-	// what ANTHROPIC_MODEL or OPENAI_MODEL name, or else the default.
+	// Model is the name of a model (claude-opus-5-5), an alias (sonnet), or either after the
+	// name of a provider (ollama/qwen3, openai/gpt-5). "" means the model in ANTHROPIC_MODEL
+	// or OPENAI_MODEL, or else the default.
 	Model string
-	// Fallbacks are the models of the same provider to go to when this one is
-	// overloaded, named in the same way.
+	// Fallbacks are models of the same provider to use when this one is overloaded, named in
+	// the same way.
 	Fallbacks []string
-	// MaxRetries is how often a request is sent again; 0 is what
-	// CLAUDE_CODE_MAX_RETRIES says, or else 10, less than 0 never.
+	// MaxRetries is how often a request is sent again; 0 means the value of
+	// CLAUDE_CODE_MAX_RETRIES, or else 10; a negative number means never.
 	MaxRetries int
 	// Getenv reads the environment; nil means [os.Getenv].
 	Getenv func(string) string
@@ -40,23 +40,24 @@ type Options struct {
 	UserAgent string
 }
 
-// Info is what was chosen.
+// Info describes the chosen model.
 type Info struct {
 	// Provider is anthropic, bedrock, vertex, foundry, openai, or the name of a local server.
 	Provider string
-	// Model is the name for [model.Request.Model], Small that of a quick and
-	// cheap one beside it; the same if there is none.
+	// Model is the name for [model.Request.Model]. Small is the name of a faster and cheaper
+	// model of the same provider, or the same name if there is none.
 	Model, Small string
-	// Server is the address that is asked.
+	// Server is the address of the server.
 	Server string
-	// KeySource is the variable that the key comes from; none if there is no key.
+	// KeySource is the environment variable that the key comes from; "none" if there is no
+	// key.
 	KeySource string
 	// About is what is known of the model.
 	About catalog.Info
 }
 
-// ErrNotConfigured is why no model can be asked. Errors that wrap it say how to
-// change that.
+// ErrNotConfigured means that no model is configured. Errors that wrap it say how to configure
+// one.
 var ErrNotConfigured = errors.New("no model is configured")
 
 // Open returns the model that the options and the environment name.

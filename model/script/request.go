@@ -16,8 +16,7 @@ const (
 	Responses API = "responses"
 )
 
-// A Request is what a client asked. Its methods look into the body each time
-// they are called.
+// A Request is a client's request. Its methods parse the body each time they are called.
 type Request struct {
 	API    API
 	Path   string // with the query
@@ -26,13 +25,13 @@ type Request struct {
 	At     time.Time
 
 	Model string
-	// Session names the conversation, by the header X-Claude-Code-Session-Id or
+	// Session identifies the conversation, from the header X-Claude-Code-Session-Id or
 	// X-Haft-Session-Id, or by the body's metadata.user_id or user.
 	Session string
 	Stream  bool
 	// Turn is the number of answers in the conversation.
 	Turn int
-	// Messages and Tools are how many there are of each.
+	// Messages and Tools are the numbers of messages and tools.
 	Messages, Tools int
 
 	usage bool // a chat client wants to know what the answer cost
@@ -98,7 +97,7 @@ func (r *Request) nameSession(name string) {
 	}
 }
 
-// System is the system prompt.
+// System returns the system prompt.
 func (r *Request) System() string {
 	if r.API == Messages {
 		return text(member(r.Body, "system"))
@@ -106,10 +105,10 @@ func (r *Request) System() string {
 	return r.find("system", true)
 }
 
-// FirstText is what the user said first.
+// FirstText returns the first text of the user.
 func (r *Request) FirstText() string { return r.find("user", true) }
 
-// LastText is what the user, or a tool, said last.
+// LastText returns the last text of the user or a tool.
 func (r *Request) LastText() string { return r.find("", false) }
 
 // find returns what the first or last message of a role says.

@@ -13,20 +13,20 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// A Scenario is a conversation as it will go. It is the JSON of a scenario file.
+// A Scenario is the script of a conversation. Its JSON is the format of scenario files.
 type Scenario struct {
 	// Turns answer in order: the request that holds k earlier answers gets turn
 	// k. After the last one the model says "Done.".
 	Turns []Turn `json:"turns"`
-	// Parts are other conversations, such as those of sub-agents: the first one
-	// whose When is found in what the user said first answers instead of Turns.
+	// Parts are other conversations, such as those of sub-agents: the first one whose When
+	// occurs in the user's first text answers instead of Turns.
 	Parts []Part `json:"parts,omitempty"`
 	// Side answers requests without tools, such as those for a title; nil means
 	// that they are answered like all others.
 	Side *Turn `json:"side,omitempty"`
 }
 
-// A Part is a conversation of its own within a scenario.
+// A Part is a separate conversation within a scenario.
 type Part struct {
 	When  string `json:"when"`
 	Turns []Turn `json:"turns"`
@@ -35,15 +35,14 @@ type Part struct {
 // A Turn is one answer. All pauses are in milliseconds.
 type Turn struct {
 	Blocks []Block `json:"blocks"`
-	// TTFT is the pause before the answer begins, Delta the one after each delta.
+	// TTFT is the pause before the answer begins, Delta the pause after each delta.
 	TTFT  int `json:"ttft_ms,omitempty"`
 	Delta int `json:"delta_ms,omitempty"`
-	// Chunk is how many bytes of text a delta has, never splitting a character;
-	// 0 means 40.
+	// Chunk is how many bytes of text a delta has; 0 means 40. Characters are never split.
 	Chunk int `json:"chunk,omitempty"`
-	// Stop is the reason; "" is tool_use if a tool is called, else end_turn.
+	// Stop is the stop reason; "" means tool_use if a tool is called, else end_turn.
 	Stop model.StopReason `json:"stop_reason,omitempty"`
-	// Usage is what the answer costs; nil is an estimate from its bytes.
+	// Usage is what the answer costs; nil means an estimate based on its size.
 	Usage *model.Usage `json:"usage,omitempty"`
 	// Fault is what goes wrong.
 	Fault
@@ -52,8 +51,8 @@ type Turn struct {
 // A Block is one piece of an answer: a tool call, a thought, a whole block or
 // text, whichever field is set first in this order.
 type Block struct {
-	// Tool is the tool that is called, ID the name of the call ("" makes one),
-	// Input its input, and Broken is sent in place of Input as it stands.
+	// Tool is the tool that is called, ID the id of the call ("" generates one) and Input its
+	// input. Broken, if set, is sent unchanged in place of Input.
 	Tool   string          `json:"tool,omitempty"`
 	ID     string          `json:"id,omitempty"`
 	Input  json.RawMessage `json:"input,omitempty"`
@@ -67,7 +66,7 @@ type Block struct {
 	Gap int `json:"gap_ms,omitempty"`
 }
 
-// A Fault is what goes wrong with an answer. The zero Fault is none.
+// A Fault is what goes wrong with an answer. The zero Fault means that nothing does.
 type Fault struct {
 	// Status answers with an HTTP error; Type and Message go into its body, and
 	// RetryAfter and Headers into its header.
@@ -76,8 +75,8 @@ type Fault struct {
 	Message    string            `json:"error_message,omitempty"`
 	RetryAfter string            `json:"retry_after,omitempty"`
 	Headers    map[string]string `json:"headers,omitempty"`
-	// Body, if set, is sent in place of everything else, with ContentType and
-	// Status, or 200.
+	// Body, if set, is sent in place of everything else, with ContentType, and with Status or
+	// 200.
 	Body        string `json:"body,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	// Break happens within the stream, after After events and AfterBytes bytes.
@@ -86,9 +85,9 @@ type Fault struct {
 	AfterBytes int   `json:"after_bytes,omitempty"`
 	// Drip is the pause after every single byte.
 	Drip int `json:"drip_ms,omitempty"`
-	// Times is how often a scenario lets the fault happen in one place of one
-	// conversation before the turn goes well: 0 means once, -1 always. The turns
-	// of an [AnswerFunc] always go as they are.
+	// Times is how often the fault happens at one place of one conversation before the turn
+	// succeeds: 0 means once, -1 always. It applies to scenarios; turns of an [AnswerFunc] are
+	// played unchanged.
 	Times int `json:"times,omitempty"`
 }
 
@@ -107,7 +106,7 @@ func (f *Fault) set() bool {
 	return f.Status != 0 || f.Body != "" || f.Break != "" || f.Drip != 0 || f.ContentType != ""
 }
 
-// An AnswerFunc gives the answer to a request. It may be called concurrently.
+// An AnswerFunc returns the answer to a request. It may be called concurrently.
 type AnswerFunc func(*Request) Turn
 
 // Answer returns the function that plays the scenario.
@@ -175,8 +174,8 @@ func (p *player) strikes(at place, times int) bool {
 	return p.struck[at] <= max(times, 1)
 }
 
-// Load reads a scenario from a file. ${NAME} in it stands for vars[NAME], put in
-// as the inside of a JSON string; names that vars does not have stay.
+// Load reads a scenario from a file. ${NAME} in it is replaced by vars[NAME], escaped for a
+// JSON string; names that are not in vars stay.
 func Load(file string, vars map[string]string) (*Scenario, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -19,23 +19,23 @@ import (
 
 // Options say what a server plays.
 type Options struct {
-	// Answer gives the answers; nil plays Scenario.
+	// Answer returns the answers; nil plays Scenario.
 	Answer AnswerFunc
 	// Scenario is what is played if Answer is nil; nil says "Done." to everything.
 	Scenario *Scenario
-	// Addr is where to listen; "" is any free port of 127.0.0.1.
+	// Addr is the address to listen on; "" means any free port of 127.0.0.1.
 	Addr string
 	// Listener, if set, is used in place of Addr. The server closes it.
 	Listener net.Listener
-	// Keep is how many requests [Server.Requests] remembers, the newest; 0 means
-	// 100, less than 0 none.
+	// Keep is how many of the newest requests [Server.Requests] remembers; 0 means 100, a
+	// negative number none.
 	Keep int
-	// Unchecked takes any request, which saves a benchmark the time to judge them. Others
-	// are judged as the Messages API would: what it refuses is refused here.
+	// Unchecked accepts any request, which saves a benchmark the time to check them. Otherwise
+	// the server refuses requests that the Messages API would refuse.
 	Unchecked bool
 }
 
-// A Server is a scripted model that listens.
+// A Server serves a scripted model.
 type Server struct {
 	url    string
 	http   *http.Server
@@ -90,33 +90,32 @@ func listen(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr)
 }
 
-// URL is the base address, to be used as ANTHROPIC_BASE_URL; OPENAI_BASE_URL
-// has /v1 after it.
+// URL returns the base address, for ANTHROPIC_BASE_URL; for OPENAI_BASE_URL, append /v1.
 func (s *Server) URL() string { return s.url }
 
-// Close breaks all connections off and stops listening.
+// Close closes all connections and stops listening.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.done
 	return err
 }
 
-// Requests returns the requests for answers that are remembered, oldest first.
+// Requests returns the remembered requests for answers, oldest first.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
 }
 
-// Total is how many requests for answers there have been.
+// Total returns how many requests for answers there have been.
 func (s *Server) Total() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total
 }
 
-// Refused says which requests the Messages API would have refused, and why. They were
-// refused here too, and a client may have found another way since.
+// Refused returns which requests the server refused as the Messages API would have, and why. A
+// client may have recovered from a refusal since.
 func (s *Server) Refused() []string { return s.judge.found() }
 
 func (j *judge) found() []string {

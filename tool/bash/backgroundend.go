@@ -6,8 +6,8 @@ import (
 	"github.com/haftdev/haft/shellrun"
 )
 
-// Ending says how a command in the background has ended, for the conversation to
-// be told: as one word and as a sentence.
+// Ending describes how a background command ended, as one word and as a sentence for the
+// conversation.
 func Ending(task *shellrun.Task) (word, sentence string) {
 	r := task.Result()
 	what := task.Description()

@@ -1,28 +1,24 @@
-// Package bash is the shell of an agent: the tools Bash, BashOutput,
-// KillShell and Monitor, which share the table of background commands.
+// Package bash provides the tools Bash, BashOutput, KillShell and Monitor, which share the
+// table of background commands.
 //
 //	tools := bash.New(host, &bash.Options{Dir: project})
 //	set := tool.NewSet(session, tools.List(), nil, nil)
 //
-// Tools is safe for concurrent use. The host is the caller's to close; EndAgent
-// ends what one agent has started.
+// Tools is safe for concurrent use. The host is the caller's to close; EndAgent ends
+// everything that one agent started.
 //
-// Trust: a command may do what its call's Confinement leaves of what the user may
-// do. The permission to run at all is given before Run by the pipeline, together
-// with the confinement, which Options.Box turns into what the kernel enforces. The model's words reach bash
-// unchanged, as one argument. Commands do not inherit provider keys, see
-// package shellrun, but a command that may read the user's files may read keys
-// that are kept there. The output of a command is untrusted text. A plain sed -i is
-// made as an edit of its file and runs no program.
+// Trust: a command may do whatever the user may, within its call's Confinement. The pipeline
+// gives permission to run before Run is called, together with the confinement, which
+// Options.Box translates for the kernel to enforce. The model's words reach bash unchanged, as
+// one argument. Commands do not inherit provider keys (see package shellrun), but a command
+// that may read the user's files may read keys stored there. The output of a command is
+// untrusted text. A plain sed -i is carried out as a file edit and runs no program.
 package bash
 
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,9 +49,9 @@ const BackgroundFlag = "background"
 type Options struct {
 	Dir string // where commands start; empty means the root directory
 
-	// Environ holds the settings that people give by environment:
-	// HAFT_BASH_TIMEOUT_MS, HAFT_BASH_MAX_TIMEOUT_MS, HAFT_BASH_BACKGROUND_MS and HAFT_BASH_MAX_OUTPUT,
-	// or the names that Claude Code has for them. Nil means none.
+	// Environ holds environment variables with settings: HAFT_BASH_TIMEOUT_MS,
+	// HAFT_BASH_MAX_TIMEOUT_MS, HAFT_BASH_BACKGROUND_MS and HAFT_BASH_MAX_OUTPUT, or Claude
+	// Code's names for them. Nil means none.
 	Environ []string
 
 	Timeout    time.Duration // of a command that gives none; zero means as Environ says, else 2 minutes
@@ -64,8 +60,8 @@ type Options struct {
 
 	KeepEscapes bool // leaves terminal escapes in results
 	EndAtLimit  bool // ends a command at its timeout instead of moving it to the background
-	// Detached is how long a command may run on in the background that went there at
-	// its timeout; 0 means HAFT_BASH_BACKGROUND_MS, or an hour.
+	// Detached is how long a command that moved to the background at its timeout may continue
+	// to run there; 0 means HAFT_BASH_BACKGROUND_MS, or an hour.
 	Detached time.Duration
 
 	// ReadOnly tells from the text of a command, and the directory it would run
@@ -77,27 +73,27 @@ type Options struct {
 	// [shellrun.Request]. Such commands run without the user's profile. Nil means that none does.
 	Plain func(command, dir string) (env, words []string)
 
-	// Box returns what confines a command with a verdict; nil, and a nil answer, mean
-	// that nothing does.
+	// Box returns what confines a command with a given verdict. A nil Box or a nil result
+	// means that nothing does.
 	Box func(tool.Confinement) *sandbox.Spec
 	// Unsandboxed says that the user can be asked to let a command run without the
 	// sandbox.
 	Unsandboxed bool
 
-	// Agents are what else runs in the background, so that one tool ends either;
-	// nil means none.
+	// Agents are the agents that run in the background, so that one tool stops commands and
+	// agents; nil means none.
 	Agents Agents
 
-	// Heard is called with each background command whose end an agent was shown in a result;
-	// nil tells nobody.
+	// Heard, if not nil, is called with each background command whose end was shown to an
+	// agent in a result.
 	Heard func(agent, id string)
 
-	// Shown is called with each command that ended well, with the directory that it
-	// began in and all of its output; nil tells nobody.
+	// Shown, if not nil, is called with each command that succeeded, with the directory that
+	// it started in and all of its output.
 	Shown func(agent, dir, command, output string)
 
-	// Previews run commands that are asked about where their effects reach nothing;
-	// nil means that nothing is known of a command before it runs.
+	// Previews run commands that need approval in an overlay, where they change nothing; nil
+	// means that nothing is known about a command before it runs.
 	Previews Previews
 
 	// Edit makes plain sed -i commands file edits; nil means that they run like
@@ -110,7 +106,7 @@ type Agents interface {
 	// About says what an agent does and where its transcript is, which may be "". It
 	// reports false for an id that no agent has.
 	About(id string) (work, transcript string, ok bool)
-	// Stop ends an agent's work and reports whether it was at work.
+	// Stop ends an agent's work and reports whether it was working.
 	Stop(id string) bool
 }
 
@@ -123,12 +119,12 @@ type Tools struct {
 
 	mu      sync.Mutex
 	shells  map[string]*shellrun.Shell // by agent
-	pending map[string]*pending        // by agent
-	refused []refusedCommand           // the latest last
-	watched map[watch]int64            // where the last line that Monitor found ends
+	pending map[pendingCall]*pending
+	refused []refusedCommand // the latest last
+	watched map[watch]int64  // where the last line that Monitor found ends
 }
 
-// New makes the tools on a host.
+// New returns the tools, which run commands on a host.
 func New(host *shellrun.Host, opts *Options) *Tools {
 	var o Options
 	if opts != nil {
@@ -142,7 +138,7 @@ func New(host *shellrun.Host, opts *Options) *Tools {
 	o.MaxTimeout = max(o.MaxTimeout, o.Timeout)
 	o.Detached = firstSet(o.Detached, millisOf(o.Environ, "HAFT_BASH_BACKGROUND_MS"), time.Hour)
 	o.MaxOutput = firstSet(o.MaxOutput, numberOf(o.Environ, "HAFT_BASH_MAX_OUTPUT", "BASH_MAX_OUTPUT_LENGTH"), 30_000)
-	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[string]*pending), watched: make(map[watch]int64)}
+	return &Tools{host: host, opts: o, shells: make(map[string]*shellrun.Shell), pending: make(map[pendingCall]*pending), watched: make(map[watch]int64)}
 }
 
 // List returns the tools.
@@ -165,32 +161,24 @@ func (t *Tools) shell(agent string) *shellrun.Shell {
 // Dir returns the directory in which the next command of an agent starts.
 func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
 
-// Move lets the next command of an agent start in dir.
+// Move makes the next command of an agent start in dir.
 func (t *Tools) Move(agent, dir string) error { return t.shell(agent).Move(dir) }
 
-// EndAgent ends every command of an agent that is over, and forgets its
-// directory.
+// EndAgent ends every command of an agent that has ended, and forgets its directory.
 func (t *Tools) EndAgent(agent string) {
 	t.mu.Lock()
 	s := t.shells[agent]
 	delete(t.shells, agent)
 	t.mu.Unlock()
-	_ = t.dropPreview(agent) // what stays is swept later
+	_ = t.dropPreviews(func(of string) bool { return of == agent }) // what stays is swept later
 	if s != nil {
 		s.Close()
 	}
 }
 
-// DropPreviews forgets the changes that wait for an answer, at the end of a session.
+// DropPreviews drops the changes that wait for an answer, at the end of a session.
 func (t *Tools) DropPreviews() error {
-	t.mu.Lock()
-	agents := slices.Collect(maps.Keys(t.pending))
-	t.mu.Unlock()
-	var failed []error
-	for _, agent := range agents {
-		failed = append(failed, t.dropPreview(agent))
-	}
-	return errors.Join(failed...)
+	return t.dropPreviews(func(string) bool { return true })
 }
 
 func (t *Tools) bash() tool.Tool {

@@ -2,6 +2,7 @@ package bash_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -240,5 +241,20 @@ func TestEscapesAreASetting(t *testing.T) {
 	}
 	if _, out := newRig(t, nil, &bash.Options{KeepEscapes: true}).bash(t, command); out.Stdout != "\x1b[31mred\x1b[0m" {
 		t.Errorf("output %q", out.Stdout)
+	}
+}
+
+// A command that was approved as a preview does not run in another way if the preview is
+// gone.
+func TestAPreviewThatIsGoneIsNotRun(t *testing.T) {
+	r := newRig(t, nil, nil)
+	mark := filepath.Join(t.TempDir(), "ran")
+	input, _ := json.Marshal(bash.Input{Command: "touch " + mark})
+	c := &tool.Call{ID: "call-0", Tool: "Bash", Input: input, Session: r.set.Session(), Tools: r.set, Confinement: tool.Previewed}
+	if _, err := r.set.Lookup("Bash").Run(t.Context(), c); !errors.Is(err, tool.ErrUnapproved) {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it ran")
 	}
 }

@@ -27,7 +27,7 @@ const (
 	statusKilled    = "killed"
 )
 
-// OutputOutput is what programs get of BashOutput.
+// OutputOutput is what programs get from BashOutput.
 type OutputOutput struct {
 	ShellID  string   `json:"shellId"`
 	Command  string   `json:"command"`

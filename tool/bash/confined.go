@@ -38,8 +38,9 @@ func (t *Tools) confined(o *Output, c *tool.Call, box *sandbox.Spec) {
 // of.
 const maxRefused = 64
 
-// Refused says what the sandbox has kept a command of an agent from; "" if it did
-// not, or has not run. A user who is asked to let it run outside reads it.
+// Refused returns what the sandbox prevented a command of an agent from doing; "" if it
+// prevented nothing, or the command has not run. It is shown to a user who is asked to let the
+// command run outside the sandbox.
 func (t *Tools) Refused(agent, command string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ type KillInput struct {
 	ShellID string `json:"shell_id" jsonschema:"The id of the background command or agent." haft:"min=1;alias=task_id|bash_id;example=b1a2b3c4d5"`
 }
 
-// KillOutput is what programs get of KillShell.
+// KillOutput is what programs get from KillShell.
 type KillOutput struct {
 	Message  string `json:"message"`
 	TaskID   string `json:"task_id"`

@@ -23,7 +23,7 @@ type MonitorInput struct {
 	Timeout int64  `json:"timeout,omitempty" jsonschema:"Maximum time to wait, in milliseconds." haft:"clamp;min=1;max=600000;default=60000"`
 }
 
-// MonitorOutput is what programs get of Monitor.
+// MonitorOutput is what programs get from Monitor.
 type MonitorOutput struct {
 	ShellID  string `json:"shellId,omitempty"`
 	Event    string `json:"event"`              // line, exit, file or timeout

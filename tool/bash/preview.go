@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,31 +15,36 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Previews run commands where their effects reach nothing.
+// Previews run commands in an overlay, where they change nothing.
 type Previews interface {
 	// Run runs the command. Nil, without an error, means that commands are not
 	// previewed here.
 	Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Request) (Previewed, error)
 }
 
-// A Previewed is a command that ran, and whose change waits.
+// A Previewed is a command that has run and whose change waits to be applied.
 type Previewed interface {
 	Task() *shellrun.Task
-	// Wanted are what it needed and could not have, such as a host; "" for nothing.
+	// Wanted is what the command needed and could not have, such as a host; "" for nothing.
 	Wanted() string
 	Preview(context.Context) (*tool.Preview, error)
-	// Apply makes the change without the files that are dropped, all of it or
-	// nothing, and records it for the call.
+	// Apply applies the change without the dropped files, completely or not at all, and
+	// records it for the call.
 	Apply(ctx context.Context, call string, dropped []tool.Dropped) error
 	Drop() error
 }
 
 // pending is a command of a call that is asked about.
 type pending struct {
-	call, command string
-	ran           Previewed
-	err           error // why there is no preview
+	command string
+	ran     Previewed
+	err     error // why there is no preview
+	over    bool  // the call has ended without it
+	drop    func() error
 }
+
+// A pendingCall is whose it is: calls of an agent may wait at the same time.
+type pendingCall struct{ agent, id string }
 
 // preview shows what the call would change: an edit by sed without running
 // anything, any other command by running it where its effects reach nothing.
@@ -63,7 +69,7 @@ func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Prev
 func (t *Tools) find(c *tool.Call, in Input) *pending {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p := t.pending[c.Agent]; p != nil && p.call == c.ID && p.command == in.Command {
+	if p := t.pending[pendingCall{c.Agent, c.ID}]; p != nil && !p.over && p.command == in.Command {
 		return p
 	}
 	return nil
@@ -73,19 +79,19 @@ func (t *Tools) find(c *tool.Call, in Input) *pending {
 func (t *Tools) Previewed(call string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, p := range t.pending {
-		if p.call == call && p.ran != nil {
+	for k, p := range t.pending {
+		if k.id == call && p.ran != nil && !p.over {
 			return true
 		}
 	}
 	return false
 }
 
-// runAside runs the command where its effects reach nothing. What the agent's last
-// such command left, because it was denied, is dropped.
-func (t *Tools) runAside(ctx context.Context, c *tool.Call, in Input) *pending {
-	p := &pending{call: c.ID, command: in.Command}
-	ctx, cancel := context.WithCancelCause(ctx)
+// runAside runs the command where its effects reach nothing. What it changed is kept until
+// the call ends.
+func (t *Tools) runAside(called context.Context, c *tool.Call, in Input) *pending {
+	p := &pending{command: in.Command, drop: func() error { return nil }}
+	ctx, cancel := context.WithCancelCause(called)
 	defer cancel(nil)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	p.ran, p.err = t.opts.Previews.Run(ctx, t.shell(c.Agent), shellrun.Request{
@@ -104,13 +110,18 @@ func (t *Tools) runAside(ctx context.Context, c *tool.Call, in Input) *pending {
 		p.err = errors.Join(p.err, p.ran.Drop())
 		p.ran = nil
 	}
-	t.mu.Lock()
-	old := t.pending[c.Agent]
-	t.pending[c.Agent] = p
-	t.mu.Unlock()
-	if old != nil && old.ran != nil {
-		_ = old.ran.Drop() // what stays is swept later
+	if p.ran != nil {
+		p.drop = sync.OnceValue(p.ran.Drop)
 	}
+	key := pendingCall{c.Agent, c.ID}
+	t.mu.Lock()
+	old := t.pending[key]
+	t.pending[key] = p
+	t.mu.Unlock()
+	if old != nil {
+		_ = old.drop() // what stays is swept later
+	}
+	context.AfterFunc(called, func() { _ = t.dropPreview(key, p) })
 	return p
 }
 
@@ -150,15 +161,18 @@ func (t *Tools) take(c *tool.Call, in Input) *pending {
 	p := t.find(c, in)
 	if p != nil {
 		t.mu.Lock()
-		delete(t.pending, c.Agent)
-		t.mu.Unlock()
+		defer t.mu.Unlock()
+		if p.over {
+			return nil
+		}
+		delete(t.pending, pendingCall{c.Agent, c.ID})
 	}
 	return p
 }
 
 // applyPreview makes the change of a command that ran already.
 func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pending) (Output, error) {
-	defer p.ran.Drop()
+	defer p.drop()
 	shown, err := p.ran.Preview(ctx)
 	if err == nil {
 		err = c.Approve(shown)
@@ -228,17 +242,38 @@ func droppedNote(list []tool.Dropped, all int) string {
 	return b.String()
 }
 
-// dropPreview forgets what an agent that is over left.
-func (t *Tools) dropPreview(agent string) error {
+// dropPreview forgets what a call that is over left. It is known until it is gone, so that
+// the end of the session waits for it.
+func (t *Tools) dropPreview(key pendingCall, p *pending) error {
 	t.mu.Lock()
-	p := t.pending[agent]
-	delete(t.pending, agent)
+	mine := t.pending[key] == p
+	p.over = p.over || mine
 	t.mu.Unlock()
-	if p == nil || p.ran == nil {
+	if !mine {
 		return nil
 	}
-	if err := p.ran.Drop(); err != nil {
+	err := p.drop()
+	t.mu.Lock()
+	if t.pending[key] == p {
+		delete(t.pending, key)
+	}
+	t.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("drop a preview: %w", err)
 	}
 	return nil
+}
+
+// dropPreviews forgets what the calls of some agents left.
+func (t *Tools) dropPreviews(of func(agent string) bool) error {
+	t.mu.Lock()
+	left := maps.Clone(t.pending)
+	t.mu.Unlock()
+	var failed []error
+	for key, p := range left {
+		if of(key.agent) {
+			failed = append(failed, t.dropPreview(key, p))
+		}
+	}
+	return errors.Join(failed...)
 }

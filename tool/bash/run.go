@@ -23,8 +23,8 @@ type Input struct {
 	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox. The user is asked first. Only after a result has said that the sandbox was in the way."`
 }
 
-// Output is what programs get of Bash. The names are those of Claude Code;
-// stderr is part of stdout, in order of arrival.
+// Output is what programs get from Bash. The names are those of Claude Code; stderr is part of
+// stdout, in order of arrival.
 type Output struct {
 	Stdout           string `json:"stdout"`
 	Stderr           string `json:"stderr"`
@@ -57,7 +57,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	switch p := t.take(c, in); {
 	case p != nil && p.ran != nil:
 		return t.applyPreview(ctx, c, in, p)
-	case p != nil && c.Approved != "" && c.Approved != tool.Unseen:
+	case p != nil && c.Approved != "" && c.Approved != tool.Unseen, c.Confinement == tool.Previewed: // what was approved is gone
 		return Output{}, tool.ErrUnapproved
 	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
 		if out, made, err := t.applySed(ctx, c, in); made {

@@ -13,8 +13,8 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// An Edit changes a text file in place, by way of whatever guards the edits of
-// a session: read state, encodings, atomic writes, approvals.
+// An Edit changes a text file in place, with the same protection as all edits of a session:
+// read state, encodings, atomic writes, approvals.
 type Edit struct {
 	// Preview returns what Apply would change. An error means that the file cannot
 	// be edited in this way; the command then runs like any other.

@@ -1,6 +1,5 @@
-// Package builtin lists the built-in tools. The list is explicit: what
-// is not here does not exist, and what a tool needs of the world is given to it
-// here and nowhere else.
+// Package builtin lists the built-in tools. The list is explicit: a tool that is not listed
+// here does not exist, and each tool gets what it needs here and nowhere else.
 package builtin
 
 import (
@@ -41,7 +40,7 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// World is what tools act on. Tools that need a part which is nil are left out.
+// World is what tools act on. Tools that need a part that is nil are left out.
 type World struct {
 	// Files are those of the project.
 	Files *workspace.Workspace
@@ -58,9 +57,9 @@ type World struct {
 	// Searchable says which files a search may show lines of, unless a call names the file
 	// itself: those that Read would ask about are left out. Nil means what Readable allows.
 	Searchable func(path string) bool
-	// Mode is the permission mode of the moment; nil means that of each call's session.
+	// Mode returns the current permission mode; nil means the mode of each call's session.
 	Mode func() string
-	// Agreed is told each plan that a user has agreed to; nil tells nobody.
+	// Agreed, if not nil, is called with each plan that a user has approved.
 	Agreed func(plan string)
 	// PlanFile returns the path of the file that a plan may be written in, or ""; nil means
 	// that there is none.
@@ -79,16 +78,16 @@ type World struct {
 	Skills               *library.Library
 	Commands             *command.Set
 	MaySkill, MayCommand func(name string) bool
-	// SkillLoaded is told the text of each skill that an agent loads; nil means that nobody is.
+	// SkillLoaded, if not nil, is called with the text of each skill that an agent loads.
 	SkillLoaded func(agent, name, text string)
-	// TextHooks lets the hooks of a skill or command run that is being loaded, as digest says
-	// it is; nil means that they do not.
+	// TextHooks enables the hooks of a skill or command that is being loaded in the version
+	// that digest identifies; nil means that they do not run.
 	TextHooks func(kind knowledge.Kind, name, digest string) error
 	Calls     prompt.Calls
-	// Notify tells the user something and returns the ways in which it has; nil means
-	// that there is no way.
+	// Notify notifies the user and returns the channels that it used; nil means that there is
+	// no channel.
 	Notify func(ctx context.Context, text string) []string
-	// Schedule is what the conversation is sent later.
+	// Schedule holds prompts that the conversation gets later.
 	Schedule *schedule.Schedule
 	// Crew runs the agents that work is given to.
 	Crew subagent.Crew
@@ -98,8 +97,8 @@ type World struct {
 	SearchWeb websearch.Backend
 }
 
-// Tools returns every built-in tool that the world has what it needs for, in no
-// particular order; a [tool.Set] sorts and filters them.
+// Tools returns every built-in tool for which the world has what it needs, in no particular
+// order; a [tool.Set] sorts and filters them.
 func (w World) Tools() []tool.Tool {
 	tools := []tool.Tool{
 		question.New(),
@@ -169,8 +168,8 @@ func (w World) hooksOf(kind knowledge.Kind) func(name, digest string) error {
 	return func(name, digest string) error { return w.TextHooks(kind, name, digest) }
 }
 
-// Unattached returns the tools that act on files, commands and pages without a world
-// to act on. What a call would be about can be asked of them; nothing can be run.
+// Unattached returns the tools that act on files, commands and pages without a world to act
+// on. They can say what a call would be about, but cannot run.
 func Unattached() []tool.Tool {
 	tools := []tool.Tool{
 		edit.New(nil), edit.NewMulti(nil), notebook.New(nil), read.New(nil, nil), write.New(nil),
@@ -179,8 +178,7 @@ func Unattached() []tool.Tool {
 	return append(append(tools, World{}.Tools()...), bash.New(nil, nil).List()...)
 }
 
-// Names returns the names and aliases of every tool that haft can have, whatever a
-// world has for it.
+// Names returns the names and aliases of every tool that haft can have, in any world.
 func Names() (names []string) {
 	tools := append(Unattached(), worktree.New(worktree.Options{})...)
 	tools = slices.Concat(tools, task.New(nil), mcpresource.New(nil), schedule.New(nil).Tools(), []tool.Tool{notify.New(nil)})

@@ -10,8 +10,8 @@ import (
 	"github.com/haftdev/haft/workspace"
 )
 
-// SedEdits lets Bash show and make a plain sed -i as an edit of a workspace's
-// file: encoding, mode and links are kept, and it can be taken back.
+// SedEdits makes Bash show and carry out a plain sed -i as an edit of a file in the workspace:
+// encoding, mode and links are preserved, and the edit can be undone.
 func SedEdits(ws *workspace.Workspace) *bash.Edit {
 	return &bash.Edit{
 		Preview: func(ctx context.Context, c *tool.Call, path string, change func(string) (string, error)) (*tool.Preview, error) {

@@ -1,10 +1,12 @@
-// Package edit is the tools Edit and MultiEdit: they replace text in a file.
+// Package edit provides the tools Edit and MultiEdit, which replace text in a file.
 //
-// Trust: they change the one file they are given, through the workspace, which follows no link that its guard did not see,
-// insists that the file was read, merges with what others wrote, keeps what it replaces and writes atomically. Bytes outside the
-// matched text never change. Whether the file may be changed is decided around them; their own view says what the guard says.
-// What remains: they act with the rights of the process, and a user who edits the file in the instant between the last
-// look and the rename loses that save (the content is kept as a blob if it was there at the look).
+// Trust: they change the one file they are given, through the workspace, which follows no link
+// that its guard did not see, insists that the file was read, merges with changes by others,
+// keeps what it replaces and writes atomically. Bytes outside the matched text never change.
+// Whether the file may be changed is decided by the pipeline; the tools themselves only report
+// what the guard found. What remains: they act with the rights of the process, and a user who
+// saves the file in the instant between the last check and the rename loses that save (the
+// content is kept as a blob if the check still saw it).
 //
 // Both tools are safe for concurrent use; changes of one file take turns.
 package edit

@@ -1,4 +1,4 @@
-// Package glob is the Glob tool: it finds files by name.
+// Package glob provides the Glob tool, which finds files by name.
 //
 // Trust: it lists directories with the rights of this process, below any path the
 // model names, follows no symbolic links below that path, opens no files but ignore
@@ -42,7 +42,7 @@ type Output struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Options are what the tool needs of the world.
+// Options are what the tool needs from its environment.
 type Options = scope.Options
 
 // limit is how many files are named.

@@ -1,11 +1,11 @@
-// Package grep is the Grep tool: it searches the contents of files.
+// Package grep provides the Grep tool, which searches the contents of files.
 //
-// Trust: it reads files with the rights of this process, below any path the model
-// names, follows no symbolic links below that path, and writes nothing. Which files
-// may be read is decided by Options.Allow, asked for each file before it is opened;
-// one that is refused is neither searched nor named. Ignore files are written by
-// the authors of the tree and can hide files from a search; the result counts what
-// they hid. Contents of files go to the model as they are.
+// Trust: it reads files with the rights of this process, below any path the model names,
+// follows no symbolic links below that path, and writes nothing. Which files may be read is
+// decided by Options.Allow, asked for each file before it is opened; one that is refused is
+// neither searched nor named. Ignore files are written by the authors of the tree and can hide
+// files from a search; the result counts what they hid. Contents of files go to the model
+// unchanged.
 package grep
 
 import (
@@ -44,7 +44,7 @@ type Input struct {
 	Offset       int    `json:"offset,omitempty" jsonschema:"Skip this many lines or files first." haft:"min=0"`
 }
 
-// Options are what the tool needs of the world.
+// Options are what the tool needs from its environment.
 type Options = scope.Options
 
 const defaultLimit = 250

@@ -17,9 +17,9 @@ const (
 	maxNew       = 10              // errors of one file
 )
 
-// AfterEdit returns what the servers that run find wrong with files that were just
-// written, as a text for the model; "" if that is nothing, or not known in time. Dir is
-// where the agent works. It starts no server.
+// AfterEdit returns the problems that running servers find in files that were just written, as
+// text for the model; "" if there are none, or if they are not known in time. Dir is where the
+// agent works. It starts no server.
 func (t *Tools) AfterEdit(ctx context.Context, dir string, paths []string) string {
 	if t.opts.Servers == nil || !t.opts.Servers.Any() || len(paths) > maxEdited {
 		return ""

@@ -1,16 +1,15 @@
-// Package lsp is the LSP tool: it asks language servers what code means.
+// Package lsp provides the LSP tool, which asks language servers about code.
 //
 //	tools := lsp.New(&lsp.Options{Servers: servers, Confined: confined})
 //	set := tool.NewSet(session, []tool.Tool{tools.LSP()}, nil, nil)
 //
-// Tools is safe for concurrent use. The servers are processes of their host, which
-// ends them.
+// Tools is safe for concurrent use. The servers are processes of the host, which ends them.
 //
-// Trust: the tool itself only reads. A server is another program, and some run what
-// the project says. Where it is confined to reading a call is one that only reads; where
-// it is not, a call may do what the server may, and is asked about unless a rule allows
-// it. What a server says is untrusted text. Files that may not be shown are not named
-// in results, but a server reads them, and a hover may repeat what is in them.
+// Trust: the tool itself only reads. A server is another program, and some servers run code of
+// the project. If the server is confined to reading, calls count as read-only. Otherwise a
+// call can do whatever the server can, so the user is asked unless a rule allows it. The
+// output of a server is untrusted text. Files that may not be shown are not named in results,
+// but the server reads them, and a hover may quote them.
 package lsp
 
 import (
@@ -49,10 +48,10 @@ type Output struct {
 	Files     int    `json:"fileCount"`
 }
 
-// Options are what the tool needs of the world. A nil *Options means all zero values.
+// Options configure the tool. A nil *Options means all zero values.
 type Options struct {
 	Servers *lsp.Servers
-	// Show reports whether a file may be named and lines of it shown; nil means any.
+	// Show reports whether a file may be named and its lines shown; nil means any.
 	Show func(path string) bool
 	// Confined reports whether servers can only read; nil means that they are not
 	// confined.

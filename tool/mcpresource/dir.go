@@ -10,7 +10,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// DirOutput is what programs get of ReadMcpResourceDir.
+// DirOutput is what programs get from ReadMcpResourceDir.
 type DirOutput struct {
 	Entries []DirEntry `json:"entries"`
 }

@@ -1,11 +1,11 @@
-// Package mcpresource is the tools ListMcpResources, ReadMcpResourceDir and
-// ReadMcpResource: what MCP servers let one read; and RefreshMcpTools, which asks
-// them again what they offer.
+// Package mcpresource provides the tools ListMcpResources, ReadMcpResourceDir and
+// ReadMcpResource, which read what MCP servers offer, and RefreshMcpTools, which asks them
+// again what they offer.
 //
-// Trust: the tools ask servers that are set up and approved already, and touch nothing
-// else. What a server answers is its own word. An address is sent to the server
-// as the model wrote it, so reading tells the server something; the rules decide
-// on it.
+// Trust: the tools ask only servers that are already configured and approved, and touch
+// nothing else. Answers of a server are untrusted. An address is sent to the server as the
+// model wrote it, so reading can leak information to the server; the rules decide whether it
+// is allowed.
 package mcpresource
 
 import (
@@ -24,13 +24,12 @@ import (
 type Servers interface {
 	Resources(ctx context.Context, server string) ([]mcp.Resource, error)
 	ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error)
-	// RefreshTools connects a server again, or all that are not connected (""), and
-	// returns how they are then.
+	// RefreshTools reconnects a server, or all that are not connected (""), and returns their
+	// state afterwards.
 	RefreshTools(ctx context.Context, server string) ([]mcp.Status, error)
 }
 
-// Flag is the session flag of sessions that have MCP servers; the others have no
-// use for the tools.
+// Flag is the flag of sessions that have MCP servers; other sessions do not need the tools.
 const Flag = "mcp"
 
 func enabled(s *tool.Session) bool { return s.Flags[Flag] }
@@ -52,7 +51,7 @@ type ReadInput struct {
 	URI    string `json:"uri" jsonschema:"The resource's address." haft:"min=1;example=file:///notes.txt"`
 }
 
-// ReadOutput is what programs get of a resource.
+// ReadOutput is what programs get from ReadMcpResource.
 type ReadOutput struct {
 	Contents []mcp.Contents `json:"contents"`
 }
@@ -86,7 +85,7 @@ func List(servers Servers) tool.Tool {
 
 var readOnly = tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Idempotent}
 
-// Read returns the tool that reads one.
+// Read returns the tool that reads a resource.
 func Read(servers Servers) tool.Tool {
 	return tool.New(tool.Def[ReadInput, ReadOutput]{
 		Name:        "ReadMcpResource",

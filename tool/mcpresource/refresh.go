@@ -13,12 +13,12 @@ type RefreshInput struct {
 	Server string `json:"server,omitempty" jsonschema:"The server to reconnect; absent means all that are not connected." haft:"example=github"`
 }
 
-// RefreshOutput is what programs get of it.
+// RefreshOutput is what programs get from RefreshMcpTools.
 type RefreshOutput struct {
 	Servers []RefreshedServer `json:"servers"`
 }
 
-// A RefreshedServer is how a server is.
+// A RefreshedServer is the state of a server.
 type RefreshedServer struct {
 	Name  string   `json:"name"`
 	State string   `json:"status"`

@@ -1,4 +1,5 @@
-// Package notebook is the NotebookEdit tool: it changes one cell of a Jupyter notebook.
+// Package notebook provides the NotebookEdit tool, which changes one cell of a Jupyter
+// notebook.
 //
 // Trust: as package edit; it changes the one file it is given, through the workspace, and only the bytes of the cell. The
 // notebook is untrusted JSON: it is checked to be valid before it is taken apart, and its size is bounded by the workspace.

@@ -1,12 +1,12 @@
-// Package notify is the PushNotification tool: it tells a user who looks elsewhere
-// that something is worth a look.
+// Package notify provides the PushNotification tool, which draws the attention of a user who
+// is looking elsewhere.
 //
 //	t := notify.New(func(ctx context.Context, text string) []string { … })
 //
 // The tool is safe for concurrent use if its function is.
 //
-// Trust: a text of the model reaches the user's terminal, desktop or program, as plain
-// text of bounded length and without control characters. Nothing else is touched.
+// Trust: text that the model wrote reaches the user's terminal, desktop or program, as plain
+// text of limited length and without control characters. Nothing else is touched.
 package notify
 
 import (
@@ -35,7 +35,7 @@ type Output struct {
 // maxMessage is how long a notification is, in characters.
 const maxMessage = 200
 
-// New returns the tool. Send tells the user, and returns the ways in which it has.
+// New returns the tool. Send notifies the user and returns the channels that it used.
 func New(send func(ctx context.Context, text string) []string) tool.Tool {
 	return tool.New(tool.Def[Input, Output]{
 		Name:       "PushNotification",

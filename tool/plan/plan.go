@@ -1,15 +1,15 @@
-// Package plan is the way into plan mode and out of it: the tools EnterPlanMode and
-// ExitPlanMode.
+// Package plan provides the tools EnterPlanMode and ExitPlanMode, which enter and leave plan
+// mode.
 //
 //	tools := plan.New(&plan.Options{Mode: mode})
 //
-// The tools decide nothing. That a user agrees is their permission, which only a
-// person can give, and the mode changes by the result. That nothing is written in
-// plan mode is a matter of verdicts and not of these tools; see package permission.
+// The tools decide nothing. The user's agreement is the tools' permission, which only a user
+// can give; the result then changes the mode. Verdicts, not these tools, prevent writing in
+// plan mode; see package permission.
 //
-// Trust: they change nothing and read one file, that of the plan, if the call brings none. The plan
-// is the model's, or the user's who changed it. What a user approves is what was
-// read when they were asked: the file is not looked at again.
+// Trust: they change nothing and read only the plan file, if the call contains no plan. The
+// plan is the model's, or the user's if they edited it. The user approves the plan as it was
+// read when they were asked: the file is not read again.
 package plan
 
 import (
@@ -45,13 +45,12 @@ const maxPlan = 100_000
 
 // Options configure the tools. A nil *Options means all zero values.
 type Options struct {
-	// Mode returns the permission mode of the moment; nil means that of the call's
-	// session.
+	// Mode returns the current permission mode; nil means the mode of the call's session.
 	Mode func() string
 	// Agreed is told each plan that a user has agreed to; nil tells nobody.
 	Agreed func(plan string)
-	// File returns the path of the file that the model may write its plan in, or ""; nil
-	// means that there is none.
+	// File returns the path of the file that the model may write its plan to, or ""; nil means
+	// that there is none.
 	File func() string
 }
 
@@ -145,8 +144,7 @@ type ExitInput struct {
 	AllowedPrompts []any `json:"allowedPrompts,omitempty" haft:"ignored"` // rules are the user's to give
 }
 
-// Text returns the plan of a call of ExitPlanMode, for those who show it; "" if there
-// is none.
+// Text returns the plan in a call of ExitPlanMode, for front ends; "" if there is none.
 func Text(c *tool.Call) string {
 	var in ExitInput
 	_ = json.Unmarshal(c.Input, &in) // one that cannot be read has no plan

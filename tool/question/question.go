@@ -1,13 +1,13 @@
-// Package question is the AskUserQuestion tool: it asks the user.
+// Package question provides the AskUserQuestion tool, which asks the user.
 //
 //	ask := question.New()
 //
-// The tool does not ask by itself. Its permission needs a user, and the front end that shows
-// it to them puts the answers into the input; see [tool.Call.Answered]. A call
-// without answers says that nobody answered, and never makes one up.
+// The tool does not ask by itself. Permission for the call must come from a user. The front
+// end shows the question and puts the answers into the input; see [tool.Call.Answered]. A call
+// without answers reports that the user did not answer; it never makes up an answer.
 //
-// Trust: it touches nothing. Answers are taken from an asker and refused
-// from a model.
+// Trust: it touches nothing. It accepts answers from a front end and refuses those that a
+// model supplies.
 package question
 
 import (
@@ -28,7 +28,7 @@ type Input struct {
 	Questions []Question `json:"questions" jsonschema:"What to ask." haft:"min=1;max=4"`
 	// Answers are by question; several choices are joined by commas.
 	Answers map[string]string `json:"answers,omitempty" jsonschema:"The user's answers. Leave it out: they are filled in by the user."`
-	// Annotations are what else the user said, by question.
+	// Annotations are what the user wrote in addition, by question.
 	Annotations map[string]Annotation `json:"annotations,omitempty" jsonschema:"The user's remarks. Leave it out."`
 
 	Metadata map[string]any `json:"metadata,omitempty" haft:"ignored"`
@@ -49,7 +49,7 @@ type Option struct {
 	Preview     string `json:"preview,omitempty" jsonschema:"What it would look like, as Markdown." haft:"max=20000"`
 }
 
-// An Annotation is what the user said beside an answer.
+// An Annotation is what the user wrote in addition to an answer.
 type Annotation struct {
 	Preview string `json:"preview,omitempty" jsonschema:"The preview of the chosen option."`
 	Notes   string `json:"notes,omitempty" jsonschema:"The user's words."`
@@ -62,7 +62,7 @@ type Output struct {
 	Annotations map[string]Annotation `json:"annotations,omitempty"`
 }
 
-// Of returns what a call asks, for those who put it to the user.
+// Of returns the questions of a call, for front ends.
 func Of(c *tool.Call) (in Input, err error) {
 	err = json.Unmarshal(c.Input, &in)
 	return in, err

@@ -43,7 +43,7 @@ type CellOutput struct {
 	Image *CellImage `json:"image,omitempty"`
 }
 
-// CellImage is an image that a cell put out.
+// CellImage is an image in the output of a cell.
 type CellImage struct {
 	Data      string `json:"image_data"` // in base64
 	MediaType string `json:"media_type"`

@@ -1,10 +1,13 @@
-// Package read is the Read tool: it shows a file to the model and fills the read state that edits rely on.
+// Package read provides the Read tool, which shows a file to the model and fills the read
+// state that edits rely on.
 //
-// Trust: it opens the one file it is given, without passing through a symbolic link that appeared since the path was judged,
-// and never one that is not a regular file. What may be read is decided around it; its own view says what the workspace's
-// guard says. Content is untrusted: images are measured before they are decoded, notebooks and PDFs are bounded, and
-// pdftotext, if installed, runs on the bytes of the file with no shell between. What remains: a decoder or pdftotext with a
-// flaw runs with the rights of the process.
+// Trust: it opens the one file it is given, without passing through a symbolic link that
+// appeared since the path was judged, and never one that is not a regular file. What may be
+// read is decided by the pipeline; the tool itself only reports what the workspace's guard
+// found. Content is untrusted: images are measured before they are decoded, notebooks and PDFs
+// are bounded, and pdftotext, if installed, runs on the bytes of the file without a shell.
+// What remains: a flaw in a decoder or in pdftotext can be exploited with the rights of the
+// process.
 //
 // The tool is safe for concurrent use.
 package read
@@ -65,7 +68,7 @@ type File struct {
 	Dimensions   *Dimensions `json:"dimensions,omitempty"`
 	// notebook
 	Cells []Cell `json:"cells,omitempty"`
-	// Notes are said to the model besides the content.
+	// Notes are for the model, in addition to the content.
 	Notes []string `json:"notes,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package repl is the REPL tool: it evaluates Python and JavaScript in processes
-// that keep their state from call to call.
+// Package repl provides the REPL tool, which evaluates Python and JavaScript in processes that
+// keep their state from call to call.
 //
 //	tools := repl.New(host, &repl.Options{Dir: shell.Dir})
 //	set := tool.NewSet(session, []tool.Tool{tools.REPL()}, nil, nil)
@@ -7,16 +7,15 @@
 // Tools is safe for concurrent use. The host is the caller's to close and ends the
 // processes; EndAgent ends those of one agent.
 //
-// Trust: code may do what its call's Confinement leaves of what the user may do, as a
-// shell command may. The permission to run at all is given before Run by the pipeline,
-// together with the confinement, which Options.Box turns into what the kernel enforces:
-// each confinement has processes of its own, so that nothing which was started with more
-// rights evaluates code that was given less. Unlike a command, code is not read before
-// it runs: no part of it is known to be harmless, so that every call is asked about unless
-// a rule or its confinement allows it. The interpreters inherit what commands inherit, no provider keys,
-// and end with everything they started when the session does or haft is killed. What
-// one evaluation leaves running (threads, timers) lives on until then. The output is
-// untrusted text.
+// Trust: like a shell command, code may do whatever the user may, within its call's
+// Confinement. The pipeline gives permission to run before Run is called, together with the
+// confinement, which Options.Box translates for the kernel to enforce. Each confinement has
+// its own processes, so that a process with more rights never evaluates code that was given
+// fewer. Unlike a command, code is not analysed before it runs: no part of it is known to be
+// harmless, so the user is asked about every call unless a rule or its confinement allows it.
+// The interpreters inherit the same environment as commands, without provider keys. They end,
+// with everything they started, when the session ends or haft is killed. Threads and timers
+// that an evaluation leaves running continue until then. The output is untrusted text.
 package repl
 
 import (
@@ -47,8 +46,8 @@ type Input struct {
 type Options struct {
 	Dir func(agent string) string // where an agent's processes start; nil means the root directory
 
-	// Box returns what confines code with a verdict; nil, and a nil answer, mean that
-	// nothing does.
+	// Box returns what confines code with a given verdict. A nil Box or a nil result means
+	// that nothing does.
 	Box func(tool.Confinement) *sandbox.Spec
 
 	Timeout    time.Duration // of a call that gives none; zero means 2 minutes
@@ -79,7 +78,7 @@ type slot struct {
 	within  string       // what the process may touch
 }
 
-// New makes the tool on a host.
+// New returns the tool, which runs interpreters on a host.
 func New(host *shellrun.Host, opts *Options) *Tools {
 	var o Options
 	if opts != nil {
@@ -159,7 +158,7 @@ func (t *Tools) slot(p place) *slot {
 	return s
 }
 
-// EndAgent ends the processes of an agent that is over.
+// EndAgent ends the processes of an agent that has ended.
 func (t *Tools) EndAgent(agent string) {
 	t.mu.Lock()
 	var over []*slot

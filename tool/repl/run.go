@@ -23,7 +23,7 @@ type Output struct {
 	PersistedPath string   `json:"persistedOutputPath,omitempty"`
 	PersistedSize int64    `json:"persistedOutputSize,omitempty"`
 	Notes         []string `json:"notes,omitempty"`
-	// Confinement is what the process was held to; absent if nothing confines it.
+	// Confinement is what the process was limited to; absent if nothing confines it.
 	Confinement tool.Confinement `json:"confinement,omitempty"`
 }
 

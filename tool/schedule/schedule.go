@@ -1,5 +1,5 @@
-// Package schedule is the tools that let a conversation continue later by itself:
-// ScheduleWakeup, CronCreate, CronList and CronDelete.
+// Package schedule provides the tools ScheduleWakeup, CronCreate, CronList and CronDelete,
+// which let a conversation continue later by itself.
 //
 //	s := schedule.New(&schedule.Options{Fire: send, Changed: save, Jobs: restored})
 //	s.Start() // once what Fire needs is there
@@ -8,8 +8,8 @@
 //
 // A Schedule is safe for concurrent use. Fire and Changed are called without its lock.
 //
-// Trust: all that happens later is that the conversation gets a prompt that its own
-// model wrote. What that leads to is judged then, like everything else.
+// Trust: later, the conversation only gets a prompt that its own model wrote. Calls that
+// follow from it are judged then, like all others.
 package schedule
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// A Job is a prompt for later.
+// A Job is a prompt to be sent later.
 type Job struct {
 	ID        string    `json:"id"`
 	Cron      string    `json:"cron,omitempty"` // "" for a wake-up
@@ -34,7 +34,7 @@ type Job struct {
 	Next      time.Time `json:"next"`
 }
 
-// Clock is the time that a schedule goes by.
+// A Clock tells a schedule the time.
 type Clock interface {
 	Now() time.Time
 	// AfterFunc calls f after a duration, unless stop is called before.
@@ -51,11 +51,11 @@ func (realClock) AfterFunc(d time.Duration, f func()) func() bool {
 // Options are what a schedule needs. A nil *Options means all zero values.
 type Options struct {
 	Clock Clock // nil means that of this machine
-	// Fire is told which job is due; nil means that nobody is.
+	// Fire, if not nil, is called with each job that is due.
 	Fire func(Job)
-	// Changed is called with all jobs after each change; nil means that nobody is told.
+	// Changed, if not nil, is called with all jobs after each change.
 	Changed func([]Job)
-	// Jobs are those of before.
+	// Jobs are the jobs of an earlier run.
 	Jobs []Job
 }
 
@@ -67,7 +67,7 @@ const (
 	maxTimer  = time.Minute        // a longer one would not notice that the machine was asleep
 )
 
-// A Schedule is what a conversation will be told later.
+// A Schedule holds prompts that a conversation gets later.
 type Schedule struct {
 	opts Options
 
@@ -97,8 +97,8 @@ func New(opts *Options) *Schedule {
 	return s
 }
 
-// Start lets jobs happen. What was due while nobody was there happens at once, and
-// once, however often it was due.
+// Start starts the schedule. A job that was due while the session was not running is due at
+// once, and only once, however often it was missed.
 func (s *Schedule) Start() {
 	s.mu.Lock()
 	s.started = true
@@ -106,7 +106,7 @@ func (s *Schedule) Start() {
 	s.tick()
 }
 
-// Close lets nothing happen any more.
+// Close stops the schedule: no more jobs are due.
 func (s *Schedule) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

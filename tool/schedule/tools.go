@@ -32,7 +32,7 @@ type WakeupInput struct {
 	Noop   *bool   `json:"noop,omitempty" jsonschema:"Whether nothing has changed since the last wake-up."`
 }
 
-// WakeupOutput is what programs get of it.
+// WakeupOutput is what programs get from ScheduleWakeup.
 type WakeupOutput struct {
 	ScheduledFor int64 `json:"scheduledFor,omitempty"` // milliseconds since 1970
 	Delay        int   `json:"clampedDelaySeconds,omitempty"`
@@ -140,7 +140,7 @@ type CreateInput struct {
 	Durable   bool   `json:"durable,omitempty" jsonschema:"Accepted; every job is kept with the session."`
 }
 
-// CreateOutput is what programs get of it.
+// CreateOutput is what programs get from CronCreate.
 type CreateOutput struct {
 	ID        string `json:"id"`
 	Human     string `json:"humanSchedule"`
@@ -197,7 +197,7 @@ func (s *Schedule) runCreate(_ context.Context, _ *tool.Call, in CreateInput) (o
 	return CreateOutput{ID: j.ID, Human: j.Human, Recurring: j.Recurring, Durable: j.Durable, Next: j.Next.UnixMilli()}, nil
 }
 
-// ListOutput is what programs get of CronList.
+// ListOutput is what programs get from CronList.
 type ListOutput struct {
 	Jobs []Job `json:"jobs"`
 }

@@ -28,9 +28,8 @@
 // A type that has several JSON forms implements [Union]. A foreign schema, from
 // an MCP server for example, enters through [Parse] and is checked by the same code.
 //
-// Repair happens only where the schema licenses it: a value is looked at again
-// only after it was found invalid, the repair is kept only if the repaired value
-// is valid, and every repair is reported.
+// Values are repaired only if the schema permits it: only invalid values are considered, a
+// repair is kept only if the repaired value is valid, and every repair is reported.
 //
 // Schemas and views are immutable and safe for concurrent use.
 package schema

@@ -11,11 +11,11 @@ import (
 	"github.com/haftdev/haft/internal/plainjson"
 )
 
-// Names are properties that a model knows under other names than their owner: providers
-// take letters, digits, _, . and -, at most 64 of them. The owner's name is the value.
+// Names maps properties that the model knows under other names to the names of the schema's
+// owner. Providers accept only letters, digits, _, . and -, at most 64 of them.
 type Names map[string]string
 
-// Back returns an input under the names of the schema's owner.
+// Back returns an input with the names of the schema's owner.
 func (n Names) Back(input json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if len(n) == 0 || json.Unmarshal(input, &members) != nil {

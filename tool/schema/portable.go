@@ -11,11 +11,12 @@ import (
 	"strings"
 )
 
-// Portable makes a foreign schema one that providers take as a tool's input: valid by
-// draft 2020-12, an object whose root has properties and no alternatives, under names
-// that they take. What alternatives had becomes optional, with a sentence on what they
-// require, and what says nothing is left out: the schema's author still checks. A schema
-// that needs no change keeps its bytes. It fails if the schema cannot be that of an object.
+// Portable converts a foreign schema into one that providers accept for a tool's input: valid
+// by draft 2020-12, an object whose root has properties and no alternatives, with names that
+// they accept. Properties of alternatives become optional, with a sentence that says what the
+// alternatives require. Keywords without meaning are left out, since the schema's author still
+// checks the input. A schema that needs no change keeps its bytes. Portable fails if the
+// schema cannot describe an object.
 func Portable(raw json.RawMessage) (json.RawMessage, Names, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

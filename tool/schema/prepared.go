@@ -6,8 +6,9 @@ import (
 	"maps"
 )
 
-// A Prepared is the JSON of an input's schema that was derived when the program was built. A program with many tools
-// spends much of its start on deriving schemas whose only use is to be sent.
+// A Prepared is the JSON of an input's schema, derived when the program was built. Otherwise a
+// program with many tools would spend much of its start-up time on deriving schemas that are
+// only sent.
 type Prepared struct {
 	// Package and Type are those of the type, as package reflect has them.
 	Package, Type string
@@ -17,8 +18,9 @@ type Prepared struct {
 	JSON []string
 }
 
-// Prepare returns s, or if one of the list is for its type a schema that is derived when an input is checked and not
-// before. That the list is as [Schema.Derive] would make it is for a test to show.
+// Prepare returns s, or if one of the list is for its type a schema that is derived when an
+// input is checked and not before. A test should check that the list is as [Schema.Derive]
+// would make it.
 func (s *Schema) Prepare(list []Prepared) *Schema {
 	if s.of == nil {
 		return s

@@ -39,7 +39,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Invalid says all that is wrong with an input, and what a right one looks like.
+// Invalid describes everything that is wrong with an input, and what a valid one looks like.
 type Invalid struct {
 	Problems []Problem
 	view     *View

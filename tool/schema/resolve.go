@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Resolve returns a checked input in which the relative paths of top-level fields
-// marked path begin at dir, with what it changed. Whatever comes after it then sees
-// one spelling of a file. Paths that begin at the home folder and what is no path of
-// this system stay as they are.
+// Resolve returns a checked input in which relative paths in top-level fields marked path
+// start at dir, and what it changed. All later steps then see one spelling of a file. Paths in
+// the home folder (~) and values that are not paths on this system stay unchanged.
 func (v *View) Resolve(raw json.RawMessage, dir string) (json.RawMessage, []Repair) {
 	if dir == "" || !v.hasPaths() {
 		return raw, nil

@@ -68,10 +68,10 @@ func perType(derive func(reflect.Type) (*source, error)) func(reflect.Type) (*so
 	}
 }
 
-// Parse returns the schema that a foreign program sent, such as an MCP server.
-// Keywords that this package does not check itself are left to a general
-// validator, and a schema which that validator cannot resolve is checked for
-// the keywords known here: its owner has the last word on its input anyway.
+// Parse returns a schema that a foreign program sent, such as an MCP server. Keywords that
+// this package does not check itself are left to a general validator. If that validator cannot
+// resolve the schema, only the keywords known here are checked, since the schema's owner
+// checks the input anyway.
 func Parse(raw json.RawMessage) (s *Schema, err error) {
 	// What a stranger sent may be a schema of nulls, which the library and the
 	// projection stumble over: better here than in the middle of a session.

@@ -1,11 +1,11 @@
-// Package skill is the Skill tool: it loads the text of a skill into the
-// conversation, or lets an agent of its own do what the text says.
+// Package skill provides the Skill tool, which loads the text of a skill into the
+// conversation, or starts a separate agent to carry it out.
 //
-// Trust: it reads skills through package knowledge/skill, where those of a project
-// count only as a user trusted them. It runs nothing by itself: commands in a
-// skill's text become calls of Bash that take the way of any other call, and so do
-// the calls of the agent that does a skill. A skill that grants tools or runs commands is asked about, with what it grants and runs,
-// and is loaded only as it was then.
+// Trust: it reads skills through package knowledge/skill, where those of a project are used
+// only in the version that a user trusted. It runs nothing by itself: commands in a skill's
+// text become Bash calls that go through the same pipeline as any other call, and so do the
+// calls of the agent that runs a skill. If a skill grants tools or runs commands, the user is
+// asked, sees what it grants and runs, and exactly that version is loaded.
 package skill
 
 import (
@@ -31,7 +31,7 @@ type Input struct {
 	Skill string `json:"skill" jsonschema:"The name of the skill, as it is listed." haft:"min=1;max=300;alias=command;example=pdf"`
 	Args  string `json:"args,omitempty" jsonschema:"Arguments for the skill." haft:"max=20000"`
 
-	// Seen is the skill that was decided about.
+	// Seen is the skill as it was when the user was asked.
 	Seen string `json:"_seen,omitempty" haft:"hidden"`
 }
 
@@ -50,17 +50,16 @@ type Output struct {
 type Options struct {
 	// Skills are the available skills; nil means none.
 	Skills *library.Library
-	// Calls run what skills ask for; nil means that those which run commands cannot
-	// be loaded.
+	// Calls run what skills ask for; nil means that skills that run commands cannot be loaded.
 	Calls prompt.Calls
 	// Allowed says whether rules let a skill be called at all; nil means every one.
 	// It shapes the listing: the verdict on a call is the pipeline's.
 	Allowed func(name string) bool
-	// Loaded is told the text of each skill that joins a conversation, and the agent whose
-	// that is; nil means that nobody is.
+	// Loaded, if not nil, is called with the text of each skill that is added to a
+	// conversation, and the agent of that conversation.
 	Loaded func(agent, name, text string)
-	// Hooks lets the hooks of a skill run that is being loaded, as digest says it is; an
-	// error keeps it from being loaded. Nil means that they do not run.
+	// Hooks enables the hooks of a skill that is being loaded in the version that digest
+	// identifies; an error prevents loading it. Nil means that its hooks do not run.
 	Hooks func(name, digest string) error
 	// Crew runs the agents of skills that ask for one; nil means that they are loaded like
 	// any other.

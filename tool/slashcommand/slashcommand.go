@@ -1,13 +1,12 @@
-// Package slashcommand is the SlashCommand tool: it loads the text of a command
-// that someone wrote for typing after a slash, or lets an agent of its own do what
-// the text says.
+// Package slashcommand provides the SlashCommand tool, which loads the text of a slash
+// command, or starts a separate agent to carry it out.
 //
-// Trust: it reads commands through package knowledge/command, where those of a
-// project count only as a user trusted them. It runs nothing by itself: commands
-// and files in a text become calls of Bash and Read that take the way of any other
-// call. A command that grants tools or runs something is asked about, with what it
-// grants and runs, and is loaded only as it was then. What haft's own commands do
-// is for people; this tool does not reach it.
+// Trust: it reads commands through package knowledge/command, where those of a project are
+// used only in the version that a user trusted. It runs nothing by itself: commands and files
+// in a text become Bash and Read calls that go through the same pipeline as any other call. If
+// a command grants tools or runs something, the user is asked, sees what it grants and runs,
+// and exactly that version is loaded. haft's built-in commands are for people; this tool
+// cannot run them.
 package slashcommand
 
 import (
@@ -32,7 +31,7 @@ var description string
 type Input struct {
 	Command string `json:"command" jsonschema:"The command with its arguments, such as /review-pr 123." haft:"min=2;max=20000;example=/review-pr 123"`
 
-	// Seen is the command that was decided about.
+	// Seen is the command as it was when the user was asked.
 	Seen string `json:"_seen,omitempty" haft:"hidden"`
 }
 
@@ -51,8 +50,8 @@ type Output struct {
 type Options struct {
 	// Commands are the available commands; nil means none.
 	Commands *command.Set
-	// Calls run what commands ask for; nil means that those which run or read
-	// something cannot be loaded.
+	// Calls run what commands ask for; nil means that commands that run or read something
+	// cannot be loaded.
 	Calls prompt.Calls
 	// Dir is where files that a command mentions are looked for; nil means that none
 	// are.
@@ -61,8 +60,8 @@ type Options struct {
 	// nil means every one. It shapes the listing: the verdict on a call is the
 	// pipeline's.
 	Allowed func(line string) bool
-	// Hooks lets the hooks of a command run that is being loaded, as digest says it is; an
-	// error keeps it from being loaded. Nil means that they do not run.
+	// Hooks enables the hooks of a command that is being loaded in the version that digest
+	// identifies; an error prevents loading it. Nil means that its hooks do not run.
 	Hooks func(name, digest string) error
 	// Crew runs the agents of commands that ask for one; nil means that they are loaded like
 	// any other.

@@ -1,4 +1,4 @@
-// Package sleep is the Sleep tool: it waits.
+// Package sleep provides the Sleep tool, which waits.
 //
 // Trust: it touches nothing.
 package sleep

@@ -10,30 +10,30 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Text is a skill or a command that an agent does in the place of its caller. What it
-// allows itself, and its hooks, hold for that agent and as long as it works.
+// A Text is a skill or a command that an agent carries out in place of its caller. What the
+// text allows, and its hooks, apply to that agent as long as it works.
 type Text struct {
 	Kind   string `json:"kind"` // skill or command
 	Name   string `json:"name"`
 	Digest string `json:"digest"` // of what was decided about
 }
 
-// A Fork is a text that asks for an agent of its own.
+// A Fork is a skill or command that asks for a separate agent.
 type Fork struct {
 	Text
-	// Agent is its kind; "" means the general one. Model is what it runs on; "" means what
-	// the kind says.
+	// Agent is the kind of agent; "" means the general one. Model is its model; "" means the
+	// model of the kind.
 	Agent, Model string
-	// Prompt is what the text says for this use.
+	// Prompt is the expanded text.
 	Prompt string
 }
 
-// Run lets an agent do the text for a call, and waits for its report.
+// Run has an agent carry out the text for a call, and waits for its report.
 func (f Fork) Run(ctx context.Context, crew Crew, c *tool.Call) Report {
 	return crew.Run(ctx, f.Job(c.UseID, c.Agent), func(p tool.AgentProgress) { c.Report(p) })
 }
 
-// Job is the fork as work that a call gives to a crew.
+// Job returns the fork as a job that a call gives to a crew.
 func (f Fork) Job(useID, caller string) Job {
 	return Job{UseID: useID, Caller: caller, Description: "/" + f.Name, Prompt: f.Prompt, Kind: cmp.Or(f.Agent, general), Model: f.Model, Text: f.Text}
 }
@@ -41,8 +41,8 @@ func (f Fork) Job(useID, caller string) Job {
 // general is the kind of agents for everything.
 const general = "general-purpose"
 
-// Check says why there can be no such agent; nil if there can. One that does not exist is
-// not replaced: another one might be allowed more.
+// Check returns why there can be no such agent; nil if there can. An agent that does not exist
+// is not replaced by another, which might be allowed more.
 func (f Fork) Check(crew Crew) *tool.Problem {
 	kind := cmp.Or(f.Agent, general)
 	if slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Denied && strings.EqualFold(k.Name, kind) }) {

@@ -9,7 +9,7 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// A Listed agent is one of the session that can be spoken to.
+// A Listed is an agent of the session that can be sent messages.
 type Listed struct {
 	ID          string    `json:"id"`
 	Kind        string    `json:"type"`
@@ -28,7 +28,7 @@ type ListInput struct {
 	Channel string `json:"channel,omitempty" jsonschema:"Accepted; the agents of this session are listed."`
 }
 
-// ListOutput is what programs get of ListAgents.
+// ListOutput is what programs get from ListAgents.
 type ListOutput struct {
 	Agents []Listed `json:"agents"`
 }

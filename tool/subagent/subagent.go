@@ -1,15 +1,13 @@
-// Package subagent is the tools by which an agent gives work to others: Agent,
-// which starts one, SendMessage, which speaks to one that was started, and
-// TeamCreate and TeamDelete, which let several work together.
+// Package subagent provides the tools with which an agent gives work to other agents: Agent
+// starts one, SendMessage sends a message to one, and TeamCreate and TeamDelete let several
+// work together.
 //
 //	tools := subagent.New(crew)
 //
-// The tools say what is wanted; a [Crew] runs the others. Both are safe for
-// concurrent use.
+// The tools describe the work; a [Crew] runs the agents. Both are safe for concurrent use.
 //
-// Trust: an agent that is started acts by calls of its own, and each of them goes
-// through the same pipeline as the caller's: starting it allows nothing. What
-// comes back is the words of a model.
+// Trust: each call of a started agent goes through the same pipeline as the caller's: starting
+// the agent allows nothing. Its report is text that a model wrote.
 package subagent
 
 import (
@@ -26,58 +24,58 @@ import (
 
 // A Crew runs agents.
 type Crew interface {
-	// Agents lists those that work can be given to.
+	// Agents lists the kinds of agents that can be given work.
 	Agents() []Kind
 	// Run gives a job to a new agent and waits for it. There is always a report.
 	Run(ctx context.Context, j Job, progress func(tool.AgentProgress)) Report
-	// Start gives a job to a new agent that works on beside its caller. An error is
-	// for the model.
+	// Start gives a job to a new agent, which works in parallel to its caller. An error is for
+	// the model.
 	Start(ctx context.Context, j Job) (Started, error)
-	// Send brings a message to an agent of this session. An error is for the model.
+	// Send sends a message to an agent of this session. An error is for the model.
 	Send(ctx context.Context, m Message) (Sent, error)
-	// Listed lists the agents of this session, whatever they do.
+	// Listed lists the agents of this session, whether they are working or not.
 	Listed() []Listed
-	// NewTeam begins a team and returns where its tasks are kept; EndTeam ends one
-	// and all who are in it. Errors are for the model.
+	// NewTeam creates a team and returns where its tasks are stored. EndTeam ends a team and
+	// all agents in it. Errors are for the model.
 	NewTeam(ctx context.Context, name, description string) (tasks string, err error)
 	EndTeam(ctx context.Context, name string) (members []string, err error)
 }
 
-// A Kind is an agent that work can be given to.
+// A Kind is a kind of agent that can be given work.
 type Kind struct {
 	Name, Description string
-	// Tools says which it has, for the model.
+	// Tools describes its tools to the model.
 	Tools string
 	// Worktree says that it works in a copy of the repository.
 	Worktree bool
 	// Background is set for one that always works in parallel to its caller.
 	Background bool
-	// Denied is set if a rule denies that it is started.
+	// Denied is set if a rule denies starting it.
 	Denied bool
 }
 
 // A Job is work for an agent.
 type Job struct {
-	// UseID is the call that gives it, Caller the agent that makes the call; "" is
-	// the main conversation.
+	// UseID is the call that gives the job, Caller the agent that makes the call; "" is the
+	// main conversation.
 	UseID, Caller string
 
 	Description, Prompt string
-	// Kind is the agent's; "" means the general one. Model is what it runs on; ""
-	// means what the kind says.
+	// Kind is the kind of agent; "" means the general one. Model is its model; "" means the
+	// model of the kind.
 	Kind, Model string
-	// Effort is how hard it tries; "" means what the kind says.
+	// Effort is how hard the model thinks; "" means the effort of the kind.
 	Effort string
-	// Mode is a permission mode for it, which counts if it is more careful than the
-	// session's; "" means what the kind says.
+	// Mode is its permission mode, which applies if it is stricter than the session's; ""
+	// means the mode of the kind.
 	Mode string
-	// Name is what others call it in a team, Team the team.
+	// Name is its name in a team, Team the team.
 	Name, Team string
 	// Worktree lets it work in a copy of the repository.
 	Worktree bool
 	// Dir is the folder that it works in; "" means the project's.
 	Dir string
-	// Text is the skill or command that the work is; the zero value means none.
+	// Text is the skill or command to carry out; the zero value means none.
 	Text Text
 }
 
@@ -94,13 +92,13 @@ const (
 	Moved     Status = "moved" // it works on, and the caller was let go
 )
 
-// A Report is what an agent gives back: also what it had when it did not finish.
+// A Report is the report of an agent, including its results so far if it did not finish.
 type Report struct {
 	ID, Kind string
 	Status   Status
-	// Text is its last word, or what it had said so far.
+	// Text is its final text, or its text so far.
 	Text string
-	// Why says what kept it from finishing.
+	// Why is what prevented it from finishing.
 	Why      string
 	Model    string
 	ToolUses int
@@ -109,11 +107,11 @@ type Report struct {
 	Took     time.Duration
 	// Output is the file of its transcript, of one that was moved; "" if there is none.
 	Output string
-	// Worktree is where it worked, if there is something in it; Branch its branch.
+	// Worktree is where it worked, if it left changes there, and Branch is its branch.
 	Worktree, Branch string
 }
 
-// Started is an agent that works on beside its caller.
+// Started is an agent that works in parallel to its caller.
 type Started struct {
 	ID, Kind, Output string // Output is the file of its transcript; "" if there is none
 }
@@ -126,7 +124,7 @@ type Message struct {
 // Sent is the outcome of sending a message.
 type Sent struct {
 	To string
-	// Woken is set if the agent had finished and works again.
+	// Woken is set if the agent had finished and is working again.
 	Woken bool
 }
 
@@ -152,11 +150,11 @@ type Input struct {
 // otherwise.
 const WaitFlag = "waitForAgents"
 
-// DirFlag is the flag of sessions whose agents can be given a folder.
+// DirFlag is the flag of sessions in which an agent can be given a folder to work in.
 const DirFlag = "agentDirs"
 
-// Output is what programs get of Agent. The names are those of Claude Code. The
-// totals are those of an agent that has ended, zero ones as well.
+// Output is what programs get from Agent. The names are those of Claude Code. The totals are
+// set for an agent that has ended, even if they are zero.
 type Output struct {
 	Status      string         `json:"status"`
 	Prompt      string         `json:"prompt"`

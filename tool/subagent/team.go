@@ -21,7 +21,7 @@ type SendInput struct {
 	NotifyWhenIdle bool `json:"notify_when_idle,omitempty" haft:"ignored"` // the caller is always told
 }
 
-// SendOutput is what programs get of SendMessage.
+// SendOutput is what programs get from SendMessage.
 type SendOutput struct {
 	Success bool   `json:"success"`
 	To      string `json:"to"`
@@ -59,7 +59,7 @@ type TeamInput struct {
 	Description string `json:"description,omitempty" jsonschema:"What it is for." haft:"max=1000"`
 }
 
-// TeamOutput is what programs get of TeamCreate.
+// TeamOutput is what programs get from TeamCreate.
 type TeamOutput struct {
 	Team  string `json:"team_name"`
 	Tasks string `json:"task_list,omitempty"` // where its tasks are kept
@@ -90,7 +90,7 @@ type EndTeamInput struct {
 	Name string `json:"team_name" jsonschema:"The team." haft:"min=1;max=64"`
 }
 
-// EndTeamOutput is what programs get of TeamDelete.
+// EndTeamOutput is what programs get from TeamDelete.
 type EndTeamOutput struct {
 	Team    string   `json:"team_name"`
 	Stopped []string `json:"stopped"`

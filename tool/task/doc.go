@@ -1,5 +1,5 @@
-// Package task is the shared list of work: the tools TaskCreate, TaskGet, TaskList
-// and TaskUpdate.
+// Package task provides the tools TaskCreate, TaskGet, TaskList and TaskUpdate, which share a
+// list of work.
 //
 //	store := task.NewStore(dir, nil)
 //	tools := task.New(store)
@@ -9,6 +9,6 @@
 // and every change is made to the list as it is then, so that none is lost. A
 // [Store] is safe for concurrent use, and there is nothing to close.
 //
-// Trust: the tools touch nothing but the list's own file. The words in it are those
-// of the models that share it, and one may try to instruct another by them.
+// Trust: the tools touch nothing but the list's own file. It contains text of the models that
+// share it, with which one model may try to instruct another.
 package task

@@ -21,7 +21,7 @@ type Task struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Status is how far a task is.
+// Status is the state of a task.
 type Status string
 
 const (
@@ -41,7 +41,7 @@ type List struct {
 // maxTasks bounds the list; a reader should see it at a glance.
 const maxTasks = 500
 
-// Find returns the task of an id, nil if there is none.
+// Find returns the task with an id, or nil if there is none.
 func (l *List) Find(id string) *Task {
 	for i := range l.Tasks {
 		if l.Tasks[i].ID == id {

@@ -25,15 +25,15 @@ type Store struct {
 
 // StoreOptions configure a [Store]. A nil *StoreOptions means all zero values.
 type StoreOptions struct {
-	// Changed is told the list after each change that this store made, in their
-	// order. It must not call the store. Nil means that nobody is told.
+	// Changed, if not nil, is called with the list after each change that this store made, in
+	// order. It must not call the store.
 	Changed func(List)
 }
 
 // fileName is the list's file in its directory.
 const fileName = "tasks.json"
 
-// NewStore returns the store in a directory, which is made with the first task.
+// NewStore returns the store in a directory, which is created with the first task.
 func NewStore(dir string, opts *StoreOptions) *Store {
 	s := &Store{dir: dir}
 	if opts != nil {
@@ -67,8 +67,8 @@ func (s *Store) Load() (List, error) {
 	return s.parse(raw)
 }
 
-// Update lets a function change the list as it is now, while nobody else does. If
-// it returns an error nothing is changed.
+// Update lets a function change the current list, while no other process can. If the function
+// returns an error, nothing is changed.
 func (s *Store) Update(ctx context.Context, change func(*List) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

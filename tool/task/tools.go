@@ -34,7 +34,7 @@ func New(s *Store) []tool.Tool {
 	return tools
 }
 
-// OffFlag is the flag of sessions that keep their list of work in another way, or none.
+// OffFlag is the flag of sessions that keep their list of work in another way or have none.
 const OffFlag = "noTasks"
 
 // harmless is every tool's own view: the list is the agents' own note, so that plan
@@ -101,7 +101,7 @@ type GetOutput struct {
 	Task *Details `json:"task"` // null if there is none
 }
 
-// Details are a task with what waits for it.
+// Details are a task and the tasks that wait for it.
 type Details struct {
 	Task
 	Blocks []string `json:"blocks"`

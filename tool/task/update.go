@@ -34,7 +34,7 @@ type UpdateOutput struct {
 	Freed        []string      `json:"freed,omitempty"`    // tasks that need not wait any more
 }
 
-// A StatusChange is how far a task was and is.
+// A StatusChange is the old and the new status of a task.
 type StatusChange struct {
 	From Status `json:"from"`
 	To   Status `json:"to"`

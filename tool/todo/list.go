@@ -13,7 +13,7 @@ type Item struct {
 	ActiveForm string `json:"activeForm,omitempty" jsonschema:"The same while it is done, such as Running the tests. Default: content." haft:"max=1000;example=Running the tests"`
 }
 
-// Status is how far an item is.
+// Status is the state of an item.
 type Status string
 
 const (
@@ -35,8 +35,8 @@ type ListOptions struct {
 	// Items is what each agent had to do when a session was left, as
 	// [List.Snapshot] returned it; nil means nothing. "" is the main conversation.
 	Items map[string][]Item
-	// Changed is told each new list of an agent, one after the other and in the
-	// order of the changes. It must not call the list. Nil means that nobody is told.
+	// Changed, if not nil, is called with each new list of an agent, one at a time and in the
+	// order of the changes. It must not call the list.
 	Changed func(agent string, items []Item)
 }
 
@@ -64,7 +64,7 @@ func (l *List) Snapshot() map[string][]Item {
 	return cloned(l.items)
 }
 
-// Forget drops the list of an agent that is over.
+// Forget drops the list of an agent that has ended.
 func (l *List) Forget(agent string) {
 	l.replace(agent, nil)
 }

@@ -1,5 +1,5 @@
-// Package todo is the TodoWrite tool: it keeps the list of what an agent has to
-// do, for the user to see.
+// Package todo provides the TodoWrite tool, which keeps an agent's to-do list for the user to
+// see.
 //
 //	list := todo.NewList(&todo.ListOptions{Changed: show})
 //	write := todo.New(list)
@@ -7,7 +7,7 @@
 // A [List] is safe for concurrent use. Each agent has its own; a front end is
 // told every change, and a session keeps the snapshot.
 //
-// Trust: it touches nothing but the list. The words in it are the model's.
+// Trust: it touches nothing but the list, which contains text that the model wrote.
 package todo
 
 import (

@@ -14,9 +14,9 @@ type DoorInput struct {
 	Input map[string]any `json:"input,omitempty" jsonschema:"Its input."`
 }
 
-// NewDoor returns the tool by which tools are called that a request does not describe;
-// see [tool.SetOptions.Door]. The call becomes that of the named tool before anything
-// judges or runs it, so the tool itself runs only if there is no tool of the name.
+// NewDoor returns the tool through which the model calls tools that a request does not
+// describe; see [tool.SetOptions.Door]. The call becomes that of the named tool before
+// anything judges or runs it, so the tool itself runs only if there is no tool of the name.
 func NewDoor() tool.Tool {
 	return tool.New(tool.Def[DoorInput, string]{
 		Name:        tool.DoorName,

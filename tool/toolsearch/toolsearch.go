@@ -1,6 +1,6 @@
-// Package toolsearch is the ToolSearch tool: it finds deferred tools, which the
-// model knows by name only, so that a session with hundreds of tools does not
-// pay for their descriptions.
+// Package toolsearch provides the ToolSearch tool, which finds deferred tools. The model knows
+// these by name only, so that a session with hundreds of tools does not pay for their
+// descriptions.
 //
 // Trust: it reads the names and descriptions of the session's tools and touches
 // nothing. Descriptions of foreign tools are written by their servers; what it

@@ -9,11 +9,11 @@
 //		})
 //	}
 //
-// It holds the tool against the contract of package tool: the schema is valid,
-// stable and strict, marks do not contradict each other, bad input is refused
-// and never panics, results are what the schema promises, a preview changes nothing
-// and shows what Run then does, no file is written that Paths does not name, cancellation is
-// honoured in time and nothing is left running.
+// It checks the tool against the contract of package tool: the schema is valid, stable and
+// strict, marks do not contradict each other, bad input is refused and never panics, results
+// are what the schema promises, a preview changes nothing and shows what Run then does, no
+// file is written that Paths does not name, cancellation is honoured in time and nothing is
+// left running.
 //
 // Valid inputs are run, several times, so they must be repeatable in the place
 // where the test has put the tool.
@@ -39,13 +39,13 @@ type Subject struct {
 	// Valid are inputs that the tool accepts and can run again and again. At
 	// least one is needed.
 	Valid []string
-	// Slow is an input that takes at least 10 s unless it is cancelled; "" means
-	// that the tool has none, as when all it does is compute.
+	// Slow is an input that takes at least 10 s unless it is cancelled; "" means that there is
+	// no such input, for example because the tool only computes.
 	Slow string
-	// Reset puts the world back before each run; nil means that there is no need.
+	// Reset restores the initial state before each run; nil means that this is not needed.
 	Reset func(*testing.T)
-	// Dir is the folder that the tool works in: no file below it may change that the
-	// tool does not name. "" watches the folders of the files that it names.
+	// Dir is the folder that the tool works in: only files that the tool names may change
+	// there. "" watches the folders of the files that it names.
 	Dir string
 }
 
@@ -56,7 +56,7 @@ const (
 	runPatience    = 30 * time.Second
 )
 
-// Run runs the suite. It must not run beside tests that start goroutines.
+// Run runs the suite. It must not run in parallel to tests that start goroutines.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	if s.Session == nil {

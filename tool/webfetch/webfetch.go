@@ -1,13 +1,13 @@
-// Package webfetch is the WebFetch tool: it reads a page of the web.
+// Package webfetch provides the WebFetch tool, which reads a web page.
 //
 //	fetcher, err := webpage.New(nil)
 //	fetch := webfetch.New(fetcher, nil)
 //
-// Trust: the address is chosen by the model and the page by a stranger. What
-// confines the fetch is the permission that is given per host by the pipeline, and
-// package webpage, which keeps to the public internet and sends nothing about the
-// user. What a page says goes to the model as it is, and may try to instruct it;
-// an address may carry out what the model knows to a host that is allowed.
+// Trust: the address is chosen by the model and the page by a stranger. Two things confine the
+// fetch: the permission, which the pipeline gives per host, and package webpage, which reaches
+// only the public internet and sends nothing about the user. The text of a page goes to the
+// model unchanged and may try to instruct it; an address can leak what the model knows to an
+// allowed host.
 package webfetch
 
 import (
@@ -42,7 +42,7 @@ type Output struct {
 	CodeText   string `json:"codeText"`
 	Bytes      int    `json:"bytes"`
 	DurationMs int64  `json:"durationMs"`
-	// Result is the text that is shown, or the answer to the prompt.
+	// Result is the text of the page, or the answer to the prompt.
 	Result    string `json:"result"`
 	Title     string `json:"title,omitempty"`
 	MediaType string `json:"mediaType,omitempty"`
@@ -51,7 +51,7 @@ type Output struct {
 	Note      string `json:"note,omitempty"`     // what to know about the result
 }
 
-// A Question is what a small model is asked about a page.
+// A Question is a question to a small model about a page.
 type Question struct {
 	URL, Title, Text string
 	Prompt           string

@@ -1,12 +1,12 @@
-// Package websearch is the WebSearch tool: it finds pages of the web.
+// Package websearch provides the WebSearch tool, which finds web pages.
 //
 //	search := websearch.New(func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) { … })
 //
-// Who searches is a seam: a server that the user has set up, or the provider's
-// own search. Without one the tool is not offered.
+// The search backend is pluggable: a server that the user configured, or the provider's own
+// search. Without a backend, the tool is not offered.
 //
-// Trust: the search service sees the query. What is found was written by strangers
-// and goes to the model as it is.
+// Trust: the search service sees the query. Results were written by strangers and go to the
+// model unchanged.
 package websearch
 
 import (
@@ -25,8 +25,8 @@ import (
 //go:embed websearch.md
 var description string
 
-// Flag is the session flag that offers the tool even if nobody can search yet, so
-// that a call says how to set it up.
+// Flag is the session flag that offers the tool even if no search backend is configured yet,
+// so that a call says how to set one up.
 const Flag = "web_search"
 
 // Input is what the model sends.
@@ -53,12 +53,12 @@ type Hit struct {
 	Date    string `json:"date,omitempty"`
 }
 
-// A Query is what to search for. The tool filters by domain itself; one who can
-// search in domains finds more that way.
+// A Query is what to search for. The tool filters by domain itself; a backend that can search
+// within domains finds more.
 type Query struct {
 	Text             string
 	Allowed, Blocked []string
-	// Found may be told how many results there are so far, as often as that changes.
+	// Found may be called with the number of results so far, whenever it changes.
 	Found func(n int)
 }
 
@@ -70,7 +70,7 @@ const (
 	maxSnippet = 400 // characters
 )
 
-// New returns the tool. A nil backend means that nobody can search.
+// New returns the tool. A nil backend means that no search is possible.
 func New(search Backend) tool.Tool {
 	return tool.New(tool.Def[Input, Output]{
 		Name:        "WebSearch",

@@ -1,15 +1,15 @@
-// Package worktree lets a session work in a git worktree: the tools EnterWorktree
-// and ExitWorktree.
+// Package worktree provides the tools EnterWorktree and ExitWorktree, which let a session work
+// in a git worktree.
 //
 //	tools := worktree.New(worktree.Options{Root: project, Dir: shell.Dir, Move: shell.Move})
 //
 // Each agent may be in one worktree at a time. The tools are safe for concurrent
 // use; a worktree that is left behind stays on the disk.
 //
-// Trust: they make and remove folders below .worktrees in the repository of the
-// project, and branches. What that may cost is bounded by package
-// workspace/worktree: uncommitted work keeps its worktree, commits keep their
-// branch, and what is thrown away on request is kept under a reference.
+// Trust: they create and remove branches, and folders below .worktrees in the project's
+// repository. Package workspace/worktree prevents loss: a worktree with uncommitted work
+// stays, a branch with commits stays, and work that is discarded on request is kept under a
+// reference.
 package worktree
 
 import (
@@ -37,7 +37,7 @@ var (
 type Options struct {
 	// Root is a folder in the repository.
 	Root string
-	// Dir returns where an agent works, and Move lets it work elsewhere.
+	// Dir returns where an agent works, and Move makes it work elsewhere.
 	Dir  func(agent string) string
 	Move func(agent, dir string) error
 }

@@ -1,9 +1,10 @@
-// Package write is the Write tool: it gives a file a whole new content.
+// Package write provides the Write tool, which replaces the whole content of a file.
 //
-// Trust: it writes the one file it is given and makes the directories above it, through the workspace, which follows no link
-// that its guard did not see, insists that an existing file was read, keeps what it replaces and writes atomically. Whether the
-// file may be written is decided around it, before anything is made; its own view says what the guard says. What remains: it
-// acts with the rights of the process.
+// Trust: it writes the one file it is given and creates the directories above it, through the
+// workspace, which follows no link that its guard did not see, insists that an existing file
+// was read, keeps what it replaces and writes atomically. Whether the file may be written is
+// decided by the pipeline, before anything is created; the tool itself only reports what the
+// guard found. What remains: it acts with the rights of the process.
 //
 // The tool is safe for concurrent use; changes of one file take turns.
 package write

@@ -80,7 +80,7 @@ func (f *apiFlags) run(ctx context.Context, out io.Writer, conn *engine.Conn, te
 	}
 	address := l.Addr().(*net.TCPAddr)
 	url := f.url(address, secure)
-	if err := home.Save(url, address.Port); err != nil {
+	if err := home.Save(address.Port, url); err != nil {
 		return fmt.Errorf("serve the API: %w", err)
 	}
 	fmt.Fprintf(out, "API at %s#token=%s\n", url, home.Token)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,7 @@ import (
 func newArchive(out io.Writer) *cobra.Command {
 	var to string
 	var asJSON bool
-	cmd := runsCommand("archive", "Seal runs into files, and delete their journals and stored files", cobra.MinimumNArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+	cmd := runsCommand("archive", "Save runs to files, and delete their journals and stored files", cobra.MinimumNArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		for _, id := range args {
 			location, digest, err := archiveRun(ctx, conn, tenant, id, to)
 			if err != nil {
@@ -67,45 +68,100 @@ func collect(ctx context.Context, r *runs.Runs, logs *journal.Logs) (journal.Fre
 // archiveRun seals a run that has nothing to do. What was begun before is finished.
 func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (location, digest string, err error) {
 	r, logs := runs.New(conn, tenant), journal.New(conn, tenant, nil)
+	if err := awaitRest(ctx, r, id, restTime); err != nil {
+		return "", "", err
+	}
 	run, err := r.Get(ctx, id)
 	if err != nil {
 		return "", "", err
 	}
-	switch run.State {
-	case runs.Archived:
-		return run.Archive, run.Digest, purgeArchived(ctx, logs, id, run.Archive, run.Digest)
-	case runs.Idle, runs.Failed, runs.Cancelled:
-	default:
-		return "", "", fmt.Errorf("archive run %s: it is %s", id, run.State)
+	if run.State != runs.Archived {
+		store, err := archive.Open(to, os.Getenv)
+		if err != nil {
+			return "", "", fmt.Errorf("archive run %s: %w", id, err)
+		}
+		if run, err = sealRun(ctx, r, logs, run, store); err != nil {
+			return "", "", err
+		}
 	}
-	if pending, err := r.Pending(ctx, id); err != nil || len(pending) > 0 {
-		return "", "", errors.Join(err, fmt.Errorf("archive run %s: it still has prompts to run (%d)", id, len(pending)))
+	if err := settleArchived(ctx, r, id); err != nil {
+		return "", "", err
 	}
-	store, err := archive.Open(to, os.Getenv)
-	if err != nil {
-		return "", "", fmt.Errorf("archive run %s: %w", id, err)
+	return run.Archive, run.Digest, purgeArchived(ctx, logs, id, run.Archive, run.Digest)
+}
+
+const (
+	// restTime is how long a worker may take that still ends a turn.
+	restTime = 30 * time.Second
+	restStep = 100 * time.Millisecond
+)
+
+// awaitRest waits for the worker of a run that has nothing to do: what the worker still writes would
+// not be in the archive. It gives its task back when it has written everything.
+func awaitRest(ctx context.Context, r *runs.Runs, id string, limit time.Duration) error {
+	for end, told := time.Now().Add(limit), false; ; told = true {
+		run, err := r.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		switch run.State {
+		case runs.Archived:
+			return nil
+		case runs.Idle, runs.Failed, runs.Cancelled:
+		default:
+			return fmt.Errorf("archive run %s: it is %s", id, run.State)
+		}
+		tasked, err := r.Tasked(ctx, id)
+		switch {
+		case err != nil || !tasked:
+			return err
+		case time.Now().After(end):
+			return fmt.Errorf("archive run %s: it is %s, but no worker has confirmed that yet, and one may still store its files. Run this again when a worker for %q runs is connected (see 'haft-fleet runs show %s')", id, run.State, run.Class, id)
+		case !told:
+			fmt.Fprintf(os.Stderr, "waiting for the worker of run %s\n", id)
+		}
+		if err := engine.Pause(ctx, restStep); err != nil {
+			return fmt.Errorf("archive run %s: %w", id, err)
+		}
+	}
+}
+
+// sealRun writes a run into a store and makes it archived, unless it has changed since it was read: a
+// turn that was run meanwhile would be lost.
+func sealRun(ctx context.Context, r *runs.Runs, logs *journal.Logs, run *runs.Run, store archive.Store) (*runs.Run, error) {
+	if pending, err := r.Pending(ctx, run.ID); err != nil || len(pending) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("archive run %s: it still has prompts to run (%d)", run.ID, len(pending)))
 	}
 	files, err := archiveFiles(ctx, logs, run, store)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	if location, digest, err = logs.Seal(ctx, id, store); err != nil {
-		return "", "", err
+	location, digest, err := logs.Seal(ctx, run.ID, store)
+	if err != nil {
+		return nil, err
 	}
-	was := run.State
-	if _, err := r.Update(ctx, id, func(run *runs.Run) error {
-		if run.State != was {
-			return fmt.Errorf("archive run %s: it is now %s", id, run.State)
+	return r.Update(ctx, run.ID, func(now *runs.Run) error {
+		switch {
+		case now.State == runs.Archived && now.Archive == location && now.Digest == digest:
+			return runs.ErrUnchanged // by this, whose answer did not come
+		case now.After(run):
+			return fmt.Errorf("archive run %s: it has changed meanwhile, and is %s; run this again", run.ID, now.State)
 		}
-		run.State, run.Archive, run.Digest = runs.Archived, location, digest
-		if run.Workspace != nil {
-			run.Workspace.Stored = files // the journal is gone then
+		now.State, now.Archive, now.Digest = runs.Archived, location, digest
+		if now.Workspace != nil {
+			now.Workspace.Stored = files // the journal is gone then
 		}
 		return nil
-	}); err != nil {
-		return "", "", err
+	})
+}
+
+// settleArchived gives prompts an outcome that came while the run was archived: no worker takes them.
+func settleArchived(ctx context.Context, r *runs.Runs, id string) error {
+	pending, err := r.Pending(ctx, id)
+	for _, p := range pending {
+		err = errors.Join(err, r.Settle(ctx, id, p.UUID, &runs.Outcome{IsError: true, Reason: "archived", Text: "The run was archived before this prompt was run. Submit the prompt as a new run."}))
 	}
-	return location, digest, purgeArchived(ctx, logs, id, location, digest)
+	return err
 }
 
 // purgeArchived deletes the journal of a run once its archive was read back.

@@ -57,7 +57,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	flags.IntVar(&slots, "slots", 4, "how many runs to execute at once")
 	flags.StringArrayVar(&labels, "label", nil, "also take runs that ask for this label; may be repeated")
 	flags.DurationVar(&lease, "lease", time.Minute, "how long a silent worker keeps its run before another may take it; must be the same for all workers")
-	flags.IntVar(&attempts, "attempts", 5, "how many workers may fail to finish a run before it is quarantined")
+	flags.IntVar(&attempts, "attempts", 5, "how many workers may take a run without writing anything before it is quarantined (three times as many if they write but do not finish)")
 	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
 	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share a name. The default is the hostname")
 	flags.StringVar(&toolsOn, "tools-on", "", "run the tools of all runs on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")

@@ -263,6 +263,33 @@ func TestAPushThatWasNotNoted(t *testing.T) {
 	}
 }
 
+// A run is cancelled in the middle of a command, and archived at once: the archive has what the command
+// had done, and the run stays archived.
+func TestARunIsCancelledAndArchived(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	remote, half := f.remote(), filepath.Join(f.dir, "half")
+	f.setOverride(calls(t, func(n int, _ *script.Request) string {
+		return []string{"echo one >one.txt", "echo two >two.txt; touch " + half + "; sleep 60", ""}[min(n, 2)]
+	}))
+	f.startHost("host-a")
+	id := f.operate("submit", "TURN", "--repo", remote, "--ref", "main", "--", "--permission-mode=bypassPermissions", "--model=sonnet")
+	waitFor(t, "the second command", func() bool { return fileExists(half) })
+	f.operate("runs", "cancel", id)
+	f.operate("runs", "archive", id, "--to", filepath.Join(f.dir, "archive"))
+	if tasked, err := f.runs.Tasked(t.Context(), id); tasked || err != nil {
+		t.Errorf("a worker still has the run: %t, %v", tasked, err)
+	}
+	if run := f.show(id); run.State != runs.Archived {
+		t.Errorf("the run is %s: %s", run.State, run.Reason)
+	}
+	to := filepath.Join(f.dir, "got")
+	f.operate("runs", "files", id, "--to", to)
+	if !fileExists(to+"/one.txt") || !fileExists(to+"/two.txt") {
+		t.Error("files are lost")
+	}
+}
+
 // withoutLogs leaves out what git ignores.
 func withoutLogs(list string) string {
 	var kept []string

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -30,7 +32,7 @@ type Freed struct {
 // Collect removes the stored files of runs that are gone, unless a journal refers to them: those of
 // a run that was forked are needed by the fork. A run is gone for good before gone says so, and who
 // copies entries of one looks at it again afterwards; so what the journals do not have by now, none
-// will have. On an error, what remains is removed by the next call.
+// will have. On an error, what remains is removed by a later call.
 func (l *Logs) Collect(ctx context.Context, gone func(run string) (bool, error)) (Freed, error) {
 	var freed Freed
 	unneeded, err := l.filesOf(ctx, gone)
@@ -86,36 +88,114 @@ func (l *Logs) filesOf(ctx context.Context, gone func(run string) (bool, error))
 	return digests, nil
 }
 
+// settleTime is how long the journals may take to be quiet for a moment, once they were read.
+const settleTime = 30 * time.Second
+
 // keepReferenced takes what any journal refers to out of digests.
+//
+// A fork that is made while the journals are read may be written where they were read already, and the
+// journal that it was made from deleted before it is read. So what was written since is read, until
+// nothing was: then all that is there was read. Journals that are never quiet keep everything.
 func (l *Logs) keepReferenced(ctx context.Context, digests map[string]uint64) error {
+	s := newScan(l, digests)
+	_, err := s.pass(ctx)
+	for end := time.Now().Add(settleTime); err == nil; {
+		grew, failed := s.pass(ctx)
+		switch {
+		case failed != nil || !grew:
+			return failed
+		case time.Now().After(end):
+			err = errors.New("the journals are being written all the time")
+		}
+	}
+	return err
+}
+
+// A scan reads the journals of all shards.
+type scan struct {
+	logs    *Logs
+	mu      sync.Mutex
+	digests map[string]uint64 // that no entry was found to refer to
+	shards  [engine.Shards]shardScan
+}
+
+// A shardScan is how far a shard was read.
+type shardScan struct {
+	next uint64            // number of the first entry that was not read
+	rest map[string][]byte // of each conversation, the end of an entry that may continue in the next
+}
+
+func newScan(l *Logs, digests map[string]uint64) *scan {
+	s := &scan{logs: l, digests: digests}
+	for n := range s.shards {
+		s.shards[n] = shardScan{1, map[string][]byte{}}
+	}
+	return s
+}
+
+// pass reads what was written since the last pass. Grew reports whether anything was, even if it
+// is deleted by now.
+func (s *scan) pass(ctx context.Context) (grew bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var mu sync.Mutex
+	var more atomic.Bool
 	var reading sync.WaitGroup
 	for n := range uint32(engine.Shards) {
 		reading.Go(func() {
-			rest := map[string][]byte{} // of each conversation, the end of an entry that may continue in the next
-			for seq := uint64(1); ; {
-				e, subject, err := l.next(ctx, n, seq, "j."+fmt.Sprint(n)+"."+l.tenant+".>")
-				if err != nil {
-					stop(err)
-				}
-				if err != nil || e == nil {
-					return
-				}
-				seq = e.pos.Seq + 1
-				text := append(rest[subject], e.body...)
-				mu.Lock()
-				forEachDigest(text, func(digest string) { delete(digests, digest) })
-				mu.Unlock()
-				if delete(rest, subject); !bytes.HasSuffix(text, []byte{'\n'}) {
-					rest[subject] = bytes.Clone(text[max(0, len(text)-digestLength):])
-				}
+			grew, err := s.read(ctx, n)
+			if err != nil {
+				stop(err)
+			}
+			if grew {
+				more.Store(true)
 			}
 		})
 	}
 	reading.Wait()
-	return context.Cause(ctx)
+	return more.Load(), context.Cause(ctx)
+}
+
+// read is pass for one shard.
+func (s *scan) read(ctx context.Context, n uint32) (grew bool, err error) {
+	end, at := uint64(0), &s.shards[n]
+	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		stream, err := s.logs.conn.Stream(ctx, engine.Journals(n))
+		if err != nil {
+			return true, err
+		}
+		info, err := stream.Info(ctx)
+		if err == nil {
+			end = info.State.LastSeq
+		}
+		return true, err
+	})
+	if err != nil || end < at.next {
+		return false, err
+	}
+	for at.next <= end {
+		e, subject, err := s.logs.next(ctx, n, at.next, "j."+fmt.Sprint(n)+"."+s.logs.tenant+".>")
+		if err != nil {
+			return true, err
+		}
+		if e == nil {
+			at.next = end + 1
+			break
+		}
+		at.next = e.pos.Seq + 1
+		s.look(at, subject, e.body)
+	}
+	return true, nil
+}
+
+// look takes out what an entry refers to.
+func (s *scan) look(at *shardScan, subject string, body []byte) {
+	text := append(at.rest[subject], body...)
+	s.mu.Lock()
+	forEachDigest(text, func(digest string) { delete(s.digests, digest) })
+	s.mu.Unlock()
+	if delete(at.rest, subject); !bytes.HasSuffix(text, []byte{'\n'}) {
+		at.rest[subject] = bytes.Clone(text[max(0, len(text)-digestLength):])
+	}
 }
 
 // digestLength is how long a digest is as text.

@@ -42,16 +42,12 @@ func (l *Logs) Seal(ctx context.Context, id string, to archive.Store) (location,
 	}
 	// The main conversation comes last: where it is, the others are.
 	for _, agent := range append(agents, "") {
-		name := id + ".jsonl"
-		if agent != "" {
-			name = id + "/subagents/agent-" + agent + ".jsonl"
-		}
 		text, err := l.Text(ctx, id, agent)
 		if err == nil {
 			err = l.keepBlobs(ctx, text, to)
 		}
 		if err == nil {
-			location, err = to.Put(ctx, name, text)
+			location, err = to.Put(ctx, sealedName(id, agent), text)
 		}
 		if err != nil {
 			return "", "", fmt.Errorf("seal session %s: %w", id, err)
@@ -62,8 +58,27 @@ func (l *Logs) Seal(ctx context.Context, id string, to archive.Store) (location,
 	return location, digest, nil
 }
 
+// sealedName is where a conversation is in a store.
+func sealedName(id, agent string) string {
+	if agent == "" {
+		return id + ".jsonl"
+	}
+	return id + "/subagents/agent-" + agent + ".jsonl"
+}
+
 // agents are those of a session that have conversations of their own.
 func (l *Logs) agents(ctx context.Context, id string) (names []string, err error) {
+	all, err := l.conversations(ctx, id)
+	for _, conversation := range all {
+		if name, ok := strings.CutPrefix(conversation, agentPrefix); ok {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// conversations are the names of those that a session has.
+func (l *Logs) conversations(ctx context.Context, id string) (names []string, err error) {
 	s, err := l.conn.Stream(ctx, engine.Journals(engine.ShardOf(id)))
 	if err != nil {
 		return nil, err
@@ -73,9 +88,7 @@ func (l *Logs) agents(ctx context.Context, id string) (names []string, err error
 		return nil, err
 	}
 	for subject := range info.State.Subjects {
-		if name, ok := strings.CutPrefix(subject[strings.LastIndexByte(subject, '.')+1:], agentPrefix); ok {
-			names = append(names, name)
-		}
+		names = append(names, subject[strings.LastIndexByte(subject, '.')+1:])
 	}
 	return names, nil
 }
@@ -104,8 +117,9 @@ func (l *Logs) keepBlobs(ctx context.Context, text []byte, to archive.Store) err
 	return nil
 }
 
-// Purge deletes the journal of a session whose main conversation, which the store has under a
-// name, has the digest.
+// Purge deletes the journal of a session that was sealed. Its main conversation, which the store has
+// under a name, must have the digest, and the store must have all that the journal has: what was
+// written since is not lost.
 func (l *Logs) Purge(ctx context.Context, id string, from archive.Store, name, digest string) error {
 	text, err := from.Get(ctx, name)
 	if err != nil {
@@ -114,16 +128,44 @@ func (l *Logs) Purge(ctx context.Context, id string, from archive.Store, name, d
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
 		return fmt.Errorf("keep the journal of session %s: %s is not what was sealed", id, name)
 	}
+	names, err := l.conversations(ctx, id)
+	if err != nil {
+		return fmt.Errorf("check the sealed session: %w", err)
+	}
+	for _, conversation := range names {
+		agent := strings.TrimPrefix(conversation, agentPrefix)
+		if conversation == mainName {
+			agent = ""
+		}
+		sealed, err := from.Get(ctx, sealedName(id, agent))
+		if err != nil {
+			return fmt.Errorf("check the sealed session: %w", err)
+		}
+		text, err := l.Text(ctx, id, agent)
+		if err != nil {
+			return fmt.Errorf("check the sealed session: %w", err)
+		}
+		if !bytes.Equal(sealed, text) {
+			return fmt.Errorf("keep the journal of session %s: %s is not what the journal has now", id, sealedName(id, agent))
+		}
+	}
 	return l.Delete(ctx, id)
 }
 
-// Delete deletes the journal of a session for good.
+// Delete deletes the journal of a session for good. What was begun is finished even if ctx ends. The
+// witnesses come first: without them, what is left of a journal can be read and deleted.
 func (l *Logs) Delete(ctx context.Context, id string) error {
-	for name, subject := range map[string]string{engine.Sessions(engine.ShardOf(id)): l.subject("w", id, "*"), engine.Journals(engine.ShardOf(id)): l.subject("j", id, "*")} {
-		s, err := l.conn.Stream(ctx, name)
-		if err == nil {
-			err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
-		}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	shard := engine.ShardOf(id)
+	for _, part := range [][2]string{{engine.Sessions(shard), l.subject("w", id, "*")}, {engine.Journals(shard), l.subject("j", id, "*")}} {
+		err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+			s, err := l.conn.Stream(ctx, part[0])
+			if err == nil {
+				err = s.Purge(ctx, jetstream.WithPurgeSubject(part[1]))
+			}
+			return true, err
+		})
 		if err != nil {
 			return fmt.Errorf("delete the journal of session %s: %w", id, err)
 		}

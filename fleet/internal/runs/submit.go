@@ -140,6 +140,13 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	if err := r.once(ctx, r.subject("p", id, p.UUID), raw); err != nil {
 		return "", "", fmt.Errorf("submit: %w", err)
 	}
+	// Who archives a run looks for prompts once it is archived; so either this one is found, or it is
+	// known here that nobody will.
+	if known {
+		if now, err := r.Get(ctx, id); err == nil && now.State == Archived {
+			return "", "", fmt.Errorf("submit: run %s is %s and accepts no more prompts", id, now.State)
+		}
+	}
 	return id, p.UUID, r.Wake(ctx, run)
 }
 
@@ -260,6 +267,27 @@ func (r *Runs) Wake(ctx context.Context, run *Run) error {
 		return fmt.Errorf("wake run %s: %w", run.ID, err)
 	}
 	return nil
+}
+
+// Tasked reports whether a run has a task: one that waits for a worker, or that a worker has not given
+// back yet because it still writes what the run has done.
+func (r *Runs) Tasked(ctx context.Context, id string) (has bool, err error) {
+	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		s, err := r.conn.Stream(ctx, engine.Tasks)
+		if err != nil {
+			return true, err
+		}
+		// The class may have changed since the task was made.
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter("task.*.*."+id))
+		if err == nil {
+			has = len(info.State.Subjects) > 0
+		}
+		return true, err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look for a task of run %s: %w", id, err)
+	}
+	return has, nil
 }
 
 // Pending returns the prompts of a run that have no outcome, in the order in which they

@@ -200,8 +200,8 @@ func (l *leader) keepFiles(rests bool) error {
 		return nil
 	}
 	run, err := w.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
-		if r.Workspace == nil || r.Owner != w.Name && r.Owner != "" {
-			return runs.ErrUnchanged
+		if r.Workspace == nil || r.State == runs.Archived || r.Owner != w.Name && r.Owner != "" {
+			return runs.ErrUnchanged // what is archived says where the archive's files are
 		}
 		r.Workspace.Stored, r.Workspace.Pushed, r.Workspace.Pushing, r.Workspace.PushError = p, pushed, pushing, pushError
 		return nil
@@ -221,8 +221,8 @@ func (l *leader) push(ctx context.Context) (commit string, err error) {
 	}
 	if commit != was.Pushed && !slices.Contains(was.Pushing, commit) {
 		run, err := w.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
-			if r.Workspace == nil || r.Owner != w.Name && r.Owner != "" {
-				return errors.New("another worker leads the run")
+			if r.Workspace == nil || r.State == runs.Archived || r.Owner != w.Name && r.Owner != "" {
+				return errors.New("another worker leads the run, or it is archived")
 			}
 			r.Workspace.Pushing = append(r.Workspace.Pushing, commit)
 			r.Workspace.Pushing = r.Workspace.Pushing[max(0, len(r.Workspace.Pushing)-runs.MaxPushing):]

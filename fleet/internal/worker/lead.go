@@ -184,8 +184,12 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 // a turn does may be what kills them.
 const takenFactor = 3
 
+// quarantine puts the run aside. One that is archived has no journal that could be damaged.
 func (l *leader) quarantine(why string) error {
 	_, err := l.worker.runs.Update(context.WithoutCancel(l.worker.hard), l.run.ID, func(r *runs.Run) error {
+		if r.State == runs.Archived {
+			return runs.ErrUnchanged
+		}
 		r.State, r.Owner, r.Reason = runs.Quarantined, "", why
 		return nil
 	})

@@ -97,3 +97,24 @@ func TestWritesEnd(t *testing.T) {
 		}
 	})
 }
+
+// A worker that finds an archived run without its journal leaves it as it is.
+func TestAnArchivedRunIsNotQuarantined(t *testing.T) {
+	conn := enginetest.Setup(t)
+	r := runs.New(conn, engine.DefaultTenant)
+	l := &leader{worker: &worker{runs: r, hard: t.Context()}, run: &runs.Run{ID: "run"}}
+	if _, err := r.Begin(t.Context(), &runs.Submission{ID: "run"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ is, becomes runs.State }{{runs.Cancelled, runs.Quarantined}, {runs.Archived, runs.Archived}} {
+		if _, err := r.Update(t.Context(), "run", func(r *runs.Run) error { r.State = c.is; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.quarantine("its journal is gone"); err != nil {
+			t.Fatal(err)
+		}
+		if run, err := r.Get(t.Context(), "run"); err != nil || run.State != c.becomes {
+			t.Errorf("a run that is %s becomes %s, %v", c.is, run.State, err)
+		}
+	}
+}

@@ -39,7 +39,7 @@ var (
 // github is the repository of OWNER/NAME.
 func github(name string) (string, error) {
 	if !shorthand.MatchString(name) {
-		return "", fmt.Errorf("%q is not OWNER/NAME of a repository", name)
+		return "", fmt.Errorf("%q is not a repository in the form OWNER/NAME", name)
 	}
 	return "https://github.com/" + strings.TrimSuffix(name, ".git") + ".git", nil
 }

@@ -20,13 +20,17 @@ type Ahead struct {
 	found chan string // is empty once it was used
 	began time.Time
 	stop  context.CancelFunc
+	ended chan struct{} // is closed when git has ended
 }
 
 // LookAhead begins to look at the repository of a folder. Stop must be called at the end.
-func LookAhead(dir string) *Ahead {
-	ctx, stop := context.WithTimeout(context.Background(), repositoryTime)
-	a := &Ahead{dir: dir, found: make(chan string, 1), began: time.Now(), stop: stop}
+func LookAhead(dir string) *Ahead { return lookAhead(dir, repositoryTime) }
+
+func lookAhead(dir string, limit time.Duration) *Ahead {
+	ctx, stop := context.WithTimeout(context.Background(), limit)
+	a := &Ahead{dir: dir, found: make(chan string, 1), began: time.Now(), stop: stop, ended: make(chan struct{})}
 	go func() {
+		defer close(a.ended)
 		defer stop()
 		a.found <- worktree.State(ctx, dir)
 		close(a.found)
@@ -34,10 +38,18 @@ func LookAhead(dir string) *Ahead {
 	return a
 }
 
-// Stop ends what still runs.
+// stopTime is how long Stop waits for a git that was killed.
+const stopTime = 2 * time.Second
+
+// Stop ends what still runs, and waits until it has ended: a process that exits first leaves git running.
 func (a *Ahead) Stop() {
-	if a != nil {
-		a.stop()
+	if a == nil {
+		return
+	}
+	a.stop()
+	select {
+	case <-a.ended:
+	case <-time.After(stopTime):
 	}
 }
 

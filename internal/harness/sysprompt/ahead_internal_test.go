@@ -20,7 +20,7 @@ func TestARepositoryIsLookedUpAheadOnce(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "new.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := LookAhead(dir)
+	a := lookAhead(dir, time.Minute)
 	defer a.Stop()
 	a.began = a.began.Add(time.Hour) // however long git takes here
 	if state, ok := a.take(t.Context(), filepath.Dir(dir)); ok {

@@ -15,7 +15,7 @@ func Carry(plan *string, todos *todo.List, store *task.Store) (texts []string) {
 	}
 	list := func(what string, items any) {
 		if raw, err := json.Marshal(items); err == nil {
-			texts = append(texts, "The "+what+" is at this point:\n"+string(raw))
+			texts = append(texts, "The "+what+" at this point:\n"+string(raw))
 		}
 	}
 	if items := todos.Items(""); len(items) > 0 {

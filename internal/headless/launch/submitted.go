@@ -117,7 +117,7 @@ func notForClients(flag string) error {
 	if flag == "dangerously-skip-permissions" || flag == "allow-dangerously-skip-permissions" {
 		return errBypass
 	}
-	return fmt.Errorf("--%s cannot be used for a session on another machine", flag)
+	return fmt.Errorf("--%s cannot be used for a session on a server", flag)
 }
 
 // elsewhere is the value of a flag as another machine understands it: the content of a file,
@@ -170,7 +170,7 @@ func inProgram(entries []config.Entry) error {
 }
 
 // errForeignServer is why a program cannot bring a server that runs on this machine.
-var errForeignServer = errors.New("--mcp-config cannot be used for a session on another machine, except for servers inside the program")
+var errForeignServer = errors.New("--mcp-config cannot be used for a session on a server, except for servers inside the program")
 
 // checkProgram refuses what a program cannot be given on a server. Flags that have no effect
 // anywhere are accepted here, too.
@@ -197,7 +197,7 @@ func checkProgramValue(flag, value string) error {
 	switch flag {
 	case "permission-prompt-tool":
 		if value != "stdio" {
-			return fmt.Errorf("--%s %q cannot be used for a session on another machine: only stdio can, which asks the program", flag, visible.Indented(value))
+			return fmt.Errorf("--%s %q cannot be used for a session on a server: only stdio can, which asks the program", flag, visible.Indented(value))
 		}
 	case "mcp-config":
 		if !isObject(value) { // the name of a file of this machine

@@ -218,3 +218,31 @@ func TestOwnTexts(t *testing.T) {
 		t.Errorf("%d commands of the name, problems %v", n, problems)
 	}
 }
+
+// The guide lists exactly the commands that a file of the same name does not replace.
+func TestTheGuideListsWhatCannotBeReplaced(t *testing.T) {
+	files := map[string]string{}
+	for _, b := range command.Builtins() {
+		files["commands/"+b.Name+".md"] = "A text of the user's."
+	}
+	set := command.New(command.Options{Places: home(t, files)})
+	var fixed []string
+	for _, b := range command.Builtins() {
+		c, err := set.Find(b.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Origin == command.Builtin {
+			fixed = append(fixed, "/"+b.Name)
+		}
+	}
+	guide, err := os.ReadFile("../../../docs/skills.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(guide), "These built-in commands cannot be replaced: `")
+	list, _, _ = strings.Cut(list, "`")
+	if d := cmp.Diff(fixed, strings.Fields(list)); d != "" {
+		t.Errorf("docs/skills.md (-program +guide):\n%s", d)
+	}
+}

@@ -427,7 +427,7 @@ func remote(t *testing.T, open Open) {
 		"no folder":           {haft.Options{Transport: haft.Remote(s.URL, Token)}, "Options.Dir"},
 		"a folder of nowhere": {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: "/none"}, "is not a folder"},
 		"no permissions":      {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Mode: "bypassPermissions"}, "only be turned off in a terminal"},
-		"settings":            {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Settings: `{"hooks":{}}`}, "--settings cannot be used for a session on another machine"},
+		"settings":            {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Settings: `{"hooks":{}}`}, "--settings cannot be used for a session on a server"},
 		"plugins":             {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Plugins: []string{"/p"}}, "--plugin-dir cannot be used"},
 		"a server to start":   {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, MCPServers: map[string]haft.MCPServer{"a": haft.Stdio{Command: "sh"}}}, "except for servers inside the program"},
 		"nobody there":        {haft.Options{Transport: haft.Remote("http://127.0.0.1:1", Token), Dir: dir}, "refused"},

@@ -1,0 +1,196 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/haftdev/haft/internal/pathin"
+)
+
+// Hidden lists the files and folders that a rule denies reading, or wants to be asked about,
+// as they are now. The caller hides them from a command of the agent that runs without a question.
+// An error means that they cannot all be listed.
+func (p *Policy) Hidden(agent string) ([]string, error) {
+	s := &hiddenSearch{policy: p, starts: map[string][]hiddenPattern{}}
+	where := []*Policy{p}
+	if p.dir != nil {
+		if now := p.in(p.dir(agent)); now != p {
+			where = append(where, now) // rules apply to commands from where these start
+		}
+	}
+	for _, at := range where {
+		for _, r := range slices.Concat(p.deny, p.ask) {
+			if r.path == nil || r.name != readRule {
+				continue
+			}
+			if base := r.path.base(at.real, r.Origin.Source); base != "" {
+				if err := s.add(r, base); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	for start, patterns := range s.starts {
+		if err := s.walk(start, patterns); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(s.found)
+	return slices.Compact(s.found), nil
+}
+
+// The bounds of a search: a command is asked about instead of waiting for longer ones.
+const (
+	maxHidden = 1000
+	maxWalked = 200_000
+)
+
+// A hiddenSearch finds files that rules are about. Like the rules, it ignores case.
+type hiddenSearch struct {
+	policy *Policy
+	starts map[string][]hiddenPattern // the folders to look in
+	walked int
+	found  []string
+}
+
+// A hiddenPattern is what a rule is about, below a folder.
+type hiddenPattern struct {
+	rule          *Rule
+	base, pattern string
+}
+
+func (h *hiddenPattern) matches(file string) bool {
+	rel, err := filepath.Rel(h.base, file)
+	return err == nil && rel != "." && doublestar.MatchUnvalidated(h.pattern, strings.ToLower(rel))
+}
+
+// add finds the folders that a rule may be about: its pattern often begins with names.
+func (s *hiddenSearch) add(r *Rule, base string) error {
+	h := hiddenPattern{r, base, strings.ToLower(r.path.pattern)}
+	starts := []string{base}
+	if r.path.floats {
+		h.pattern = path.Join("**", h.pattern)
+	} else if fixed := literal(h.pattern); fixed != "" {
+		for name := range strings.SplitSeq(fixed, "/") {
+			var below []string
+			for _, dir := range starts {
+				names, err := s.namesIn(dir, name)
+				if err != nil {
+					return err
+				}
+				below = append(below, names...)
+			}
+			starts = below
+		}
+	}
+	for _, start := range starts {
+		switch {
+		case h.matches(start):
+			if err := s.hide(start, r); err != nil {
+				return err
+			}
+		case start == "/":
+			return fmt.Errorf("the rule %s may be about files anywhere on this machine", r.Text)
+		case !slices.Contains(s.starts[start], h):
+			s.starts[start] = append(s.starts[start], h)
+		}
+	}
+	return nil
+}
+
+// namesIn returns the paths in a folder that have a name.
+func (s *hiddenSearch) namesIn(dir, name string) ([]string, error) {
+	entries, err := s.read(dir)
+	var paths []string
+	for _, e := range entries {
+		if strings.ToLower(e.Name()) == name {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, err
+}
+
+// hide adds a path, unless nothing could be done without it.
+func (s *hiddenSearch) hide(file string, r *Rule) error {
+	for _, root := range append(s.policy.guard.Roots(), s.policy.real.project, s.policy.real.cwd) {
+		if pathin.Contains(file, root) {
+			return fmt.Errorf("the rule %s is about the whole folder %s", r.Text, root)
+		}
+	}
+	if s.found = append(s.found, file); len(s.found) > maxHidden {
+		return fmt.Errorf("the rule %s is about too many files", r.Text)
+	}
+	return nil
+}
+
+// walk looks at everything below a folder. A link to a folder elsewhere is another name for
+// what is there, which a rule may be about.
+func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
+	followed := map[string]bool{}
+	for dirs := []string{start}; len(dirs) > 0; {
+		dir := dirs[len(dirs)-1]
+		dirs = dirs[:len(dirs)-1]
+		entries, err := s.read(dir)
+		if err != nil {
+			return err
+		}
+		if s.walked += len(entries); s.walked > maxWalked {
+			return fmt.Errorf("%s has too many files to find those that the rule %s is about", start, patterns[0].rule.Text)
+		}
+		for _, e := range entries {
+			file := filepath.Join(dir, e.Name())
+			if i := slices.IndexFunc(patterns, func(h hiddenPattern) bool { return h.matches(file) }); i >= 0 {
+				if err := s.hide(file, patterns[i].rule); err != nil {
+					return err
+				}
+			} else if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && leadsElsewhere(file, start, followed) {
+				dirs = append(dirs, file)
+			}
+		}
+	}
+	return nil
+}
+
+// leadsElsewhere reports whether a link leads to a folder that is not looked at yet.
+func leadsElsewhere(link, start string, followed map[string]bool) bool {
+	target, err := filepath.EvalSymlinks(link)
+	if err != nil || pathin.Contains(start, target) || followed[target] {
+		return false
+	}
+	info, err := os.Stat(target)
+	followed[target] = err == nil && info.IsDir()
+	return followed[target]
+}
+
+// read lists a folder. One that cannot be entered either shows a command nothing.
+func (s *hiddenSearch) read(dir string) ([]fs.DirEntry, error) {
+	file, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		if _, err := os.Lstat(dir + "/."); errors.Is(err, fs.ErrPermission) {
+			return nil, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("could not look for files that rules are about: %w", err)
+	}
+	defer file.Close()
+	entries, err := file.ReadDir(-1)
+	if info, failed := file.Stat(); err != nil && failed == nil && !info.IsDir() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("could not look for files that rules are about: %w", err)
+	}
+	return entries, nil
+}
