@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
+	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -354,6 +355,47 @@ func (l *local) Speak(ctx context.Context, in *Launching, conn io.ReadWriter) {
 		if info, err := os.Stat(in.Dir); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("%q is not a folder on the server", in.Dir)
 		}
-		return l.srv.opts.program(in, log)
+		said, err := launch.Program(in.Args, l.srv.opts.Version, log)
+		if err != nil {
+			return nil, err
+		}
+		began, err := l.resumed(in.Dir, &said.Talk, log)
+		if err != nil {
+			return nil, err
+		}
+		return l.srv.opts.program(in.Dir, said, &began, log)
 	})
+}
+
+// resumed is what was submitted with the session that a program resumes. It names the session,
+// so that no other is resumed than the one whose flags hold.
+func (l *local) resumed(dir string, t *harness.TalkOptions, log io.Writer) (began submitted, err error) {
+	if t.Continue && t.Resume == "" {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if t.Resume, err = l.store.Latest(dir); err != nil && !errors.Is(err, session.ErrNotFound) {
+			return began, err
+		}
+		if t.Continue = false; t.Resume == "" {
+			fmt.Fprintln(log, "haft: there is no session in this folder to continue; starting a new one")
+		}
+	}
+	if t.Resume == "" {
+		return began, nil
+	}
+	info, err := l.store.Info(t.Resume)
+	if errors.Is(err, session.ErrNotFound) {
+		return began, nil // as the conversation reports
+	}
+	if err != nil {
+		return began, err
+	}
+	t.Resume = info.ID
+	w, err := l.srv.watch(info.ID)
+	if err != nil {
+		return began, err
+	}
+	defer w.release()
+	return w.submitted()
 }

@@ -358,3 +358,28 @@ func TestASessionOnARepository(t *testing.T) {
 		}
 	}
 }
+
+// A deletion that was cut off after the journal is finished by the next one, and a journal is
+// deleted even if the client goes away.
+func TestADeletionThatWasCutOffIsFinished(t *testing.T) {
+	b := open(t)
+	s := sessiontest.Create(t, b.sessions(), &session.CreateOptions{Cwd: t.TempDir()})
+	sessiontest.Add(t, s, sessiontest.Prompt("secret words"))
+	if err := b.Create(t.Context(), s.ID(), &serve.NewSession{Cwd: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.logs.Delete(gone, s.ID()); err != nil {
+		t.Error(err)
+	}
+	if text, err := b.logs.Text(t.Context(), s.ID(), ""); err != nil || len(text) > 0 {
+		t.Errorf("the journal has %q, %v", text, err)
+	}
+	if err := b.Delete(t.Context(), s.ID()); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.runs.Get(t.Context(), s.ID()); !errors.Is(err, runs.ErrNotFound) {
+		t.Errorf("the run is still there: %v", err)
+	}
+}

@@ -276,14 +276,26 @@ func (b *Backend) Close(ctx context.Context, id string) error {
 	return refused(err)
 }
 
-// Delete implements [serve.Backend].
+// Delete implements [serve.Backend]. The run goes last, even if the client has gone: as long as it is
+// there, what was cut off can be deleted again.
 func (b *Backend) Delete(ctx context.Context, id string) error {
+	if err := b.runs.Cancel(ctx, id); err != nil {
+		return refused(err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTime)
+	defer cancel()
+	if err := b.logs.Delete(ctx, id); err != nil {
+		return err
+	}
 	if err := b.runs.Delete(ctx, id); err != nil {
 		return refused(err)
 	}
 	b.noteRun(id, nil)
-	return errors.Join(b.logs.Delete(ctx, id), b.mirror.Forget(id))
+	return b.mirror.Forget(id)
 }
+
+// deleteTime is how long a server that is away is waited for while a session is deleted.
+const deleteTime = 2 * time.Minute
 
 // Fork implements [serve.Backend].
 func (b *Backend) Fork(ctx context.Context, id, at string) (string, error) {

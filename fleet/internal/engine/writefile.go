@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -10,7 +11,7 @@ import (
 // name are on the disk when it returns. Others than the user may not read it.
 func WriteFile(path string, content []byte) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir); err != nil {
 		return err
 	}
 	temp, err := os.CreateTemp(dir, ".new-*")
@@ -26,4 +27,21 @@ func WriteFile(path string, content []byte) error {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// makeDir makes a folder, and those that it is in, so that their names are on the disk.
+func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
 }

@@ -72,16 +72,37 @@ func (b *blobs) Get(ctx context.Context, digest string) ([]byte, error) {
 	return content, nil
 }
 
-// remove removes a content.
+// remove removes a content. Its chunks come first: what is cut off in between is still listed, and
+// removed the next time.
 func (b *blobs) remove(ctx context.Context, digest string) error {
 	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		store, err := b.conn.Objects(ctx)
-		if err == nil {
-			err = store.Delete(ctx, b.name(digest))
+		if err != nil {
+			return true, err
 		}
+		info, err := store.GetInfo(ctx, b.name(digest))
 		if errors.Is(err, jetstream.ErrObjectNotFound) {
 			return false, nil
 		}
+		if err != nil {
+			return true, err
+		}
+		if err := b.removeChunks(ctx, info); err != nil {
+			return true, err
+		}
+		err = store.Delete(ctx, b.name(digest))
 		return true, err
 	})
+}
+
+// removeChunks removes the bytes of a content, but not its name.
+func (b *blobs) removeChunks(ctx context.Context, info *jetstream.ObjectInfo) error {
+	if !engine.Word(info.NUID) {
+		return fmt.Errorf("the stored content %s has the invalid id %q", info.Name, info.NUID)
+	}
+	s, err := b.conn.Stream(ctx, "OBJ_"+engine.Blobs)
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx, jetstream.WithPurgeSubject("$O."+engine.Blobs+".C."+info.NUID))
 }

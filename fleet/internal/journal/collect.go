@@ -52,13 +52,18 @@ func (l *Logs) Collect(ctx context.Context, gone func(run string) (bool, error))
 	return freed, nil
 }
 
+// listTime is how long the list of all that is stored may take.
+const listTime = 5 * time.Minute
+
 // filesOf returns the digests and sizes of what runs have stored that are gone.
 func (l *Logs) filesOf(ctx context.Context, gone func(run string) (bool, error)) (map[string]uint64, error) {
 	var list []*jetstream.ObjectInfo
-	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		store, err := l.conn.Objects(ctx)
+	listing, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	err := engine.Try(listing, func(attempt context.Context) (bool, error) {
+		store, err := l.conn.Objects(attempt)
 		if err == nil {
-			list, err = store.List(ctx)
+			list, err = store.List(listing) // which takes longer than one request
 		}
 		if errors.Is(err, jetstream.ErrNoObjectsFound) {
 			return false, nil

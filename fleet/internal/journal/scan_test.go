@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -85,4 +86,40 @@ func lastSeq(t *testing.T, l *Logs, shard uint32) uint64 {
 		t.Fatal(err)
 	}
 	return info.State.LastSeq
+}
+
+// A removal that was cut off after its first step is finished by the next collection.
+func TestARemovalThatWasCutOffIsFinished(t *testing.T) {
+	conn := enginetest.Setup(t)
+	logs, ctx := New(conn, "default", nil), t.Context()
+	content := bytes.Repeat([]byte("x"), 1<<20)
+	digest := blob.Digest(content)
+	if err := logs.Files("gone").Put(ctx, digest, content); err != nil {
+		t.Fatal(err)
+	}
+	b := &blobs{conn, "default", ""}
+	store, err := conn.Objects(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := store.GetInfo(ctx, b.name(digest))
+	if err == nil {
+		err = b.removeChunks(ctx, info)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := conn.Stream(ctx, "OBJ_"+engine.Blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.Info(ctx); err != nil || left.State.Bytes > 10<<10 {
+		t.Errorf("the chunks are still there: %+v, %v", left.State, err)
+	}
+	if freed, err := logs.Collect(ctx, func(string) (bool, error) { return true, nil }); err != nil || freed.Objects != 1 {
+		t.Errorf("removed %+v, %v", freed, err)
+	}
+	if info, err := store.GetInfo(ctx, b.name(digest)); err == nil {
+		t.Errorf("still there: %+v", info)
+	}
 }

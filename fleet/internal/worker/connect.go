@@ -83,6 +83,9 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 				return nil, fmt.Errorf("%q is not a folder on the machine of the worker %s", l.dir(), w.Name)
 			}
 			opts, err := launch.Program(args, w.Version, log)
+			if err == nil && len(l.run.Args) > 0 {
+				opts, err = serve.Narrowed(l.run.Args, opts, w.Version, log)
+			}
 			if err == nil {
 				l.equip(opts)
 				opts.States = true

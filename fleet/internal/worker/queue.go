@@ -84,11 +84,13 @@ const dropTime = 3 * time.Second
 func (l *leader) hearDrops() (stop func(), err error) {
 	w := l.worker
 	sub, err := w.Conn.NATS.Subscribe(w.runs.Drops(l.run.ID), func(m *nats.Msg) {
-		reply := runs.Dropped
-		if err := l.drop(string(m.Data)); err != nil {
-			reply = err.Error()
-		}
-		_ = m.Respond([]byte(reply)) // who has gone does not hear it
+		go func() { // one that takes long must not keep others waiting
+			reply := runs.Dropped
+			if err := l.drop(string(m.Data)); err != nil {
+				reply = err.Error()
+			}
+			_ = m.Respond([]byte(reply)) // who has gone does not hear it
+		}()
 	})
 	if err != nil {
 		return nil, err

@@ -132,6 +132,10 @@ func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.P
 		}
 		p := pending[0]
 		if !l.queue.enter(p.UUID, c.interrupt) {
+			// Who cancelled it may not have settled it yet, and it would be found again at once.
+			if err := w.runs.Settle(w.hard, l.run.ID, p.UUID, runs.DroppedOutcome()); err != nil {
+				return last, pending, false, err
+			}
 			if pending, err = l.more(pending); err != nil {
 				return last, nil, false, err
 			}
