@@ -164,6 +164,29 @@ func (a *Agent) Interrupt(why string) bool {
 	return true
 }
 
+// InterruptPrompt stops the running turn if it is the one of this prompt, and reports whether it
+// is. The turn of another prompt continues.
+func (a *Agent) InterruptPrompt(uuid string) bool {
+	a.mu.Lock()
+	t, meant := a.turn, a.answersLocked(uuid)
+	a.mu.Unlock()
+	if meant {
+		t.stop(&interruption{}) // which does nothing to the next turn
+	}
+	return meant
+}
+
+// Answers reports whether the running turn is the one of this prompt, which began it or joined it.
+func (a *Agent) Answers(uuid string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.answersLocked(uuid)
+}
+
+func (a *Agent) answersLocked(uuid string) bool {
+	return a.turn != nil && slices.Contains(a.turn.prompts, uuid)
+}
+
 // Emit puts an event into the stream that Run returns. Parts outside the loop report with
 // it: to-dos, tasks, hooks, notices. It may be called at any time; unread events wait for
 // the next Run.

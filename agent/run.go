@@ -123,7 +123,7 @@ func (a *Agent) next(ctx context.Context) *turn {
 // newTurn is called with a.mu held.
 func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
 	t := &turn{
-		a: a, prompt: p, tools: a.set.tools, journal: a.journal, began: time.Now(),
+		a: a, prompt: p, prompts: []string{p.UUID}, tools: a.set.tools, journal: a.journal, began: time.Now(),
 		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}), shown: newCounter(),
 		repeats: sched.NewRepeats(a.opts.Repeats),
 	}

@@ -146,6 +146,7 @@ func (t *turn) join() Reason {
 			joins := p.Priority == Next && !ordered
 			if joins {
 				joining = append(joining, p)
+				t.prompts = append(t.prompts, p.UUID)
 			}
 			return joins
 		})
@@ -164,11 +165,13 @@ func (t *turn) join() Reason {
 
 func (t *turn) joinOne(p Prompt) Reason {
 	if err := t.checkPrompt(p); err != nil {
+		t.leaveOut(p)
 		t.a.out.put(Notice{Level: "warning", Tag: "prompt_refused", Text: "A message was not sent: " + err.Error() + "."})
 		return ""
 	}
 	said := t.submit(p)
 	if said.Blocked() || said.Stop {
+		t.leaveOut(p)
 		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: "A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it did not say why")})
 		return ""
 	}
@@ -180,4 +183,11 @@ func (t *turn) joinOne(p Prompt) Reason {
 		return t.fail(JournalFailure, err)
 	}
 	return ""
+}
+
+// leaveOut notes that a prompt does not join the turn after all.
+func (t *turn) leaveOut(p Prompt) {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	t.prompts = slices.DeleteFunc(t.prompts, func(id string) bool { return id == p.UUID })
 }

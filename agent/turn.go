@@ -19,10 +19,11 @@ import (
 )
 
 // A turn is everything between a prompt and its result. It belongs to the goroutine that
-// runs it, except stop, which an interrupt calls.
+// runs it, except stop and prompts, which an interrupt uses.
 type turn struct {
 	a       *Agent
 	prompt  Prompt
+	prompts []string // the ids of prompt and of those that joined; under the agent's lock
 	tools   *tool.Set
 	journal Journal
 

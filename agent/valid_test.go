@@ -353,3 +353,43 @@ func TestInterruptIsPrompt(t *testing.T) {
 		}
 	})
 }
+
+// An interrupt that names a prompt stops its turn, whether the prompt began the turn or joined it,
+// and never that of another one.
+func TestAnInterruptNamesItsPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := reply{events: says(text("never")).events, before: func(ctx context.Context, _ int) { <-ctx.Done() }}
+		f := &fake{t: t, answers: []reply{says(say("a", "1")), silent, says(text("Two."))}}
+		a := start(t, world(f))
+		send := func(uuid string, priority agent.Priority) {
+			p := userSays(uuid)
+			p.UUID, p.Priority = uuid, priority
+			a.Send(p)
+		}
+		send("one", agent.Next)
+		send("joins", agent.Next)
+		send("two", agent.Later)
+		time.AfterFunc(time.Second, func() {
+			if a.InterruptPrompt("two") || a.InterruptPrompt("") || a.Answers("two") || !a.Answers("one") || !a.Answers("joins") {
+				t.Error("the turn that runs is taken for that of another prompt")
+			}
+		})
+		time.AfterFunc(2*time.Second, func() {
+			if !a.InterruptPrompt("joins") {
+				t.Error("a prompt that has joined the turn does not stop it")
+			}
+		})
+		began := time.Now()
+		var ends []string
+		for ev := range a.Run(t.Context()) {
+			if r, ok := ev.(agent.Result); ok {
+				if ends = append(ends, string(r.Reason)); a.InterruptPrompt("one") {
+					t.Error("a turn that has ended was interrupted")
+				}
+			}
+		}
+		if want := []string{string(agent.AbortedStreaming), string(agent.Completed)}; !slices.Equal(ends, want) || time.Since(began) != 2*time.Second {
+			t.Errorf("the turns ended with %v after %s", ends, time.Since(began))
+		}
+	})
+}

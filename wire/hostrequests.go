@@ -13,6 +13,9 @@ type Interrupt struct {
 	Base
 	// CancelQueued drops the prompts that wait, too.
 	CancelQueued bool `json:"cancel_queued,omitempty"`
+	// MessageUUID names the prompt whose turn is meant: that of another one continues. "" means
+	// whichever turn runs.
+	MessageUUID string `json:"message_uuid,omitempty"`
 }
 
 // Subtype is interrupt.

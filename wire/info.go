@@ -127,6 +127,8 @@ func (*CancelAsyncMessage) Subtype() string { return "cancel_async_message" }
 // CancelAsyncMessageReply says whether there was such a prompt.
 type CancelAsyncMessageReply struct {
 	Cancelled bool `json:"cancelled"`
+	// Running says that the turn of the prompt runs: an interrupt with its name stops it.
+	Running bool `json:"running,omitempty"`
 }
 
 // GetTaskOutput asks for the output of a task.

@@ -68,7 +68,7 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 	s := &submission{converseFlags: f, server: server, submitted: make(chan struct{}), prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
 	s.partial, _ = c.Flags().GetBool("include-partial-messages") // it is defined
 	s.replay, _ = c.Flags().GetBool("replay-user-messages")
-	s.questions = &unattended{submission: s, ctx: c.Context(), denies: c.Flags().Changed("on-ask"), known: map[string]bool{}}
+	s.questions = &unattended{submission: s, ctx: c.Context(), denies: c.Flags().Changed("on-ask"), known: map[string]bool{}, patience: foreignTime}
 	return s.run(c.Context(), func(ctx context.Context) error { return s.submit(ctx, c.Flags(), prompt, given) })
 }
 
@@ -387,7 +387,7 @@ func (s *submission) finish(out *serve.Outcome) error {
 		fmt.Fprintf(s.Err, "haft: the prompt was not answered: %s\n", visible.Text(out.Reason))
 	}
 	switch {
-	case s.questions.gaveUp():
+	case s.questions.gaveUp() && out.State == serve.OutcomeCancelled: // else the turn was faster
 		return codeError(exitDenied)
 	case out.State == serve.OutcomeQuarantined:
 		s.tellHow("The session was put aside. An operator looks at it with: haft-fleet runs show " + s.session)

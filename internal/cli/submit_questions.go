@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,31 +23,39 @@ type unattended struct {
 	ctx    context.Context
 	denies bool // --on-ask was given
 
+	// patience is how long a question may be open before the prompt has begun until something is
+	// done about it.
+	patience time.Duration
+
 	mu    sync.Mutex
-	began bool             // the turn of the prompt has
-	open  []serve.Question // now
-	known map[string]bool  // questions that were reported or denied, by id and digest
-	count int              // of those that were denied here
-	left  bool             // the prompt was cancelled because of another one's question
+	began bool            // the turn of the prompt has
+	known map[string]bool // questions of the turn that were reported or denied, by id and digest, and those of others, by id
+	count int             // of those that were denied here
+	left  bool            // the prompt was cancelled because of another one's question
 }
 
-// foreignTime is how long a question may be open before the prompt has begun until it is taken
-// for that of another prompt: the journal may come after the question.
+// foreignTime is the usual patience.
 const foreignTime = 3 * time.Second
 
-// opened takes the questions that are open now.
+// opened takes the questions that are open now. They come in order with the messages: those of the
+// prompt's own turn come after the prompt, and what was open before is about something else.
 func (u *unattended) opened(open []serve.Question) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.open = open
-	if u.began {
-		u.settleLocked()
-		return
-	}
 	for _, q := range open {
-		if key := "waits for " + q.ID; !u.known[key] {
+		key := q.ID + " " + q.Digest
+		switch {
+		case u.known[q.ID] || u.known[key]:
+		case !u.began:
+			u.known[q.ID] = true
+			time.AfterFunc(u.patience, func() { u.foreign(q.ID) })
+		default:
 			u.known[key] = true
-			time.AfterFunc(foreignTime, func() { u.foreign(q.ID) })
+			if u.denies {
+				go u.deny(q, key)
+			} else {
+				u.report("A question is open: " + titleOf(q))
+			}
 		}
 	}
 }
@@ -56,22 +65,6 @@ func (u *unattended) begin() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.began = true
-	u.settleLocked()
-}
-
-func (u *unattended) settleLocked() {
-	for _, q := range u.open {
-		key := q.ID + " " + q.Digest
-		if u.known[key] {
-			continue
-		}
-		u.known[key] = true
-		if u.denies {
-			go u.deny(q, key)
-		} else {
-			u.report("A question is open: " + titleOf(q))
-		}
-	}
 }
 
 // report says that someone else has to answer.
@@ -79,13 +72,20 @@ func (u *unattended) report(what string) {
 	fmt.Fprintf(u.Err, "haft: %s\n  Answer it with: haft attach %s/s/%s\n", what, u.server.URL, u.session)
 }
 
-// deny answers a question in place of a user. If another answer was faster, that one counts.
+// deny answers a question in place of a user, if the turn of the prompt still runs: otherwise it is
+// that of another user. If another answer was faster, that one counts.
 func (u *unattended) deny(q serve.Question, key string) {
 	answer := json.RawMessage(`{"behavior":"deny","message":"This needs an approval, and the user who sent the prompt cannot be asked. Do without it, or say what you would need."}`)
 	if q.Kind == "elicitation" {
 		answer = json.RawMessage(`{"action":"decline"}`)
 	}
-	err := u.server.Answer(u.ctx, u.session, &serve.Answer{Question: q.ID, Digest: q.Digest, Answer: answer})
+	out, err := u.server.Outcome(u.ctx, u.session, u.prompt)
+	if err == nil && out.State != serve.OutcomeWaiting {
+		return
+	}
+	if err == nil {
+		err = u.server.Answer(u.ctx, u.session, &serve.Answer{Question: q.ID, Digest: q.Digest, Answer: answer})
+	}
 	var refusal *serve.Problem
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -100,20 +100,25 @@ func (u *unattended) deny(q serve.Question, key string) {
 	}
 }
 
-// foreign deals with a question that is still open and is not about the prompt.
+// foreign deals with a question that was open before the prompt had begun. What was heard may be
+// old, if the output is blocked: the server knows whether the prompt still waits for the question.
 func (u *unattended) foreign(id string) {
+	open, err := u.server.Questions(u.ctx, u.session)
+	var out serve.Outcome
+	if err == nil {
+		out, err = u.server.Outcome(u.ctx, u.session, u.prompt)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	i := -1
-	for n, q := range u.open {
-		if q.ID == id {
-			i = n
-		}
-	}
-	if i < 0 || u.began || u.left {
+	if err != nil {
+		delete(u.known, id) // the connection was lost: it is looked at again with the next one
 		return
 	}
-	u.report("The prompt waits for a question of another one: " + titleOf(u.open[i]))
+	i := slices.IndexFunc(open, func(q serve.Question) bool { return q.ID == id })
+	if i < 0 || out.State != serve.OutcomeWaiting || out.Begun || u.began || u.left {
+		return
+	}
+	u.report("The prompt waits for a question of another one: " + titleOf(open[i]))
 	if u.denies && u.onAsk == onAskFail {
 		u.left = true
 		go u.cancel(u.ctx)

@@ -34,7 +34,11 @@ func (s *server) interrupt(_ context.Context, talk *harness.Conversation, r *wir
 			reply.StillQueued = append(reply.StillQueued, p.UUID)
 		}
 	}
-	talk.Agent.Interrupt("")
+	if r.MessageUUID != "" {
+		talk.Agent.InterruptPrompt(r.MessageUUID)
+	} else {
+		talk.Agent.Interrupt("")
+	}
 	return reply, nil
 }
 
@@ -70,5 +74,5 @@ func (s *server) withdraw(_ context.Context, talk *harness.Conversation, r *wire
 	if gone {
 		s.tell.lifecycle(r.MessageUUID, "cancelled")
 	}
-	return wire.CancelAsyncMessageReply{Cancelled: gone}, nil
+	return wire.CancelAsyncMessageReply{Cancelled: gone, Running: !gone && talk.Agent.Answers(r.MessageUUID)}, nil
 }

@@ -321,6 +321,38 @@ func TestObserversInterruptAndChangeTheMode(t *testing.T) {
 	})
 }
 
+// An interrupt that names a prompt leaves the turn of another one alone, and stops its own.
+func TestObserversInterruptAPromptByName(t *testing.T) {
+	const own, other = "0c0ffee0-0000-4000-8000-00000000000a", "0c0ffee0-0000-4000-8000-00000000000b"
+	for named, want := range map[string]agent.Reason{own: agent.AbortedTools, other: agent.Completed} {
+		s := newStage(t, sched.AskerFunc(silent), writeCall(filepath.Join(t.TempDir(), "a.txt")), over)
+		p := agent.Typed("write it")
+		p.UUID = own
+		s.talk.Send(p)
+		asked, told := make(chan struct{}), make(chan struct{})
+		w := watch(t, s, &wire.Observe{Answers: true}, func(ctx context.Context, _ wire.Request) (any, error) {
+			close(asked)
+			<-told
+			return wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, ctx.Err()
+		})
+		<-asked
+		for uuid, running := range map[string]bool{own: true, other: false} {
+			var reply wire.CancelAsyncMessageReply
+			if err := w.Call(t.Context(), &wire.CancelAsyncMessage{MessageUUID: uuid}, &reply); err != nil || reply.Cancelled || reply.Running != running {
+				t.Errorf("cancel %s: %v, %+v", uuid, err, reply)
+			}
+		}
+		if err := w.Call(t.Context(), &wire.Interrupt{MessageUUID: named}, nil); err != nil {
+			t.Error(err)
+		}
+		close(told)
+		<-s.ended
+		if got := s.results[0].Reason; got != want {
+			t.Errorf("after an interrupt of %s, the turn ended with %s", named, got)
+		}
+	}
+}
+
 // The socket is the user's alone, and is gone with the session.
 func TestTheSocketIsPrivateAndGoesAway(t *testing.T) {
 	s := newStage(t, sched.AskerFunc(silent), over)

@@ -5,7 +5,7 @@ import { el, region, button, input, note, link, announce, shortcut, say } from "
 import { changeView, textOf } from "./diff.js";
 import { inputView, laneOf } from "./item.js";
 import { markdown } from "./markdown.js";
-import { modes } from "./words.js";
+import { modes, words } from "./words.js";
 
 const armTime = 400; // milliseconds
 const modeIs = (mode) => ({ updatedPermissions: [{ type: "setMode", mode, destination: "session" }] });
@@ -159,7 +159,7 @@ function schemaForm(r) {
 	};
 }
 
-const formats = { email: "email", uri: "url", date: "date" };
+const formats = words({ email: "email", uri: "url", date: "date" });
 
 // fieldOf is a field of a schema: choices, a yes or no, a number or a text.
 function fieldOf(key, p, required) {

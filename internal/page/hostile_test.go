@@ -20,6 +20,9 @@ var attacks = []string{
 	"\x1b]8;;javascript:window.hit=1\x07link\x1b]8;;\x07", "\x1b[2J\x1b[1;1Hfake screen", "\u202egnp.exe", "`<b onclick=window.hit=1>`", `{{constructor.constructor("window.hit=1")()}}`, "\u2028\u2029<base href=//evil.example>",
 }
 
+// inherited are names of tools that every object of a script has a member of, and none at all.
+var inherited = []string{"constructor", "__proto__", "toString", ""}
+
 // hostile writes a session in which every text is an attack.
 func hostile(t testing.TB, store *session.Store, cwd string) *session.Session {
 	w := newWriter(t, store, cwd)
@@ -27,8 +30,6 @@ func hostile(t testing.TB, store *session.Store, cwd string) *session.Session {
 	title, _ := json.Marshal(attacks[0] + attacks[1])
 	w.add(0, session.Entry{State: &session.State{Name: "title", Value: title}})
 	w.prompt(ms, all)
-	todos, _ := json.Marshal([]in{{"content": all, "status": attacks[3]}})
-	w.add(ms, session.Entry{State: &session.State{Name: "todos", Value: todos}})
 	for n, a := range attacks {
 		id := "u" + string(rune('a'+n))
 		w.answer(ms, "", "tool_use", model.Block{Type: model.Thinking, Text: a}, model.TextOf(a), model.TextOf("```"+a+"\n"+a+"\n```\n| "+a+" |\n|---|\n| "+a+" |"), use(id, a, in{"file_path": a, a: all, "command": a}))
@@ -38,6 +39,13 @@ func hostile(t testing.TB, store *session.Store, cwd string) *session.Session {
 		w.returned(ms, "", id, a, n%2 == 0, in{"filePath": a, "structuredPatch": []in{{"oldStart": 1, "newStart": 1, "lines": []string{"-" + a, "+" + a + a}}}},
 			tool.Block{Type: tool.ImageBlock, MediaType: "image/svg+xml", Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="window.hit=1"/>`)}, tool.Block{Type: tool.ImageBlock, MediaType: `image/png" onerror="window.hit=1`, Data: []byte("x")})
 	}
+	for n, name := range inherited {
+		id := "n" + strconv.Itoa(n)
+		w.answer(ms, "", "tool_use", use(id, name, in{}))
+		w.returned(ms, "", id, "done", false, nil)
+	}
+	todos, _ := json.Marshal([]in{{"content": all, "status": attacks[3]}, {"content": "x", "status": inherited[0]}})
+	w.add(ms, session.Entry{State: &session.State{Name: "todos", Value: todos}})
 	w.answer(ms, "", "end_turn", model.TextOf(all))
 	return w.s
 }
@@ -68,5 +76,8 @@ func TestHostileTextStaysText(t *testing.T) {
 	p.wait(strings.Replace(inert, "%d", "2", 1))
 	p.wait(`document.querySelector("h1").textContent.includes("<img src=x onerror=")`)
 	p.wait(`[...document.querySelectorAll(".i-text .body")].some((b) => b.textContent.includes("\\u{202e}")) && !document.body.innerText.includes("\u202e")`)
+	for _, name := range inherited {
+		p.wait(`[...document.querySelectorAll(".item b")].some((b) => b.title === "` + name + `" && b.textContent === b.title)`)
+	}
 	p.clean() // the policy refused nothing: there was nothing to refuse
 }

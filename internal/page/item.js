@@ -5,11 +5,11 @@ import { ansi } from "./ansi.js";
 import { highlight, language } from "./code.js";
 import { markdown } from "./markdown.js";
 import { fileDiff, textOf } from "./diff.js";
-import { duration, clock, count, relative, toolTitle } from "./words.js";
+import { duration, clock, count, relative, toolTitle, words } from "./words.js";
 
-const names = { prompt: "You", text: "Model", thinking: "Thinking", note: "Added for the model", error: "Error", compaction: "Compaction" };
-const steps = { queued: ["◌", "queued"], asked: ["?", "waiting for an answer"], running: ["●", "running"], done: ["✓", "done"], failed: ["✗", "failed"], denied: ["⊘", "denied"] };
-const verdicts = { allow: "allowed", deny: "denied" };
+const names = words({ prompt: "You", text: "Model", thinking: "Thinking", note: "Added for the model", error: "Error", compaction: "Compaction" });
+const steps = words({ queued: ["◌", "queued"], asked: ["?", "waiting for an answer"], running: ["●", "running"], done: ["✓", "done"], failed: ["✗", "failed"], denied: ["⊘", "denied"] });
+const verdicts = words({ allow: "allowed", deny: "denied" });
 const onlyPart = "Only the beginning is shown.";
 
 // itemView is an item. Context: detail(index) brings the whole of it, cwd is the session's

@@ -2,7 +2,12 @@
 // Items are loaded in windows, so that a long session costs what is looked at; what changes
 // is fetched when the stream says that something did. The page folds nothing itself.
 
+import { words } from "./words.js";
+
 const windowSize = 200;
+
+// kinds of items, by what the model's stream calls them.
+const kinds = words({ tool_use: "call", thinking_delta: "thinking", input_json_delta: "call" });
 
 export class Model {
 	// view is the JSON of a timeline; load(from, n) brings items that it leaves out.
@@ -88,7 +93,6 @@ class Live {
 
 	// take takes in an event of the model's stream.
 	take(event) {
-		const kinds = { tool_use: "call", thinking_delta: "thinking", input_json_delta: "call" };
 		if (event.type === "message_start") return this.clear();
 		if (event.type === "content_block_start") {
 			const b = event.content_block || {}, kind = kinds[b.type] || b.type;

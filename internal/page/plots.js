@@ -1,6 +1,6 @@
 // Small plots over turns: how full the context was, and what the turns cost.
 import { el, svg, button } from "./dom.js";
-import { tokens, money, relative } from "./words.js";
+import { tokens, money, relative, words } from "./words.js";
 
 const width = 280, height = 64, mostColumns = 140;
 
@@ -29,7 +29,7 @@ export function plots(model, open) {
 	return [plot("Context per turn, tokens", model.turns.map((t) => t.usage.context), tokens, at), costs.some(Boolean) && plot("Cost per turn", costs, (v) => money(v), at)];
 }
 
-const boxes = { completed: "☑", in_progress: "▸", pending: "☐" };
+const boxes = words({ completed: "☑", in_progress: "▸", pending: "☐" });
 
 // todoList shows the to-dos of a session.
 export function todoList(todos) {

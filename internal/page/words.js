@@ -45,11 +45,17 @@ export function relative(path, cwd) { return cwd && path.startsWith(cwd + "/") ?
 // line is the first line of a text.
 export function line(text, most = 160) { return (text || "").trim().split("\n")[0].slice(0, most); }
 
-// toolTitle is the name of a tool as people read it.
-export function toolTitle(name) { return { AskUserQuestion: "Question", ExitPlanMode: "Plan" }[name] || name.replace(/^mcp__(.+?)__(.+)$/, "$1: $2"); }
+// words is an object to look up words of a session in. It has no members but its own: a tool may be
+// called constructor.
+export function words(members) { return Object.assign(Object.create(null), members); }
+
+const toolTitles = words({ AskUserQuestion: "Question", ExitPlanMode: "Plan" });
+
+// toolTitle is the name of a tool as people read it; "" if a damaged session has none.
+export function toolTitle(name) { return toolTitles[name] || (name || "").replace(/^mcp__(.+?)__(.+)$/, "$1: $2"); }
 
 // states are those of a session.
-export const states = { asks: "needs you", working: "working", done: "done", failed: "failed", stopped: "stopped", idle: "new", offline: "offline" };
+export const states = words({ asks: "needs you", working: "working", done: "done", failed: "failed", stopped: "stopped", idle: "new", offline: "offline" });
 
 // modes say when the user is asked.
-export const modes = { default: "Ask before changes", acceptEdits: "Accept edits", plan: "Plan only", dontAsk: "Deny instead of asking" };
+export const modes = words({ default: "Ask before changes", acceptEdits: "Accept edits", plan: "Plan only", dontAsk: "Deny instead of asking" });

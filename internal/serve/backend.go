@@ -33,8 +33,9 @@ type Backend interface {
 
 	// Create begins a session.
 	Create(ctx context.Context, id string, in *NewSession) error
-	// Began returns the flags that a session was created with, and whether no one is asked.
-	Began(ctx context.Context, id string) (args []string, unattended bool, err error)
+	// Began returns what a session was created with: its mode, its model, its title, its flags, and
+	// whether no one is asked.
+	Began(ctx context.Context, id string) (*NewSession, error)
 	// Prompt sends a prompt to a session, which is resumed if nobody leads it. Duplicate says
 	// that it was taken before.
 	Prompt(ctx context.Context, id string, m *wire.User) (duplicate bool, err error)

@@ -170,23 +170,21 @@ func (st *stream) session() error {
 	if st.watch == nil {
 		return nil
 	}
+	// A row that says that the session has ended comes after all that was said, and so do
+	// questions: clients tell from it whose turn asks.
 	row := st.watch.row()
-	if st.row.ID != "" {
-		// A row that says that the session has ended comes after all that was said.
-		if err := st.said(); err != nil {
-			return err
-		}
-	}
-	if row != st.row {
-		st.row = row
-		if err := st.event("session", row); err != nil {
-			return err
-		}
-	}
-	if err := st.journal(); err != nil {
-		return err
-	}
 	questions, view, err := st.collect()
+	first := st.row.ID == ""
+	if !first && err == nil {
+		err = st.said()
+	}
+	if row != st.row && err == nil {
+		st.row = row
+		err = st.event("session", row)
+	}
+	if first && err == nil {
+		err = st.said()
+	}
 	if questions != nil && err == nil {
 		err = st.event("questions", *questions)
 	}

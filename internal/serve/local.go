@@ -103,7 +103,7 @@ func (l *local) Create(ctx context.Context, id string, in *NewSession) error {
 		return err
 	}
 	defer w.release()
-	return l.srv.lead(ctx, w, start{id: id, cwd: in.Cwd, model: in.Model, mode: in.Mode, title: in.Title, submitted: submitted{in.Args, in.Unattended}})
+	return l.srv.lead(ctx, w, start{id: id, cwd: in.Cwd, submitted: submitted{in.Args, in.Unattended, in.Mode, in.Model, in.Title}})
 }
 
 // Outcome implements [Backend]. Results are not in the journal: those that this process has
@@ -339,14 +339,14 @@ func (l *local) rewindHere(ctx context.Context, id string, plan *checkpoint.Plan
 }
 
 // Began implements [Backend].
-func (l *local) Began(_ context.Context, id string) (args []string, unattended bool, err error) {
+func (l *local) Began(_ context.Context, id string) (*NewSession, error) {
 	w, err := l.srv.watch(id)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer w.release()
-	began, err := w.submitted()
-	return began.Args, began.Unattended, err
+	b, err := w.submitted()
+	return &NewSession{Args: b.Args, Unattended: b.Unattended, Mode: b.Mode, Model: b.Model, Title: b.Title}, err
 }
 
 // Speak implements [Backend].

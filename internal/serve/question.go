@@ -57,6 +57,9 @@ func (w *watch) question(ctx context.Context, r wire.Request, settle func(any) e
 		}
 		return w.ask(ctx, Question{ID: w.questionOf(ctx, r.ToolUseID), Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r, settle)
 	case *wire.Elicitation:
+		for more, err := true, error(nil); more && err == nil; { // what was written before it comes first
+			more, err = w.read(ctx)
+		}
 		return w.ask(ctx, Question{ID: cmp.Or(r.ElicitationID, session.NewUUID()), Kind: "elicitation"}, r, settle)
 	}
 	return wire.Unsupported(r)

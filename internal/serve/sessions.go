@@ -70,6 +70,8 @@ func (s *Server) createSession(r *http.Request, in *NewSession) (Session, error)
 		return Session{}, invalid("Give cwd or workspace, not both.")
 	case in.Workspace == nil && !filepath.IsAbs(in.Cwd):
 		return Session{}, notFolder(in.Cwd)
+	case in.Workspace == nil:
+		in.Cwd = filepath.Clean(in.Cwd) // as the journal has it
 	}
 	if err := checkMode(in.Mode); err != nil {
 		return Session{}, err
@@ -113,8 +115,7 @@ func checkArgs(in *NewSession) error {
 	return nil
 }
 
-// existing returns the session that a request names, nil if there is none yet. One that works
-// elsewhere is another one.
+// existing returns the session that a request names, nil if there is none yet.
 func (s *Server) existing(in *NewSession) (*watch, error) {
 	if in.ID == "" {
 		return nil, nil
@@ -124,34 +125,61 @@ func (s *Server) existing(in *NewSession) (*watch, error) {
 	if errors.As(err, &p) && p.Code == "no_session" {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if cwd := w.row().Cwd; cwd != in.place() {
-		w.release()
-		return nil, &Problem{status: http.StatusConflict, Code: "id_taken", Message: fmt.Sprintf("There is a session %s, and it works in %s.", in.ID, cwd)}
-	}
-	return w, nil
+	return w, err
 }
 
-// same refuses a request for a session that exists with other flags: they would have no effect.
+// same refuses a request for a session that exists and works elsewhere, or began in another way:
+// what the request asks for would have no effect.
 func (s *Server) same(ctx context.Context, w *watch, in *NewSession) error {
-	var began submitted
+	taken := &Problem{status: http.StatusConflict, Code: "id_taken"}
+	var began *NewSession
+	var cwd string
 	if w.creation != nil {
 		began = w.creation.given
+		cwd = began.place()
 	} else {
-		args, unattended, err := s.back.Began(ctx, w.id)
-		if err != nil {
+		var err error
+		if began, err = s.back.Began(ctx, w.id); err != nil {
 			return err
 		}
-		began = submitted{args, unattended}
+		cwd = w.row().Cwd
 	}
-	if slices.Equal(began.Args, in.Args) && began.Unattended == in.Unattended {
-		return nil
+	if cwd != in.place() {
+		taken.Message = fmt.Sprintf("There is a session %s, and it works in %s.", in.ID, cwd)
+		return taken
 	}
-	attended := map[bool]string{false: "attended", true: "unattended"}[began.Unattended]
-	return &Problem{status: http.StatusConflict, Code: "id_taken", Message: fmt.Sprintf("There is a session %s with other flags (%s, %s), which cannot be changed. Repeat the request with the same args and unattended, or begin a new session.",
-		w.id, cmp.Or(strings.Join(began.Args, " "), "none"), attended)}
+	if others := began.unlike(in); len(others) > 0 {
+		taken.Message = fmt.Sprintf("There is a session %s that began with another value of %s, which this request cannot change. Repeat the request that began it, or begin a new session with another id.", w.id, strings.Join(others, ", "))
+		return taken
+	}
+	return nil
+}
+
+// unlike are the names of what two requests for a session give it differently. The values may be
+// long, or meant for nobody else.
+func (n *NewSession) unlike(in *NewSession) (names []string) {
+	for _, f := range []struct {
+		name  string
+		alike bool
+	}{
+		{"mode", n.Mode == in.Mode}, {"model", n.Model == in.Model}, {"title", n.Title == in.Title}, {"unattended", n.Unattended == in.Unattended},
+	} {
+		if !f.alike {
+			names = append(names, f.name)
+		}
+	}
+	if slices.Equal(n.Args, in.Args) {
+		return names
+	}
+	var flags []string
+	for _, both := range [][2][]string{{n.Args, in.Args}, {in.Args, n.Args}} {
+		for _, arg := range both[0] {
+			if flag, _, _ := strings.Cut(arg, "="); !slices.Contains(both[1], arg) && !slices.Contains(flags, flag) {
+				flags = append(flags, flag)
+			}
+		}
+	}
+	return append(names, "args ("+strings.Join(flags, ", ")+")") // each flag is there once, in the order of names
 }
 
 // create begins a new session, unless there is the one that is meant.
@@ -172,9 +200,13 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 		s.mu.Unlock()
 		return s.created(ctx, w, in, nil)
 	}
+	given := *in
+	given.Prompt = "" // which is not kept for long
 	w, err := s.newWatch(id, "")
 	if err == nil {
-		w.users, w.cwd, w.creation = w.users+1, in.place(), &creation{done: make(chan struct{}), given: submitted{in.Args, in.Unattended}} // nobody else knows it yet
+		w.mu.Lock() // it is followed already
+		w.users, w.cwd, w.creation = w.users+1, in.place(), &creation{done: make(chan struct{}), given: &given}
+		w.mu.Unlock()
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -195,7 +227,7 @@ func (s *Server) create(ctx context.Context, in *NewSession) (*watch, error) {
 
 // A creation is that of a session by the first of several equal requests.
 type creation struct {
-	given submitted
+	given *NewSession
 	done  chan struct{}
 	err   error // once it is done
 }
@@ -351,7 +383,14 @@ func (s *Server) getOutcome(r *http.Request) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer w.release()
-	return s.back.Outcome(r.Context(), w.id, r.PathValue("uuid"))
+	id := r.PathValue("uuid")
+	out, err := s.back.Outcome(r.Context(), w.id, id)
+	if err == nil && out.State == OutcomeWaiting {
+		w.mu.Lock()
+		out.Begun = w.fold.Prompted(id)
+		w.mu.Unlock()
+	}
+	return out, err
 }
 
 // cancelPrompt drops a prompt that waits, or stops its turn. Turns of other prompts continue.
@@ -369,13 +408,21 @@ func (s *Server) cancelPrompt(r *http.Request) (nothing, error) {
 	if err := s.back.Call(r.Context(), w.id, &wire.CancelAsyncMessage{MessageUUID: id}, &reply); err != nil || reply.Cancelled {
 		return nothing{}, err
 	}
-	// It has begun, which the journal shows at once.
-	ctx, cancel := context.WithTimeout(r.Context(), journalTime)
-	defer cancel()
-	if w.await(ctx, func() bool { return w.fold.LastPrompt() == id }) != nil {
-		return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt waits for the turn of another one and cannot be cancelled now. Close the session to cancel everything in it."}
+	if !reply.Running {
+		// It is over, or is about to begin, or its process is one that does not say which turn runs:
+		// the journal shows it.
+		ctx, cancel := context.WithTimeout(r.Context(), journalTime)
+		defer cancel()
+		err := w.await(ctx, func() bool { return w.fold.LastPrompt() == id || w.fold.Over(id) })
+		if out, known := s.back.Outcome(r.Context(), w.id, id); known != nil || out.State != OutcomeWaiting {
+			return nothing{}, known
+		}
+		if err != nil {
+			return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt waits for the turn of another one and cannot be cancelled now. Close the session to cancel everything in it."}
+		}
 	}
-	return nothing{}, s.back.Call(r.Context(), w.id, &wire.Interrupt{}, nil)
+	// The process that leads the session knows whether another turn has begun meanwhile.
+	return nothing{}, s.back.Call(r.Context(), w.id, &wire.Interrupt{MessageUUID: id}, nil)
 }
 
 // remember notes the id of a prompt, and reports whether it is new.

@@ -21,9 +21,6 @@ type start struct {
 	id     string // of the session
 	cwd    string
 	resume bool
-	model  string
-	mode   string
-	title  string
 	submitted
 }
 
@@ -33,6 +30,10 @@ type submitted struct {
 	Args []string `json:"args,omitempty"`
 	// Unattended says that no one is asked.
 	Unattended bool `json:"unattended,omitempty"`
+	// Mode, Model and Title are those that it began with. It may have others by now.
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
+	Title string `json:"title,omitempty"`
 }
 
 // kept is what a journal says was submitted. What cannot be read might have been a restriction.
@@ -120,12 +121,14 @@ func (b *start) options(o *Options) (*headless.Options, error) {
 			return nil, err
 		}
 	}
-	opts.Harness.Dir, opts.Harness.Mode = b.cwd, cmp.Or(b.mode, opts.Harness.Mode)
-	opts.Talk.Model, opts.Talk.Title, opts.Talk.Version = cmp.Or(b.model, opts.Talk.Model), cmp.Or(b.title, opts.Talk.Title), o.Version
-	if opts.Talk.ID = b.id; b.resume {
-		opts.Talk.ID, opts.Talk.Resume = "", b.id
+	opts.Harness.Dir, opts.Talk.Version = b.cwd, o.Version
+	if b.resume {
+		opts.Talk.ID, opts.Talk.Resume, opts.Harness.Mode = "", b.id, careful(opts.Harness.Mode, b.Mode)
+	} else {
+		opts.Talk.ID, opts.Harness.Mode = b.id, cmp.Or(b.Mode, opts.Harness.Mode)
+		opts.Talk.Model, opts.Talk.Title = cmp.Or(b.Model, opts.Talk.Model), cmp.Or(b.Title, opts.Talk.Title)
 	}
-	if len(b.Args) > 0 || b.Unattended {
+	if len(b.Args) > 0 || b.Unattended || b.Mode+b.Model+b.Title != "" {
 		opts.Talk.States = map[string]any{timeline.StateSubmitted: b.submitted}
 	}
 	opts.AskHost, opts.Partial, opts.States, opts.Version, opts.Log = !b.Unattended, true, true, o.Version, o.Log

@@ -63,7 +63,8 @@ type Sessions struct {
 type NewSession struct {
 	// ID is the UUID of the session; "" lets the server choose one. If there is a session of
 	// this id already, it is the one that is meant: a request whose reply was lost can be sent
-	// again. Another folder, other Args or another Unattended are refused.
+	// again. A request that asks for another folder, mode, model or title, or for other Args or
+	// another Unattended is refused.
 	ID        string     `json:"id,omitempty"`
 	Cwd       string     `json:"cwd,omitempty"`
 	Workspace *Workspace `json:"workspace,omitempty"`
@@ -157,6 +158,8 @@ type Outcome struct {
 	UUID string `json:"uuid"`
 	// State is waiting, done, cancelled, quarantined or lost.
 	State string `json:"state"`
+	// Begun says that the turn of a prompt that is waiting has begun.
+	Begun bool `json:"begun,omitempty"`
 	// Reason says why it has no answer.
 	Reason string `json:"reason,omitempty"`
 	// Result is the result message of docs/wire.md. It is absent if it is not known any more:

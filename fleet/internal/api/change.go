@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,12 +39,13 @@ func (b *Backend) Create(ctx context.Context, id string, in *serve.NewSession) e
 }
 
 // Began implements [serve.Backend].
-func (b *Backend) Began(ctx context.Context, id string) (args []string, unattended bool, err error) {
+func (b *Backend) Began(ctx context.Context, id string) (*serve.NewSession, error) {
 	run, err := b.run(ctx, id)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return run.Args, !run.Ask, nil
+	given := cmp.Or(run.Given, &runs.Given{Mode: run.Mode, Model: run.Model, Title: run.Title})
+	return &serve.NewSession{Args: run.Args, Unattended: !run.Ask, Mode: given.Mode, Model: given.Model, Title: given.Title}, nil
 }
 
 // Prompt implements [serve.Backend].

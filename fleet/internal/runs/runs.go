@@ -31,6 +31,13 @@ const (
 	Archived    State = "archived"
 )
 
+// Given is what a run was submitted with that may change.
+type Given struct {
+	Mode  string `json:"mode,omitempty"`
+	Model string `json:"model,omitempty"`
+	Title string `json:"title,omitempty"`
+}
+
 // A Run is a session of the fleet.
 type Run struct {
 	ID    string `json:"id"`
@@ -50,6 +57,8 @@ type Run struct {
 	// Mode and Model are those that it has now, where they are not what Args say.
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`
+	// Given are those that it was submitted with; nil in a run of an earlier version.
+	Given *Given `json:"given,omitempty"`
 	// Title and First are what a list shows before the journal was read: its name, and the
 	// beginning of the first prompt.
 	Title string            `json:"title,omitempty"`

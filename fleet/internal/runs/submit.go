@@ -153,7 +153,7 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 // run is a new run of a submission.
 func (s *Submission) run(id, text string) *Run {
 	return &Run{
-		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Host: s.Host, Args: s.Args, Mode: s.Mode, Model: s.Model,
+		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Host: s.Host, Args: s.Args, Mode: s.Mode, Model: s.Model, Given: &Given{s.Mode, s.Model, s.Title},
 		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(), Workspace: s.Workspace,
 	}
 }

@@ -26,7 +26,7 @@ type Stream struct {
 	row    serve.Session // as it was found
 	ctx    context.Context
 	stop   context.CancelFunc
-	news   chan wire.Message
+	news   chan news
 
 	mu      sync.Mutex
 	answers bool              // questions are asked here
@@ -36,7 +36,13 @@ type Stream struct {
 	asked   map[string]*asked // by the id of the question
 	end     error             // why there is no more
 
-	questions func([]serve.Question) // is told which are open; nil if nobody is
+	told bool // which questions are open is told, besides messages
+}
+
+// news are a message, or which questions are open now. They come in the order of the server.
+type news struct {
+	message   wire.Message
+	questions []serve.Question // if there is no message
 }
 
 // asked is a question that is open here.
@@ -47,7 +53,7 @@ type asked struct {
 
 // Open returns the stream of a session.
 func (s *Server) Open(ctx context.Context, row serve.Session) *Stream {
-	st := &Stream{server: s, row: row, news: make(chan wire.Message, 64), asked: map[string]*asked{}}
+	st := &Stream{server: s, row: row, news: make(chan news, 64), asked: map[string]*asked{}}
 	st.ctx, st.stop = context.WithCancel(ctx)
 	return st
 }
@@ -60,16 +66,26 @@ func (s *Stream) Close() error {
 
 // Read returns the next message.
 func (s *Stream) Read() (wire.Message, error) {
+	for {
+		n, err := s.next()
+		if err != nil || n.message != nil {
+			return n.message, err
+		}
+	}
+}
+
+// next returns what comes next.
+func (s *Stream) next() (news, error) {
 	select {
-	case m := <-s.news:
-		return m, nil
+	case n := <-s.news:
+		return n, nil
 	case <-s.ctx.Done():
 	}
 	select {
-	case m := <-s.news: // what came before the end
-		return m, nil
+	case n := <-s.news: // what came before the end
+		return n, nil
 	default:
-		return nil, io.EOF
+		return news{}, io.EOF
 	}
 }
 
@@ -81,9 +97,11 @@ func (s *Stream) Err() error {
 }
 
 // tell hands a message to the reader.
-func (s *Stream) tell(m wire.Message) {
+func (s *Stream) tell(m wire.Message) { s.put(news{message: m}) }
+
+func (s *Stream) put(n news) {
 	select {
-	case s.news <- m:
+	case s.news <- n:
 	case <-s.ctx.Done():
 	}
 }
@@ -288,8 +306,8 @@ func (s *Stream) event(name, id string, data []byte) error {
 			return fmt.Errorf("read the questions: %w", err)
 		}
 		s.ask(all.Questions)
-		if s.questions != nil {
-			s.questions(all.Questions)
+		if s.told {
+			s.put(news{questions: all.Questions})
 		}
 		if s.upToNow {
 			return errOver // they come after what the journal has

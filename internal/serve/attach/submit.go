@@ -74,8 +74,8 @@ type Following struct {
 	UpToNow bool
 	// Each gets the messages, and reports whether more should come.
 	Each func(wire.Message) bool
-	// Questions gets all open questions whenever they change, beside Each; nil means nobody wants
-	// to know.
+	// Questions gets all open questions whenever they change, between two calls of Each: after
+	// what was said before they were asked. Nil means nobody wants to know.
 	Questions func([]serve.Question)
 }
 
@@ -84,14 +84,26 @@ type Following struct {
 func (s *Server) Follow(ctx context.Context, f *Following) error {
 	st := s.Open(ctx, serve.Session{ID: f.ID})
 	defer st.Close()
-	st.last, st.upToNow, st.running, st.questions = f.From, f.UpToNow, !f.UpToNow, f.Questions // one that rests ends it
+	st.last, st.upToNow, st.running, st.told = f.From, f.UpToNow, !f.UpToNow, f.Questions != nil // one that rests ends it
 	go st.follow()
 	for {
-		m, err := st.Read()
-		if err != nil || !f.Each(m) {
+		n, err := st.next()
+		switch {
+		case err != nil:
+			return st.Err()
+		case n.message == nil:
+			f.Questions(n.questions)
+		case !f.Each(n.message):
 			return st.Err()
 		}
 	}
+}
+
+// Questions returns those that are open.
+func (s *Server) Questions(ctx context.Context, id string) ([]serve.Question, error) {
+	var all serve.Questions
+	err := s.call(ctx, http.MethodGet, sessionPath(id)+"/questions", nil, &all)
+	return all.Questions, err
 }
 
 // Answer answers a question.

@@ -371,12 +371,13 @@ func submission(t *testing.T, open Open) {
 	if p := s.Refused("POST", "/v1/sessions", other, http.StatusConflict); p.Code != "id_taken" {
 		t.Errorf("the same id elsewhere: %+v", p)
 	}
+	s.Must("PATCH", path, serve.SessionChange{Title: "Another title"}, nil) // it did not begin so
 	s = again()
-	s.Must("POST", "/v1/sessions", in, nil) // the flags are known after a restart, too
-	flags, attended, none := in, in, in
-	flags.Args, attended.Unattended, none.Args = []string{"--max-turns=50"}, false, nil
-	for _, different := range []serve.NewSession{flags, attended, none} {
-		if p := s.Refused("POST", "/v1/sessions", different, http.StatusConflict); p.Code != "id_taken" || !strings.Contains(p.Message, "--max-turns=5") {
+	s.Must("POST", "/v1/sessions", in, nil) // what it began with is known after a restart, too
+	flags, attended, none, mode := in, in, in, in
+	flags.Args, attended.Unattended, none.Args, mode.Mode = []string{"--max-turns=50"}, false, nil, "plan"
+	for differs, different := range map[string]serve.NewSession{"args (--disallowedTools, --max-turns)": flags, "args (--disallowedTools, --max-turns),": none, "unattended": attended, "mode": mode} {
+		if p := s.Refused("POST", "/v1/sessions", different, http.StatusConflict); p.Code != "id_taken" || !strings.Contains(p.Message, "another value of "+differs) {
 			t.Errorf("the same id with other flags: %+v", p)
 		}
 	}
