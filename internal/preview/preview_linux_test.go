@@ -403,6 +403,7 @@ func TestGitIsSummedUp(t *testing.T) {
 		t.Errorf("files %v", b.paths(p))
 	}
 	b.apply(r)
+	settle() // git status refreshes the index, which was written a moment ago
 	if out := b.mustRun("git log --oneline | wc -l; git fsck 2>&1; git status --short").Task.Output().Excerpt(1000, false).Text; out != "2\n" {
 		t.Errorf("the repository after applying: %q", out)
 	}

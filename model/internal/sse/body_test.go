@@ -11,9 +11,10 @@ import (
 
 // A body of many pieces, empty ones among them, arrives whole, also over a connection that is used again.
 func TestABodyIsSentAsItsPieces(t *testing.T) {
-	var got []byte
+	bodies := make(chan []byte, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got, _ = io.ReadAll(r.Body)
+		got, _ := io.ReadAll(r.Body)
+		bodies <- got
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer srv.Close()
@@ -38,7 +39,7 @@ func TestABodyIsSentAsItsPieces(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if !bytes.Equal(got, want) {
+			if got := <-bodies; !bytes.Equal(got, want) {
 				t.Fatalf("%d pieces, round %d: %d bytes arrived of %d", pieces, round, len(got), len(want))
 			}
 		}
