@@ -40,8 +40,8 @@ func TestPipesAndDevicesNeverHoldUs(t *testing.T) {
 			t.Errorf("pieces (-want +got):\n%s", diff)
 		}
 		wrong := []string{
-			"home/.claude/skills/pipe/SKILL.md: it is left out: not a regular file",
-			"home/.claude/skills/zero/SKILL.md: it is left out: not a regular file",
+			"home/.claude/skills/pipe/SKILL.md: skipped: not a regular file",
+			"home/.claude/skills/zero/SKILL.md: skipped: not a regular file",
 		}
 		if diff := cmp.Diff(wrong, problems); diff != "" {
 			t.Errorf("problems (-want +got):\n%s", diff)

@@ -118,7 +118,7 @@ func TestList(t *testing.T) {
 			name: "two of one name in one place are a mistake", kind: knowledge.Skill,
 			archive:  "-- home/.claude/skills/a/SKILL.md --\n---\nname: x\n---\na\n-- home/.claude/skills/b/SKILL.md --\n---\nname: x\n---\nb\n",
 			pieces:   []string{"x (home/.claude/skills/a/SKILL.md): a"},
-			problems: []string{"home/.claude/skills/b/SKILL.md: it is left out: home/.claude/skills/a/SKILL.md is also named x"},
+			problems: []string{"home/.claude/skills/b/SKILL.md: skipped: home/.claude/skills/a/SKILL.md is also named x"},
 		},
 		{
 			name: "a person's links may lead anywhere, a project's may not leave it", kind: knowledge.Skill, trust: all,
@@ -138,10 +138,10 @@ func TestList(t *testing.T) {
 				"-- home/.claude/commands/good.md --\ngood\n-- home/.claude/commands/bad name.md --\nx\n-- home/.claude/commands/folder.md/x --\n\n",
 			pieces: []string{"good (home/.claude/commands/good.md): good"},
 			problems: []string{
-				`home/.claude/commands/bad name.md: it is left out: "bad name" is not a valid name; use letters, digits, dashes and underscores`,
-				"home/.claude/commands/binary.md: it is left out: not a text file in UTF-8",
-				"home/.claude/commands/list.md: it is left out: read the front matter: it has no line of the form name: value",
-				"home/.claude/commands/open.md: it is left out: the front matter has no end: a line of three dashes is missing",
+				`home/.claude/commands/bad name.md: skipped: "bad name" is not a valid name; use letters, digits, dashes and underscores`,
+				"home/.claude/commands/binary.md: skipped: not a text file in UTF-8",
+				"home/.claude/commands/list.md: skipped: read the front matter: it has no line of the form name: value",
+				"home/.claude/commands/open.md: skipped: the front matter has no end: a line of three dashes is missing",
 			},
 		},
 	}
@@ -170,11 +170,11 @@ func TestHugeFilesAndFoldersAreBounded(t *testing.T) {
 		tr.write(fmt.Sprintf("project/.claude/skills/many/%d", i), "")
 	}
 	pieces, _, problems := tr.show(tr.library(knowledge.Command, nil).List())
-	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: it is left out: it has 1048576 bytes; the limit is 524288 per file and 67108864 in total"}, problems); diff != "" || len(pieces) != 1 {
+	if diff := cmp.Diff([]string{"home/.claude/commands/huge.md: skipped: it has 1048576 bytes; the limit is 524288 per file and 67108864 in total"}, problems); diff != "" || len(pieces) != 1 {
 		t.Errorf("pieces %q, problems (-want +got):\n%s", pieces, diff)
 	}
 	pieces, held, problems := tr.show(tr.library(knowledge.Skill, all).List())
-	if diff := cmp.Diff([]string{"project/.claude/skills/many/SKILL.md: it is left out: a folder with more than 2000 files or 6 levels cannot be trusted"}, problems); diff != "" || len(pieces)+len(held) != 0 {
+	if diff := cmp.Diff([]string{"project/.claude/skills/many/SKILL.md: skipped: a folder with more than 2000 files or 6 levels cannot be trusted"}, problems); diff != "" || len(pieces)+len(held) != 0 {
 		t.Errorf("pieces %q, held %q, problems (-want +got):\n%s", pieces, held, diff)
 	}
 }

@@ -135,7 +135,7 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 // file takes a piece in, if it counts.
 func (s *scan) file(p Place, f file) {
 	if err := s.take(p, f); err != nil {
-		s.report(f.path(), "it is left out: %v", err)
+		s.report(f.path(), "skipped: %v", err)
 	}
 }
 

@@ -70,7 +70,7 @@ var built = []Text{
 	"%s in it may contain credentials; Grep leaves it out",
 	"%s is a link to a file that may contain credentials",
 	"%s may match the name of a file that contains credentials",
-	"it searches a folder with files that the rule %s is about; Grep leaves them out",
+	"it searches a folder that contains files covered by the rule %s (the Grep tool would skip them)",
 	"%s matches %s, which the rule is about",
 	"a private key",
 	"a credential store",

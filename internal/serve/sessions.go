@@ -32,8 +32,8 @@ func (s *Server) sessionRoutes() []route {
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
 		answers(http.StatusOK, "GET", "/sessions/{id}/prompts/{uuid}", "The outcome of a prompt", s.getOutcome),
-		answers(http.StatusNoContent, "DELETE", "/sessions/{id}/prompts/{uuid}", "Cancel a prompt: it is dropped if it waits, and its turn is stopped if it runs", s.cancelPrompt),
-		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the turn that runs", s.interrupt),
+		answers(http.StatusNoContent, "DELETE", "/sessions/{id}/prompts/{uuid}", "Cancel a prompt: if it is waiting, it is dropped; if it is running, its turn is stopped", s.cancelPrompt),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the running turn", s.interrupt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a task that runs in the background", s.stopTask),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
 	}

@@ -126,7 +126,7 @@ func (p *planner) enter() tool.Tool {
 			if m := p.mode(c); m != planMode {
 				p.before = m
 			}
-			return EnterOutput{"You are in plan mode: nothing can be changed. Read and search until you know what to do, ask what is not clear, then show the plan with ExitPlanMode."}, nil
+			return EnterOutput{"You are in plan mode: nothing can be changed. Read and search until you know what to do, ask about anything that is unclear, then show the plan with ExitPlanMode."}, nil
 		},
 		Render: func(out EnterOutput) tool.Result {
 			r := tool.Text(out.Message)

@@ -223,9 +223,9 @@ func newAgent(crew Crew) tool.Tool {
 // returning says when a call returns.
 func returning(s *tool.Session) string {
 	if waits(s) {
-		return "\nThe call waits for the report. `run_in_background: true` returns at once, and you are told the report when it is there.\n"
+		return "\nThe call waits for the report. `run_in_background: true` returns at once, and you get the report when it is ready.\n"
 	}
-	return "\nThe call returns at once, and you are told the report when it is there: do other work meanwhile, or end your turn. `run_in_background: false` waits for it.\n"
+	return "\nThe call returns at once, and you get the report when it is ready: do other work meanwhile, or end your turn. `run_in_background: false` waits for it.\n"
 }
 
 // isolated reports whether the agent would work in a copy of the repository.

@@ -87,7 +87,7 @@ func (w *Workspace) commit(ctx context.Context, im *importer, p *Point) error {
 	}
 	var ok bool
 	if p.Commit, p.Tree, ok = strings.Cut(out, "\n"); !ok {
-		return errors.New("git does not say what it has written")
+		return errors.New("git did not report the commit and tree that it wrote")
 	}
 	if err := w.keep(ctx, p, w.point); err != nil {
 		return err

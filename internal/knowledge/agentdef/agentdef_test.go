@@ -112,7 +112,7 @@ func TestHooks(t *testing.T) {
 		said = append(said, p.Text)
 	}
 	want := []string{
-		"it is left out: its hooks cannot be read: write a list of hooks for each event, as in the settings",
+		"skipped: its hooks cannot be read: write a list of hooks for each event, as in the settings",
 		"hooks of a plugin's agent do not run: put them into the plugin's hooks/hooks.json",
 	}
 	if diff := cmp.Diff(want, said); diff != "" {
@@ -203,7 +203,7 @@ func TestWhoComesFirst(t *testing.T) {
 		problems = append(problems, filepath.Base(p.Path)+": "+p.Text)
 	}
 	want := []string{
-		"bare.md: it is left out: an agent needs a description that says when to use it",
+		"bare.md: skipped: an agent needs a description that says when to use it",
 		`free.md: a project cannot choose the mode "bypassPermissions": the session's mode is used`,
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {

@@ -51,7 +51,7 @@ func (s *Set) List() Listing {
 	for _, p := range found.Pieces {
 		d := fromPiece(p)
 		if problem := d.check(); problem != "" {
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: " + problem})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "skipped: " + problem})
 			continue
 		}
 		if p.Source.InProject() && slices.Contains(asksNobody, d.Mode) {

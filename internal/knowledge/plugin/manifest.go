@@ -85,7 +85,7 @@ func (r *reader) settings(key, usual string, said json.RawMessage, pick func(jso
 	for _, name := range files {
 		if text := r.read(name); text != "" {
 			if !json.Valid([]byte(text)) {
-				r.report(name, "it is left out: it is not JSON")
+				r.report(name, "skipped: it is not JSON")
 				continue
 			}
 			found = r.add(found, key, name, pick(json.RawMessage(text)))
@@ -99,7 +99,7 @@ func (r *reader) add(files []*settings.File, key, name string, value json.RawMes
 	text := fmt.Sprintf("{%q: %s}", key, r.expand(string(value)))
 	f, err := settings.Parse(r.Source, r.files.Path(r.inside+"/"+name), []byte(text))
 	if err != nil {
-		r.report(name, "it is left out: %v", err)
+		r.report(name, "skipped: %v", err)
 		return files
 	}
 	return append(files, f)

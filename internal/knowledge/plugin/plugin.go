@@ -106,7 +106,7 @@ func Load(dirs []Dir) ([]Plugin, []knowledge.Problem) {
 			continue
 		}
 		if i := slices.IndexFunc(plugins, func(o Plugin) bool { return o.Name == p.Name }); i >= 0 {
-			problems = append(problems, knowledge.Problem{Path: d.Path, Text: fmt.Sprintf("it is left out: the plugin in %s has the same name", plugins[i].Dir)})
+			problems = append(problems, knowledge.Problem{Path: d.Path, Text: fmt.Sprintf("skipped: the plugin in %s has the same name", plugins[i].Dir)})
 			continue
 		}
 		plugins = append(plugins, *p)
@@ -121,11 +121,11 @@ func load(d Dir) (*Plugin, []knowledge.Problem) {
 	}
 	inside, err := filepath.Rel(d.Root, d.Path)
 	if err != nil {
-		return nil, []knowledge.Problem{{Path: d.Path, Text: fmt.Sprintf("it is left out: %v", err)}}
+		return nil, []knowledge.Problem{{Path: d.Path, Text: fmt.Sprintf("skipped: %v", err)}}
 	}
 	files, err := shelf.Confine(d.Root)
 	if err != nil {
-		return nil, []knowledge.Problem{{Path: d.Path, Text: fmt.Sprintf("it is left out: %v", err)}}
+		return nil, []knowledge.Problem{{Path: d.Path, Text: fmt.Sprintf("skipped: %v", err)}}
 	}
 	defer files.Close()
 	r := &reader{Dir: d, files: files, inside: filepath.ToSlash(inside)}
@@ -174,7 +174,7 @@ func (r *reader) plugin() *Plugin {
 		m.Name = filepath.Base(r.Path)
 	}
 	if !knowledge.ValidName(m.Name) {
-		r.report(manifestName, "it is left out: %q is not a valid plugin name; use letters, digits, dashes and underscores", m.Name)
+		r.report(manifestName, "skipped: %q is not a valid plugin name; use letters, digits, dashes and underscores", m.Name)
 		return nil
 	}
 	return &Plugin{

@@ -174,9 +174,9 @@ x
 		texts = append(texts, strings.TrimPrefix(strings.ReplaceAll(p.String(), base, ""), "/home/.haft/plugins/"))
 	}
 	want := []string{
-		"b: it is left out: the plugin in /home/.haft/plugins/a has the same name",
-		`badname/.claude-plugin/plugin.json: it is left out: "has: colon" is not a valid plugin name; use letters, digits, dashes and underscores`,
-		"hooks/hooks/hooks.json: it is left out: it is not JSON",
+		"b: skipped: the plugin in /home/.haft/plugins/a has the same name",
+		`badname/.claude-plugin/plugin.json: skipped: "has: colon" is not a valid plugin name; use letters, digits, dashes and underscores`,
+		"hooks/hooks/hooks.json: skipped: it is not JSON",
 		"nojson/.claude-plugin/plugin.json: the plugin is left out: unexpected end of JSON input",
 		"types/.claude-plugin/plugin.json: the plugin is left out: json: cannot unmarshal number into Go struct field manifest.commands of type []string",
 	}

@@ -73,9 +73,9 @@ func (s *Set) List() Listing {
 		st := fromPiece(p)
 		switch {
 		case strings.EqualFold(st.Name, Default):
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: " + Default + " is one of haft's own styles: give the file another name"})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "skipped: " + Default + " is one of haft's own styles: give the file another name"})
 		case st.Text == "":
-			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "it is left out: a style needs text below the front matter"})
+			list.Problems = append(list.Problems, knowledge.Problem{Path: p.Path, Text: "skipped: a style needs text below the front matter"})
 		default:
 			byName[st.Name] = st
 		}
