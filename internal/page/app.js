@@ -27,6 +27,9 @@ async function openQuestion(id) {
 	await openSession({ ...remote(at.session), question: id });
 }
 
+// The address that haft serve printed differs from this one only after the #.
+addEventListener("hashchange", () => /^#(token|pair)=/.test(location.hash) && location.reload());
+
 start().catch((err) => {
 	const text = err.message.includes("token is missing") ? "This browser is not logged in. Open the address that haft serve printed, or scan a code that 'Pair a phone' shows." : "Could not show the page: " + err.message;
 	document.body.prepend(el("main.problem", el("h1", "haft"), el("p", { role: "alert" }, text), el("p", el("a", { href: "/" }, "All sessions"))));

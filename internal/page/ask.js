@@ -43,7 +43,7 @@ export class Question {
 	}
 
 	choices(r) {
-		const make = (key, label, kind, f) => button([el("kbd", key), " " + label], kind, f, { disabled: kind === "allow", "aria-keyshortcuts": key });
+		const make = (key, label, kind, f) => button([el("kbd", key), " " + label], kind, f, { disabled: kind.startsWith("allow"), "aria-keyshortcuts": key });
 		const plan = this.kind === "plan", form = this.form || this.kind === "elicitation";
 		const rule = form || r.suppress_always_allow_rule ? null : r.permission_suggestions?.find((s) => ["session", "localSettings"].includes(s.destination));
 		const allow = (more) => () => this.answer({ ...this.yes, ...more });
@@ -52,7 +52,7 @@ export class Question {
 			if (answers) this.answer({ ...this.yes, ...answers });
 		};
 		this.allow = plan ? make("y", "Approve, ask before edits", "allow", allow(modeIs("default"))) : make("y", form ? "Send" : "Allow once", "allow", send);
-		this.always = plan ? make("a", "Approve and accept edits", "allow", allow(modeIs("acceptEdits"))) : rule && make("a", ruleText(rule), "allow", allow({ updatedPermissions: [rule] }));
+		this.always = plan ? make("a", "Approve and accept edits", "allow", allow(modeIs("acceptEdits"))) : rule && make("a", ruleText(rule), "allow lasting", allow({ updatedPermissions: [rule] }));
 		this.deny = make("n", plan ? "Keep planning" : form ? "Decline" : "Deny", "deny", () => this.answer(this.no));
 		this.explain = this.no.behavior && make("e", plan ? "Say what to change" : form ? "Decline and explain" : "Deny and explain", "deny", () => this.refuse());
 		return [this.allow, this.always, this.deny, this.explain];
@@ -140,7 +140,12 @@ function choiceForm(asked) {
 	const parts = asked.questions.map((q, n) => {
 		const other = input("Another answer", { label: "Another answer to: " + (q.question || "") });
 		const options = (q.options || []).map((o) => optionView(q.multiSelect ? "checkbox" : "radio", "q" + n, o.label, o.label || "", o.description));
-		return { q, other, node: el("fieldset", el("legend", q.question || q.header || ""), options, other) };
+		const node = el("fieldset", el("legend", q.question || q.header || ""), options, other);
+		if (!q.multiSelect) { // one answer: the last that was given
+			other.addEventListener("input", () => node.querySelectorAll("input:checked").forEach((i) => (i.checked = false)));
+			node.addEventListener("change", (e) => e.target !== other && (other.value = ""));
+		}
+		return { q, other, node };
 	});
 	return {
 		node: el("div", parts.map((p) => p.node)),

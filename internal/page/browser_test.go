@@ -315,6 +315,8 @@ func (p *tab) press(key string) {
 		down["text"], down["code"], down["windowsVirtualKeyCode"] = key, "Key"+strings.ToUpper(key), int(strings.ToUpper(key)[0])
 	case key == "Enter":
 		down["text"], down["code"], down["windowsVirtualKeyCode"] = "\r", "Enter", 13
+	case key == "Escape":
+		down["code"], down["windowsVirtualKeyCode"] = "Escape", 27
 	}
 	p.do("Input.dispatchKeyEvent", down)
 	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key})

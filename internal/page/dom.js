@@ -97,9 +97,9 @@ export function lost() { return el("p.warning.lost", { role: "alert" }, "The ser
 // typing reports whether keys are text where the focus is.
 export function typing(node) { return /^(INPUT|TEXTAREA|SELECT)$/.test(node?.tagName || ""); }
 
-// shortcut does what a key stands for, unless it is text.
+// shortcut does what a key stands for, unless it is text or for an open dialog.
 export function shortcut(e, keys) {
-	if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || !keys[e.key]) return;
+	if (document.querySelector("dialog[open]") || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || !keys[e.key]) return;
 	e.preventDefault();
 	e.stopPropagation();
 	keys[e.key]();
@@ -108,7 +108,7 @@ export function shortcut(e, keys) {
 // dialog shows something and, with a label, asks whether to do what it says.
 export function dialog(title, content, label, f) {
 	const node = el("dialog", { label: title, on: { close: () => node.remove() } }, el("h2", title), content,
-		el("div.buttons", label && button(label, "allow", () => (node.close(), f())), button("Close", "", () => node.close())));
+		el("div.buttons", label && button(label, "allow", () => (node.close(), f())), button("Close", "", () => node.close(), { autofocus: true })));
 	document.body.append(node);
 	node.showModal();
 	return node;

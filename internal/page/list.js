@@ -72,7 +72,7 @@ class ListPage {
 		this.cwds.replaceChildren(...[...new Set(this.all.map((s) => s.cwd))].slice(0, 50).map((f) => el("option", { value: f })));
 		this.rows.setTotal(this.found.length);
 		this.rows.updateAll();
-		say(this.empty, this.found.length ? "" : words.length ? "No session has these words." : "No sessions yet. Choose New session, or run haft in a terminal: its session appears here.");
+		say(this.empty, this.found.length ? "" : words.length ? "No title, folder, model or last line has these words." : "No sessions yet. Choose New session, or run haft in a terminal: its session appears here.");
 	}
 
 	row(s) {
@@ -88,7 +88,7 @@ class ListPage {
 
 	rename(s, link) {
 		const field = input("Title", { value: s.title || "" });
-		const end = () => field.replaceWith(link);
+		const end = () => field.isConnected && field.replaceWith(link);
 		field.addEventListener("blur", end);
 		field.addEventListener("keydown", (e) => {
 			if (e.key === "Escape") end();

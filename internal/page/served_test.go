@@ -263,6 +263,7 @@ func TestServedPage(t *testing.T) {
 		"a link to a question":                       linksToQuestion,
 		"what the user went back from":               showsWhatWasLeft,
 		"interrupt":                                  interrupts,
+		"what is open takes the keys":                closesWhatIsOpen,
 		"reload in the middle of a stream":           reloads,
 		"offline and back":                           offlineAndBack,
 		"rewind":                                     rewinds,
@@ -415,6 +416,35 @@ func interrupts(t *testing.T, s *site, p *tab) {
 	}
 }
 
+// closesWhatIsOpen presses Esc in a dialog and in the details of a narrow screen: it closes these,
+// and the turn continues. A prompt that waits for the turn is said to wait.
+func closesWhatIsOpen(t *testing.T, s *site, p *tab) {
+	s.create(p, "talk slowly")
+	p.wait(`document.querySelector(".arriving")?.textContent.includes("word5")`)
+	p.eval(`document.activeElement.blur()`, nil)
+	p.press("d")
+	p.wait(`document.querySelector("dialog[open]")`)
+	p.press("Escape")
+	p.wait(`!document.querySelector("dialog")`)
+	details := `[...document.querySelectorAll("header button")].find((b) => b.textContent === "Details")`
+	p.eval(details+`.click()`, nil)
+	p.wait(`document.querySelector(".with-side .side button")`)
+	p.press("Escape")
+	p.wait(`!document.querySelector(".with-side")`)
+	p.eval(details+`.click()`, nil)
+	p.eval(`document.querySelector(".side button").click()`, nil)
+	p.wait(`!document.querySelector(".with-side")`)
+	if !strings.Contains(p.text("header .chip"), "working") {
+		t.Errorf("the session is %q", p.text("header .chip"))
+	}
+	p.eval(`document.querySelector("footer textarea").focus()`, nil)
+	p.write("and then?")
+	p.press("Enter")
+	p.wait(`document.querySelector(".asks .note")?.textContent.includes("and then?")`)
+	p.click("header button.deny")
+	p.wait(`document.querySelector("header .chip").textContent !== "working"`)
+}
+
 func reloads(t *testing.T, s *site, p *tab) {
 	s.create(p, "talk on")
 	p.wait(`document.querySelector(".arriving")?.textContent.includes("word5")`)
@@ -453,7 +483,7 @@ func rewinds(t *testing.T, s *site, p *tab) {
 		t.Errorf("the preview has changed something: %v", err)
 	}
 	p.click("dialog button.allow")
-	p.wait(`document.getElementById("announce").textContent.includes("rewound")`)
+	p.wait(`document.querySelector(".asks .note")?.textContent.includes("rewound")`)
 	if _, err := os.Stat(filepath.Join(s.dir, "rewound.txt")); err == nil {
 		t.Error("the file is still there")
 	}
@@ -461,7 +491,12 @@ func rewinds(t *testing.T, s *site, p *tab) {
 
 func chooses(t *testing.T, s *site, p *tab) {
 	s.create(p, "ask me")
-	p.click(`.question input[value="Blue"]`)
+	p.click(`.question input[value="Red"]`)
+	p.eval(`document.querySelector('.question input[type="text"]').focus()`, nil)
+	p.write("Green") // instead of Red
+	p.wait(`document.querySelectorAll(".question input:checked").length === 0`)
+	p.click(`.question input[value="Blue"]`) // instead of Green
+	p.wait(`document.querySelector('.question input[type="text"]').value === ""`)
 	p.wait(armed)
 	p.click(".question button.allow")
 	p.wait(`[...document.querySelectorAll(".i-text")].some((e) => e.textContent.includes("Noted."))`)

@@ -46,10 +46,13 @@ class SessionPage {
 		this.facts = el("p.meta");
 		this.stop = live && button("Interrupt", "deny", () => this.act(this.source.post("interrupt"), "Interrupted."), { title: "Interrupt the turn (Esc)" });
 		this.mode = live && el("span.full-only");
-		const details = button("Details", "only-narrow", () => details.setAttribute("aria-expanded", String(this.node.classList.toggle("with-side"))), { "aria-expanded": "false" });
+		this.details = button("Details", "only-narrow", () => this.toggleSide(), { "aria-expanded": "false" });
 		return el("header", live && el("a.back", { href: "/", label: "All sessions" }, "‹ Sessions"), el("div.titles", this.title, this.facts), this.state,
-			el("div.acts", this.mode, this.stop, button("Replay", "", () => this.replay.toggleOpen(), { title: "Show the session again from any event (r)" }), details));
+			el("div.acts", this.mode, this.stop, button("Replay", "", () => this.replay.toggleOpen(), { title: "Show the session again from any event (r)" }), this.details));
 	}
+
+	// toggleSide shows or hides the details where there is no room beside the conversation.
+	toggleSide() { this.details.setAttribute("aria-expanded", String(this.node.classList.toggle("with-side"))); }
 
 	composer() {
 		this.images = [];
@@ -92,7 +95,8 @@ class SessionPage {
 		this.input.value = "";
 		this.attach(null);
 		this.rows.follow = true;
-		if (await this.act(this.source.post("prompts", { uuid: crypto.randomUUID?.(), text, images }))) return;
+		const waits = this.stop.hidden === false;
+		if (await this.act(this.source.post("prompts", { uuid: crypto.randomUUID?.(), text, images }))) return waits && this.tell("Queued until the next step: " + line(text, 80));
 		this.input.value = text;
 		this.images = images;
 	}
@@ -111,8 +115,11 @@ class SessionPage {
 		}
 	}
 
-	warn(text) {
-		const node = el("p.warning", { role: "alert" }, text, button("×", "plain", () => node.remove(), { label: "Dismiss" }));
+	warn(text) { this.tell(text, "warning", "alert"); }
+
+	// tell says something for a while above the prompt.
+	tell(text, kind = "note", role = "status") {
+		const node = el("p." + kind, { role }, text, button("×", "plain", () => node.remove(), { label: "Dismiss" }));
 		this.asks.append(node);
 		setTimeout(() => node.remove(), 10_000);
 	}
@@ -206,8 +213,8 @@ class SessionPage {
 		this.act(this.source.post("rewind", { to: item.id, dry_run: true }), (plan) => {
 			const files = plan.files || [];
 			const list = el("ul", files.map((f) => el("li", `${f.path} +${f.insertions} −${f.deletions}${f.foreign ? " (another program has changed it since)" : ""}`)));
-			dialog("Undo file changes", [el("p", files.length ? "These files go back to how they were before the prompt:" : "No file has changed since."), list, plan.uncovered && note(plan.uncovered)],
-				files.length > 0 && "Rewind files", () => this.act(this.source.post("rewind", { to: item.id }), "The files were rewound."));
+			dialog("Undo file changes", [el("p", files.length ? "These files go back to how they were before the prompt. The conversation stays as it is." : "No file has changed since."), list, plan.uncovered && note(plan.uncovered)],
+				files.length > 0 && "Rewind files", () => this.act(this.source.post("rewind", { to: item.id }), () => this.tell("The files were rewound.")));
 		}, "Could not rewind: ");
 	}
 
@@ -289,6 +296,7 @@ class SessionPage {
 		this.sideSign = sign;
 		const go = (n) => this.go(n), part = (title, ...content) => (content[0] ? [el("h2", title), content] : []);
 		this.side.replaceChildren(...[
+			button("Close", "small only-narrow", () => (this.toggleSide(), this.details.focus())),
 			part("To-dos", todoList(i.todos)),
 			part("In the background", taskList(this.tasks, (id) => this.act(this.source.post(`tasks/${encodeURIComponent(id)}/stop`), "Stopped."))),
 			part("Changed files", changedFiles(this.model, this.context.cwd, go), this.source.live && button("Show all changes", "small", () => this.changes(), { title: "What the session changed in files (d)" })),
@@ -301,7 +309,7 @@ class SessionPage {
 		shortcut(e, {
 			j: () => this.rows.show(at + 1, true), k: () => this.rows.show(at - 1, true), G: () => ((this.rows.follow = true), this.rows.draw()), g: () => this.rows.show(0, true),
 			"/": () => this.input?.focus(), t: () => this.timeline.svg.focus(), r: () => this.replay.toggleOpen(), d: () => this.changes(),
-			q: () => [...this.questions.values()].find((q) => !q.settled)?.node.focus(), Escape: () => this.stop?.hidden === false && this.stop.click(),
+			q: () => [...this.questions.values()].find((q) => !q.settled)?.node.focus(), Escape: () => (this.node.classList.contains("with-side") ? this.toggleSide() : this.stop?.hidden === false && this.stop.click()),
 		});
 	}
 }
