@@ -111,7 +111,7 @@ func TestAHostileToolHost(t *testing.T) {
 			}
 			mine := slices.DeleteFunc(slices.Clone(all[0].tools), func(name string) bool { return name != "Agent" })
 			if len(mine) != 1 || slices.Contains(all[0].tools, "AskUserQuestion") || strings.Contains(all[0].text, `\u001b`) {
-				t.Errorf("the model is told of %q", all[0].tools)
+				t.Errorf("the model gets the tools %q", all[0].tools)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func TestCallsOfAnEarlierConversationAreShownAsTheyWent(t *testing.T) {
 			return e
 		}
 		b.talk.past = []session.Entry{
-			message("1", "", model.User, model.TextOf("mend it")),
+			message("1", "", model.User, model.TextOf("fix it")),
 			message("2", "1", model.Assistant, use("a", "Bash", `{"command":"make"}`), use("b", "Bash", `{"command":"make test"}`), use("c", "Bash", `{"command":"make all"}`),
 				use("d", "Bash", `{"command":"git push"}`), use("e", "Bash", `{"command":"git tag"}`), use("f", "Bash", `{"command":"git am"}`), use("g", "Bash", `{"command":"git gc"}`)),
 			message("3", "2", model.User, result("a", "made", false)),
@@ -45,7 +45,7 @@ func TestCallsOfAnEarlierConversationAreShownAsTheyWent(t *testing.T) {
 		}
 		b.app.later(func() { b.app.replay(b.talk.past); b.app.dirty = true })
 		b.pause(2 * frame)
-		b.sees("› mend it", "● Bash make\n  └ made", "● Bash make test\n  └ Exit code 2", "○ Bash make all · cancelled",
+		b.sees("› fix it", "● Bash make\n  └ made", "● Bash make test\n  └ Exit code 2", "○ Bash make all · cancelled",
 			"● Bash git push · denied: a rule denies it (rule Bash(git push:*))\n", "● Bash git tag · denied: tags are made by the release\n",
 			"● Bash git am · you denied it: mail it\n", "● Bash git gc · you denied it\n", "session 5e55 continues")
 		if n := strings.Count(b.everything(), "cancelled"); n != 1 {

@@ -77,7 +77,7 @@ func (q *queue) drop(ctx context.Context, prompt string) (ends <-chan struct{}) 
 	return ends
 }
 
-// dropTime is how long a turn may take to stop before whoever cancels it hears that it does not.
+// dropTime is how long a turn may take to stop before the client that cancels it gets an error.
 const dropTime = 3 * time.Second
 
 // hearDrops cancels prompts that users name.

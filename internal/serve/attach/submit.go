@@ -65,7 +65,7 @@ func (s *Server) Outcome(ctx context.Context, id, prompt string) (out serve.Outc
 	return out, err
 }
 
-// A Following is what is told of a session.
+// A Following says which session to follow, from where, and what to call with what happens in it.
 type Following struct {
 	ID string
 	// From is a position in its journal, "" being the beginning.
