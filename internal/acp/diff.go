@@ -45,7 +45,7 @@ func diffs(p *tool.Preview) (list []any, places []location) {
 		places = append(places, location{Path: f.Path, Line: firstLine(f.Hunks)})
 	}
 	if unshown > 0 {
-		summary = append(summary, fmt.Sprintf("The changes to %d more files are too large to show here.", unshown))
+		summary = append(summary, fmt.Sprintf("Not shown because they are too large: changes to %d of %d files.", unshown, unshown+len(places)))
 	}
 	if len(summary) > 0 {
 		list = append([]any{content(textOf(strings.Join(summary, "\n")))}, list...)

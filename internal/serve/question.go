@@ -340,7 +340,7 @@ func (q *question) mayAdd(rules []wire.PermissionRule) error {
 // mayUpdate refuses changes of the permissions that belong to the terminal.
 func mayUpdate(u wire.PermissionUpdate) error {
 	if what := headless.TerminalOnly(u); what != "" {
-		return &Problem{status: http.StatusForbidden, Code: "terminal_only", Message: what + " can only be done in a terminal."}
+		return &Problem{status: http.StatusForbidden, Code: "terminal_only", Message: what + " is only possible in a terminal."}
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func TestARunIsArchivedWhenItsWorkerHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := awaitRest(t.Context(), r, id, 0); err == nil || !strings.Contains(err.Error(), "Run this again when a worker") {
+	if err := awaitRest(t.Context(), r, id, 0); err == nil || !strings.Contains(err.Error(), "Try again when a worker") {
 		t.Errorf("it is at rest while a worker has its task: %v", err)
 	}
 	rested := make(chan error, 1)

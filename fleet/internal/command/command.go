@@ -100,7 +100,7 @@ func authority(file string) (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the authority: %w", err)
+		return nil, fmt.Errorf("could not read the CA certificate: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {

@@ -65,7 +65,7 @@ func Submitted(args []string, files bool) ([]string, error) {
 	f.Define(fs)
 	var wrong error
 	kept := known(args, fs, func(word, _ string) {
-		wrong = errors.Join(wrong, fmt.Errorf("%q is not a flag of haft", visible.Indented(word)))
+		wrong = errors.Join(wrong, fmt.Errorf("haft has no flag %q", visible.Indented(word)))
 	})
 	if wrong == nil {
 		wrong = fs.Parse(kept)
@@ -170,7 +170,7 @@ func inProgram(entries []config.Entry) error {
 }
 
 // errForeignServer is why a program cannot bring a server that runs on this machine.
-var errForeignServer = errors.New("--mcp-config cannot be used for a session on a server, except for servers inside the program")
+var errForeignServer = errors.New("--mcp-config cannot be used for a session on a server, except for servers that run inside the program")
 
 // checkProgram refuses what a program cannot be given on a server. Flags that have no effect
 // anywhere are accepted here, too.
