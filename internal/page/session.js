@@ -164,7 +164,7 @@ class SessionPage {
 			if (!m.parent_tool_use_id) this.model.live.take(m.event || {});
 			return this.model.change();
 		}
-		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered from ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
+		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
 		if (m.subtype === "informational") this.warn(m.content);
 		if (m.subtype === "background_tasks_changed") this.tasks = m.tasks || [];
 		this.model.change();

@@ -101,7 +101,7 @@ func TestATurnIsNotLostWhileItsRunIsArchived(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "run this again") {
+	if err == nil || !strings.Contains(err.Error(), "Try again") {
 		t.Errorf("archived: %v", err)
 	}
 	if text, err := a.logs.Text(t.Context(), a.id(), ""); err != nil || !strings.Contains(string(text), "second") || a.get().State != runs.Idle {

@@ -65,7 +65,7 @@ func Submitted(args []string, files bool) ([]string, error) {
 	f.Define(fs)
 	var wrong error
 	kept := known(args, fs, func(word, _ string) {
-		wrong = errors.Join(wrong, fmt.Errorf("haft has no flag %q", visible.Indented(word)))
+		wrong = errors.Join(wrong, fmt.Errorf("%q is not a flag of haft", visible.Indented(word)))
 	})
 	if wrong == nil {
 		wrong = fs.Parse(kept)

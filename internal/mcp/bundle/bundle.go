@@ -77,12 +77,12 @@ type Setting struct {
 func Open(file string) (*Bundle, error) {
 	z, err := zip.OpenReader(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the bundle %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the bundle %s: %w", file, err)
 	}
 	b := &Bundle{zip: z}
 	if err := b.readManifest(); err != nil {
 		z.Close()
-		return nil, fmt.Errorf("read the bundle %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the bundle %s: %w", file, err)
 	}
 	return b, nil
 }
@@ -132,13 +132,13 @@ func (b *Bundle) Unpack(dir string) (err error) {
 	}
 	defer root.Close()
 	if len(b.zip.File) > maxFiles {
-		return fmt.Errorf("unpack the bundle: it has more than %d files", maxFiles)
+		return fmt.Errorf("cannot unpack the bundle: it has more than %d files", maxFiles)
 	}
 	room := int64(maxBytes)
 	for _, f := range b.zip.File {
 		n, err := extract(root, f, room)
 		if err != nil {
-			return fmt.Errorf("unpack %q of the bundle: %w", f.Name, err)
+			return fmt.Errorf("could not unpack %q from the bundle: %w", f.Name, err)
 		}
 		room -= n
 	}
