@@ -33,8 +33,8 @@ import (
 type Entry struct {
 	Name   string
 	Raw    json.RawMessage
-	Scope  string // who says so: managed, local, project, user, …
-	Origin string // where it stands
+	Scope  string // where it was configured: managed, local, project, user, …
+	Origin string // the file, or the file and the line
 }
 
 // Hash identifies the entry's name and content, regardless of formatting.

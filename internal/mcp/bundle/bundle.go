@@ -101,7 +101,7 @@ func (b *Bundle) readManifest() error {
 		return err
 	}
 	if len(raw) > maxManifest {
-		return fmt.Errorf("its manifest is larger than %d bytes", maxManifest)
+		return fmt.Errorf("its manifest is larger than %d MiB", maxManifest>>20)
 	}
 	if err := json.Unmarshal(raw, &b.Manifest); err != nil {
 		return fmt.Errorf("its manifest: %w", err)
@@ -145,7 +145,7 @@ func (b *Bundle) Unpack(dir string) (err error) {
 	return nil
 }
 
-var errTooLarge = fmt.Errorf("the bundle is larger than %d bytes", int64(maxBytes))
+var errTooLarge = fmt.Errorf("the bundle is larger than %d MiB", maxBytes>>20)
 
 // extract writes one file and returns its size, which is at most room.
 func extract(root *os.Root, f *zip.File, room int64) (int64, error) {
