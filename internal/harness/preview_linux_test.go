@@ -467,7 +467,8 @@ func exampleHook(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "### Judge a change\n\n```json\n")
+	_, rest, _ := strings.Cut(string(page), "### Judge a change\n")
+	_, rest, _ = strings.Cut(rest, "\n```json\n")
 	config, _, found := strings.Cut(rest, "\n```")
 	if !found {
 		t.Fatal("the example is not there")
