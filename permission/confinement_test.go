@@ -122,12 +122,12 @@ func TestWhatConfinedCommandsReach(t *testing.T) {
 		"example.com.evil":      "no rule allows example.com.evil",
 		"sub.go.dev":            "no rule allows sub.go.dev",
 		"::1":                   "no rule allows ::1",
-		"a b":                   "is not a name that can be looked up",
-		"":                      "is not a name that can be looked up",
-		"example.com/@x":        "is not a name that can be looked up",
-		"x@example.com":         "is not a name that can be looked up",
-		"example.com#.evil.org": "is not a name that can be looked up",
-		"example.com?.evil.org": "is not a name that can be looked up",
+		"a b":                   "is not a valid host name",
+		"":                      "is not a valid host name",
+		"example.com/@x":        "is not a valid host name",
+		"x@example.com":         "is not a valid host name",
+		"example.com#.evil.org": "is not a valid host name",
+		"example.com?.evil.org": "is not a valid host name",
 	} {
 		err := p.Reach(host)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
