@@ -51,7 +51,7 @@ var meanings = map[string]lang.Text{
 	"sandbox.hooks":                            "confine hooks to the project (false)",
 	"sandbox.mcpServers":                       "which local MCP servers may write only in the project (project)",
 	"sandbox.mode":                             "whether commands are confined where that is possible (prefer)",
-	"sandbox.network.allowManagedDomainsOnly":  "in managed settings: only the domains that they allow may be reached",
+	"sandbox.network.allowManagedDomainsOnly":  "in managed settings: ignore the domains that other settings allow",
 	"search.noSavedIndex":                      "do not save the search index (false)",
 	"theme":                                    "the colours of the terminal",
 	"todoTools":                                "which to-do tools the model gets (auto)",
