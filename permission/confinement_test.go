@@ -104,7 +104,7 @@ func TestAConfinedCommandRunsUnaskedOnlyWithoutWhatRulesHide(t *testing.T) {
 		{"a weaker tier", rule(tool.Deny, "Read(./secrets/**)"), no, "a rule keeps " + p.dir + "/secrets from being read, and the sandbox of this machine cannot hide it"},
 		{"tracked", rule(tool.Deny, "Read(./kept/**)"), yes, "a rule keeps " + p.dir + "/kept/tracked.txt from being read, and git has a copy of it"},
 		{"tracked elsewhere", rule(tool.Deny, "Read(own.txt)"), yes, "a rule keeps " + p.dir + "/sub/own.txt from being read, and git has a copy of it"},
-		{"not to be found", rule(tool.Deny, "Read(//**/x)"), yes, "the rule Read(//**/x) may be about files anywhere on this machine"},
+		{"not to be found", rule(tool.Deny, "Read(//**/x)"), yes, "the rule Read(//**/x) may cover files anywhere on this machine"},
 	} {
 		box := permission.Sandbox{Enabled: true, AutoAllow: true, Works: yes, Boxed: c.boxed}
 		d := permission.NewPolicy(permission.Options{Rules: []permission.Rule{c.rule}, Guard: g, Home: p.home, Sandbox: box}).Decide(bash("./build"))
