@@ -460,12 +460,12 @@ func TestHooksJudgeTheChange(t *testing.T) {
 	}
 }
 
-// A hook that runs once and asks about a command that the rules allow sees its change, too:
-// otherwise its question would be forgotten. Its context reaches the model once.
-func TestAHookThatRunsOnceSeesTheChange(t *testing.T) {
+// A hook that asks about a command that the rules allow sees its change, too. What it tells
+// the model is not repeated.
+func TestAHookThatAsksSeesTheChangeAndIsReadOnce(t *testing.T) {
 	r := previewRig(t, "./gen.sh")
 	r.script("echo 2 >> notes\n")
-	config := `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "preview": true, "once": true,
+	config := `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "preview": true,
 		"command": "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"ask\", \"additionalContext\": \"mind the notes\"}}'"}]}]}}`
 	user := &previewAnswer{}
 	talk := r.talk(harness.Options{Settings: config, Allowed: []string{"Bash(./gen.sh)"}, Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
