@@ -307,7 +307,7 @@ func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 		feed := f.site.Feed(path+"/events", "")
 		q := feed.Questions(1)[0]
 		c := f.haft(t, "attach", f.site.URL+"/s/"+row.ID)
-		waitFor(t, "the question in the terminal", func() bool { return strings.Contains(c.said(&c.out), "? Bash may run") })
+		waitFor(t, "the question in the terminal", func() bool { return strings.Contains(c.said(&c.out), "? Bash wants to run") })
 		answer := func() (int, []byte) {
 			return f.site.Do("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()})
 		}
