@@ -133,7 +133,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.agent, "agent", "", "the main agent, with its prompt, tools and model: see haft agents")
 	fs.StringVar(&f.agents, "agents", "", "agents to add: a JSON object with their names as keys, or a file")
 	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "disable skills and slash commands")
-	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: include what subagents say and think")
+	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: include what sub-agents say and think")
 	fs.BoolVar(&f.restricted, "restricted", false, "no tools that run commands or fetch pages, unless --tools names them; no settings files, unless --setting-sources names them; no bypassPermissions")
 	fs.StringVarP(&f.Debug, "debug", "d", "", "print debug messages to standard error; a filter such as api,hooks is accepted but has no effect")
 	fs.Lookup("debug").NoOptDefVal = "all"
