@@ -133,7 +133,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.agent, "agent", "", "the main agent, with its prompt, tools and model: see haft agents")
 	fs.StringVar(&f.agents, "agents", "", "agents to add: a JSON object by name, or a file")
 	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "no skills and no slash commands")
-	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: include what subagents say and think")
+	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: include what sub-agents say and think")
 	fs.BoolVar(&f.restricted, "restricted", false, "no tool that runs commands or fetches pages, unless --tools names it; no settings files; no bypassPermissions")
 	fs.StringVarP(&f.Debug, "debug", "d", "", "say more on standard error; a filter such as api,hooks is accepted but has no effect")
 	fs.Lookup("debug").NoOptDefVal = "all"
