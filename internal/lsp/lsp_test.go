@@ -47,7 +47,7 @@ func TestServersThatBreakTheProtocol(t *testing.T) {
 		"huge":      "a message of 99999999999 bytes",
 		"header":    "a header of more than 4096 bytes",
 		"garbage":   `it wrote "Usage`,
-		"truncated": "it ended",
+		"truncated": "it exited",
 		"nested":    "not JSON-RPC",
 		"silent":    "it did not answer within 500ms",
 		"ends":      "its last output was: fake: cannot find my library",
