@@ -64,7 +64,7 @@ func TestServersThatBreakTheProtocol(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 			}
-			if _, err := servers.For(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "crashed 3 times") {
+			if _, err := servers.For(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "failed 3 times") {
 				t.Errorf("a fourth time: %v", err)
 			}
 		})

@@ -139,7 +139,7 @@ func (r *reader) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 	head := make([]byte, first)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && (n == 0 && info.Size > 0 || first == info.Size && !errors.Is(err, io.EOF)) {
-		return Output{}, filetool.Error(fmt.Errorf("read %s: %w", facts.Path, err))
+		return Output{}, filetool.Error(fmt.Errorf("could not read %s: %w", facts.Path, err))
 	}
 	out, err := r.show(ctx, c, in, opened{facts: facts, file: f, info: info, head: head[:min(n, headSize)], first: head[:n]})
 	if err != nil {

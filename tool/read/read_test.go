@@ -235,7 +235,7 @@ func TestALinkSwappedAfterTheVerdictIsNotFollowed(t *testing.T) {
 	must(t, os.Rename(b.path("d"), b.path("d.real")))
 	must(t, os.Symlink(outside, b.path("d")))
 	r, err := b.tool.Run(context.Background(), c)
-	if err == nil || !strings.Contains(err.Error(), "when this call was permitted") {
+	if err == nil || !strings.Contains(err.Error(), "when this call was allowed") {
 		t.Errorf("result %q, error %v", r.Text(), err)
 	}
 }

@@ -67,7 +67,7 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	sum := sha256.New()
 	raw := &counted{r: io.TeeReader(source, sum)}
 	if _, err := io.CopyN(io.Discard, raw, int64(len(enc.BOM()))); err != nil && !errors.Is(err, io.EOF) {
-		return Output{}, fmt.Errorf("read %s: %w", f.facts.Path, err)
+		return Output{}, fmt.Errorf("could not read %s: %w", f.facts.Path, err)
 	}
 	var text io.Reader = raw
 	if !whole && !enc.Wide() {
@@ -82,7 +82,7 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		if ctx.Err() != nil {
 			return Output{}, ctx.Err()
 		}
-		return Output{}, binaryError(f, fmt.Errorf("read %s: %w", f.facts.Path, err))
+		return Output{}, binaryError(f, fmt.Errorf("could not read %s: %w", f.facts.Path, err))
 	}
 	if w.stopped {
 		return w.output(f.facts.Path, in, enc, eol), nil

@@ -293,7 +293,7 @@ func TestWritingHasAReasonOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	g := newGuard(t, dir, t.TempDir())
 	for path, want := range map[string][2]string{
-		".git/config": {"addresses in a repository's settings may contain a password", "a repository's own files can run programs"},
+		".git/config": {"addresses in a repository's settings may contain a password", "version control files can run programs"},
 		".env":        {"a file with secrets", "a file with secrets"},
 	} {
 		f := g.Look(filepath.Join(dir, path))
