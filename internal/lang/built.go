@@ -35,7 +35,7 @@ var built = []Text{
 	"hook %s",
 	"the tool rejects it",
 	"the tool itself says that it is harmless",
-	"there are no rules",
+	"no permission rules are set up",
 	"it needs approval",
 	"the user denied it",
 	"the user allowed it",
