@@ -34,10 +34,10 @@ var description string
 type Input struct {
 	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"path;alias=file_path|path;min=1;example=/project/analysis.ipynb"`
 	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty for delete."`
-	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell. For insert, the new cell comes after this one, or first if no id is given." haft:"example=3f2a9c01"`
-	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; without it, replace keeps the type." haft:"enum=code|markdown"`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"The id of the cell. For insert, the new cell comes after this one, or first if no id is given." haft:"example=3f2a9c01"`
+	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Required for insert; without it, replace keeps the type." haft:"enum=code|markdown"`
 	EditMode     string `json:"edit_mode,omitempty" jsonschema:"What to do." haft:"enum=replace|insert|delete;default=replace"`
-	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side." haft:"enum=overwrite"`
+	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a reported conflict: overwrite keeps this edit." haft:"enum=overwrite"`
 }
 
 // Output is what programs get.
