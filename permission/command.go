@@ -11,10 +11,15 @@ import (
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
+// commandOptions says where a command runs.
+func (p *Policy) commandOptions() *shell.Options {
+	return &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), Kept: p.guard.Kept, FS: p.commands}
+}
+
 // evaluateCommand evaluates a shell command: what it would run, read and write.
 func (h *evaluation) evaluateCommand() {
 	p := h.policy
-	where := &shell.Options{Cwd: p.at.cwd, Home: p.at.home, Roots: p.guard.Roots(), Kept: p.guard.Kept, FS: p.commands}
+	where := p.commandOptions()
 	if where.FS != nil {
 		where.FS = shell.Snapshot(where.FS)
 	}

@@ -78,10 +78,38 @@ func (h *evaluation) previewable() bool {
 }
 
 // confinedUnasked reports whether a command may run without asking because it is confined
-// to the project.
+// to the project. It must not see the files that rules keep from being read.
 func (h *evaluation) confinedUnasked() bool {
 	box := &h.policy.sandbox
-	return box.AutoAllow && h.confinement() == tool.ProjectOnly && (box.Works == nil || box.Works())
+	if !box.AutoAllow || h.confinement() != tool.ProjectOnly || box.Works != nil && !box.Works() {
+		return false
+	}
+	hidden, err := h.policy.Hidden(h.call.Call.Agent)
+	if err == nil && len(hidden) > 0 {
+		err = h.policy.checkHideable(hidden)
+	}
+	if err != nil {
+		h.why = err.Error()
+		return false
+	}
+	h.hidden = hidden
+	return true
+}
+
+// checkHideable reports an error if a command that is confined to the project could see
+// files that rules keep from being read.
+func (p *Policy) checkHideable(hidden []string) error {
+	if p.sandbox.Boxed == nil || !p.sandbox.Boxed() {
+		return fmt.Errorf("a rule keeps %s from being read, and the sandbox of this machine cannot hide it", hidden[0])
+	}
+	file, err := p.heldByGit(hidden)
+	switch {
+	case err != nil:
+		return fmt.Errorf("rules keep files from being read, and it is not known whether git has copies of them (%w)", err)
+	case file != "":
+		return fmt.Errorf("a rule keeps %s from being read, and git has a copy of it", file)
+	}
+	return nil
 }
 
 // evaluateConfinement adds what the call and the settings say about confinement.

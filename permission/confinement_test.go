@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -78,6 +79,42 @@ func TestTheTableOfConfinements(t *testing.T) {
 				t.Errorf("%s confined to %q (%s), want %s to %q", d.Behavior, d.Confinement, d.Reason, c.told, c.want)
 			}
 		})
+	}
+}
+
+// A command that may run unasked because it is confined to the project must not see what
+// rules hide. If that cannot be ensured, the user is asked.
+func TestAConfinedCommandRunsUnaskedOnlyWithoutWhatRulesHide(t *testing.T) {
+	p := newRealPlace(t, "secrets/new.txt", "kept/tracked.txt", "sub/own.txt")
+	p.shell(t, "git init -q . && git add kept && git -c user.name=a -c user.email=a@b commit -qm one && cd sub && git init -q . && git add own.txt")
+	g, err := guard.New(&guard.Options{Roots: []string{p.dir}, Home: p.home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no := func() bool { return true }, func() bool { return false }
+	for _, c := range []struct {
+		name  string
+		rule  permission.Rule
+		boxed func() bool
+		want  string // what is hidden, or why the user is asked
+	}{
+		{"nothing to hide", rule(tool.Deny, "Read(./none/**)"), no, ""},
+		{"denied", rule(tool.Deny, "Read(./secrets/**)"), yes, p.dir + "/secrets"},
+		{"asked about", rule(tool.Ask, "Read(./secrets/*)"), yes, p.dir + "/secrets/new.txt"},
+		{"a weaker tier", rule(tool.Deny, "Read(./secrets/**)"), no, "a rule keeps " + p.dir + "/secrets from being read, and the sandbox of this machine cannot hide it"},
+		{"tracked", rule(tool.Deny, "Read(./kept/**)"), yes, "a rule keeps " + p.dir + "/kept/tracked.txt from being read, and git has a copy of it"},
+		{"tracked elsewhere", rule(tool.Deny, "Read(own.txt)"), yes, "a rule keeps " + p.dir + "/sub/own.txt from being read, and git has a copy of it"},
+		{"not to be found", rule(tool.Deny, "Read(//**/x)"), yes, "the rule Read(//**/x) may be about files anywhere on this machine"},
+	} {
+		box := permission.Sandbox{Enabled: true, AutoAllow: true, Works: yes, Boxed: c.boxed}
+		d := permission.NewPolicy(permission.Options{Rules: []permission.Rule{c.rule}, Guard: g, Home: p.home, Sandbox: box}).Decide(bash("./build"))
+		got := strings.Join(d.Hidden, " ")
+		if d.Behavior == tool.Ask {
+			got = d.Reason
+		}
+		if got != c.want {
+			t.Errorf("%s: %s %q, want %q", c.name, d.Behavior, got, c.want)
+		}
 	}
 }
 

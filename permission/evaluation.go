@@ -40,6 +40,7 @@ type evaluation struct {
 	analysis    *shell.Analysis // of a command; nil for other calls
 	unsandboxed bool            // the call asks to run without the sandbox, and may
 	excluded    bool            // the settings keep the command out of the sandbox
+	hidden      []string        // what the command must not see if it runs unasked
 	effects     *effects        // what the command changed; nil if that is not known
 }
 
@@ -154,7 +155,7 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()
 	}
 	if b == tool.Allow {
-		v.Input = h.input
+		v.Input, v.Hidden = h.input, h.hidden
 	}
 	if b == tool.Ask {
 		v.Reason += h.link

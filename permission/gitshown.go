@@ -136,15 +136,47 @@ func brief(command string) string {
 }
 
 // inRepository reports whether the working directory is in a repository of git.
-func (p *Policy) inRepository() bool {
-	for dir := p.at.cwd; ; dir = filepath.Dir(dir) {
+func (p *Policy) inRepository() bool { return p.repositoryOf(p.at.cwd) != "" }
+
+// repositoryOf returns the root folder of the repository that a folder is in; "" if it is in
+// none.
+func (p *Policy) repositoryOf(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
 		if _, err := p.commands.Stat(filepath.Join(dir, ".git")); err == nil {
-			return true
+			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			return false
+			return ""
 		}
 	}
+}
+
+// heldByGit returns the first of some files and folders that git tracks: a command can have
+// git print it, and would commit it as empty where it is hidden.
+func (p *Policy) heldByGit(paths []string) (string, error) {
+	inside := map[string][]string{}
+	for _, path := range paths {
+		if top := p.repositoryOf(filepath.Dir(path)); top != "" {
+			inside[top] = append(inside[top], path)
+		}
+	}
+	for top, list := range inside {
+		where := p.commandOptions()
+		where.Cwd = top
+		git, cancel, err := newLister(where)
+		if err != nil {
+			return "", err
+		}
+		out, err := git.run(nil, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, list...)...)
+		cancel()
+		if err != nil {
+			return "", err
+		}
+		if name, _, found := strings.Cut(string(out), "\x00"); found {
+			return filepath.Join(top, name), nil
+		}
+	}
+	return "", nil
 }
 
 // shownByGit returns the files that git would print.
@@ -152,13 +184,11 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 	if q.Unclear {
 		return nil, errors.New("it cannot list them first")
 	}
-	env, found := shell.Hardening(where)
-	if slices.ContainsFunc(found, func(s shell.GitSetting) bool { return !s.Neutral }) {
-		return nil, errors.New("the repository's settings may make git run a program")
+	git, cancel, err := newLister(where)
+	if err != nil {
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listTime)
 	defer cancel()
-	git := lister{ctx: ctx, dir: p.at.cwd, env: env}
 	top, err := git.run(nil, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, nil // not a repository after all, or one without files: it prints none
@@ -192,6 +222,16 @@ type lister struct {
 	ctx context.Context
 	dir string
 	env []string
+}
+
+// newLister refuses a repository in which git may run a program. The caller calls cancel.
+func newLister(where *shell.Options) (git lister, cancel context.CancelFunc, err error) {
+	env, found := shell.Hardening(where)
+	if slices.ContainsFunc(found, func(s shell.GitSetting) bool { return !s.Neutral }) {
+		return lister{}, nil, errors.New("the repository's settings may make git run a program")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	return lister{ctx: ctx, dir: where.Cwd, env: env}, cancel, nil
 }
 
 // run returns what a git command prints. A command that finds nothing, or finds

@@ -20,21 +20,17 @@ import (
 // An error means that they cannot all be listed.
 func (p *Policy) Hidden(agent string) ([]string, error) {
 	s := &hiddenSearch{policy: p, starts: map[string][]hiddenPattern{}}
-	where := []*Policy{p}
+	at := p.real
 	if p.dir != nil {
-		if now := p.in(p.dir(agent)); now != p {
-			where = append(where, now) // rules apply to commands from where these start
-		}
+		at = p.in(p.dir(agent)).real
 	}
-	for _, at := range where {
-		for _, r := range slices.Concat(p.deny, p.ask) {
-			if r.path == nil || r.name != readRule {
-				continue
-			}
-			if base := r.path.base(at.real, r.Origin.Source); base != "" {
-				if err := s.add(r, base); err != nil {
-					return nil, err
-				}
+	for _, r := range slices.Concat(p.deny, p.ask) {
+		if r.path == nil || r.name != readRule {
+			continue
+		}
+		for _, base := range r.bases(at) {
+			if err := s.add(r, base); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package permission
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -14,8 +15,8 @@ import (
 
 // A pathPattern matches files the way .gitignore does, from one of four places:
 // //x from the root of the file system, ~/x from home, /x from the project (from
-// ~/.claude in the user's settings), and x from the working directory. A name
-// without a slash matches at any depth, and so does a single folder (x/**) in a
+// ~/.claude in the user's settings), and x from the working directory, which commands can
+// change. A name without a slash matches at any depth, and so does a single folder (x/**) in a
 // rule that denies or asks.
 type pathPattern struct {
 	anchor  anchor
@@ -34,31 +35,33 @@ const (
 
 // places are the folders that patterns start from.
 type places struct {
-	cwd, home, project string
+	start, home, project string
+	cwd                  string // is start, until a command changes the folder
 }
 
-// base returns the folder that the pattern of a rule starts from.
-func (p *pathPattern) base(at places, source settings.Source) string {
-	switch p.anchor {
-	case fromRoot:
-		return "/"
-	case fromHome:
-		return at.home
-	case fromSettings:
-		if source == settings.User {
-			return path.Join(at.home, ".claude")
-		}
-		return at.project
+// bases returns the folders that the pattern of a rule about paths starts from. A command
+// that changes the folder must not lift what a rule denies.
+func (r *Rule) bases(at places) []string {
+	switch p := r.path; {
+	case p.anchor == fromRoot:
+		return []string{"/"}
+	case p.anchor == fromHome && at.home == "":
+		return nil
+	case p.anchor == fromHome:
+		return []string{at.home}
+	case p.anchor == fromSettings && r.Origin.Source == settings.User:
+		return []string{path.Join(at.home, ".claude")}
+	case p.anchor == fromSettings:
+		return []string{at.project}
+	case r.Behavior == tool.Allow || at.start == at.cwd:
+		return []string{at.cwd}
 	}
-	return at.cwd
+	return []string{at.start, at.cwd}
 }
 
 // matches reports whether the pattern covers an absolute clean path. A pattern that covers
 // a folder covers everything in it.
 func (p *pathPattern) matches(file, base string, fold bool) bool {
-	if base == "" {
-		return false
-	}
 	rel, err := filepath.Rel(base, file)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 		return false
@@ -85,8 +88,10 @@ func (r *Rule) coversPath(f guard.Facts, p *Policy) bool {
 		return true
 	}
 	strict := r.Behavior == tool.Allow
-	given := r.path.matches(f.Path, r.path.base(p.at, r.Origin.Source), !strict)
-	real := r.path.matches(f.Real, r.path.base(p.real, r.Origin.Source), !strict)
+	matches := func(file string, at places) bool {
+		return slices.ContainsFunc(r.bases(at), func(base string) bool { return r.path.matches(file, base, !strict) })
+	}
+	given, real := matches(f.Path, p.at), matches(f.Real, p.real)
 	if strict {
 		return given && real
 	}

@@ -66,8 +66,8 @@ func NewPolicy(opts Options) *Policy {
 	if p.commands == nil {
 		p.commands = shell.OS{}
 	}
-	p.at = places{cwd: opts.Guard.Cwd(), home: opts.Home, project: opts.Guard.Roots()[0]}
-	p.real = places{p.physical(p.at.cwd), p.physical(p.at.home), p.physical(p.at.project)}
+	p.at = places{start: opts.Guard.Cwd(), home: opts.Home, project: opts.Guard.Roots()[0], cwd: opts.Guard.Cwd()}
+	p.real = places{p.physical(p.at.start), p.physical(p.at.home), p.physical(p.at.project), p.physical(p.at.cwd)}
 	p.setSandbox(opts.Sandbox)
 	for _, r := range opts.Rules {
 		p.add(r, opts.Trusted)

@@ -65,11 +65,7 @@ func recursive(arg string) bool {
 
 // reaches reports whether the rule may be about something below a folder.
 func (r *Rule) reaches(dir string, p *Policy) bool {
-	for _, at := range []places{p.at, p.real} {
-		base := r.path.base(at, r.Origin.Source)
-		if base == "" {
-			continue
-		}
+	for _, base := range slices.Concat(r.bases(p.at), r.bases(p.real)) {
 		fixed := base
 		if !r.path.floats {
 			fixed = filepath.Join(base, literal(r.path.pattern))

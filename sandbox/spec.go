@@ -85,6 +85,18 @@ type Layer struct {
 	Upper, Work string
 }
 
+// Hiding returns the Spec with more files and folders that appear empty and stay where they
+// are. A nil Spec, which confines nothing, hides nothing.
+func (s *Spec) Hiding(paths []string) *Spec {
+	if s == nil || len(paths) == 0 {
+		return s
+	}
+	more := *s
+	paths = Resolve(paths...)
+	more.Hide, more.Protect = slices.Concat(s.Hide, paths), slices.Concat(s.Protect, paths)
+	return &more
+}
+
 // Check reports an error for a Spec that no box can enforce.
 func (s *Spec) Check() error {
 	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide) {

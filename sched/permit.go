@@ -75,7 +75,7 @@ func open(v tool.Verdict) bool { return v.Behavior == tool.Ask || v.Behavior == 
 func (f *execution) judged(verdict tool.Verdict) *Outcome {
 	f.out.Verdict = verdict
 	approved := *f.call
-	approved.Approved, approved.Confinement, approved.Dropped = verdict.Approved, verdict.Confinement, verdict.Dropped
+	approved.Approved, approved.Confinement, approved.Hidden, approved.Dropped = verdict.Approved, verdict.Confinement, verdict.Hidden, verdict.Dropped
 	f.call = &approved
 	if out := f.record(Judged); out != nil {
 		return out
@@ -184,7 +184,7 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
 	}
-	verdict.Approved, verdict.Confinement, verdict.Dropped = "", "", nil
+	verdict.Approved, verdict.Confinement, verdict.Hidden, verdict.Dropped = "", "", nil, nil
 	if verdict.Behavior == tool.Allow {
 		verdict.Confinement = question.Confinement
 		verdict.Approved = approval(c.Preview, c.Unclear)

@@ -47,8 +47,9 @@ type Call struct {
 	Approved string
 	// Dropped are the parts of that change that must not be made.
 	Dropped []Dropped
-	// Confinement is that of the verdict on the call.
+	// Confinement and Hidden are those of the verdict on the call.
 	Confinement Confinement
+	Hidden      []string
 	// Agent names the sub-agent that calls; "" is the main conversation.
 	Agent string
 	// Dir is the agent's working directory: relative paths in Input start there, and a

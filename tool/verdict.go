@@ -22,6 +22,9 @@ type Verdict struct {
 	// Confinement is what the kernel limits the call to if it runs; "" for calls that start
 	// no command. For an Ask, it is what an approval leads to.
 	Confinement Confinement
+	// Hidden are files and folders that the call's command must not see: rules keep them from
+	// being read, and no one is asked about the command.
+	Hidden []string
 	// Dropped are the parts of the change that an allowed call does not make, because
 	// nothing allows them and no one is asked. See [Preview.Ran].
 	Dropped []Dropped

@@ -167,7 +167,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 func (f *rewindFlags) plan(ctx context.Context, path string, blobs blob.Store) (*checkpoint.Plan, error) {
 	to, err := wholeID(ctx, path, f.to)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("could not rewind: %w", err)
 	}
 	plan, err := checkpoint.NewPlan(ctx, path, to, blobs)
 	switch {
@@ -213,7 +213,7 @@ func wholeID(ctx context.Context, path, id string) (string, error) {
 	if more := len(found) - mostCandidates; more > 0 {
 		fmt.Fprintf(&b, "\n  … and %d more", more)
 	}
-	return "", usageError{fmt.Errorf("could not rewind: %q is the beginning of %d ids. Give more of the one that you mean:%s", id, len(found), b.String())}
+	return "", usageError{fmt.Errorf("%q is the beginning of %d ids. Give more of the one that you mean:%s", id, len(found), b.String())}
 }
 
 // mostCandidates is how many ids are listed for a beginning that several have.

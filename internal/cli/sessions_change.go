@@ -35,7 +35,7 @@ func newSessionsFork(s Streams) *cobra.Command {
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().StringVar(&f.at, "at", "", "the message to end with, from 'haft sessions show'")
+	c.Flags().StringVar(&f.at, "at", "", "the message to end with, by its id from 'haft sessions show' or the beginning of it")
 	return c
 }
 
@@ -45,7 +45,18 @@ func (f *sessionsFork) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fork, err := store.Fork(ctx, id, f.at)
+	info, err := store.Info(id)
+	if err != nil {
+		return err
+	}
+	at, err := wholeID(ctx, info.Path, f.at)
+	if err != nil {
+		return fmt.Errorf("could not fork: %w", err)
+	}
+	fork, err := store.Fork(ctx, id, at)
+	if errors.Is(err, session.ErrNoMessage) {
+		return usageError{fmt.Errorf("could not fork: there is no message %q in the session. Run 'haft sessions show' for its messages", f.at)}
+	}
 	if err != nil {
 		return err
 	}

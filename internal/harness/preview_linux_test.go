@@ -325,8 +325,9 @@ func TestAPreviewedCommandSeesNoKeys(t *testing.T) {
 }
 
 // What rules deny reading, or want to be asked about, looks empty to a command that nobody
-// was asked about, whichever program reads it.
-func TestAPreviewedCommandSeesNothingThatRulesHide(t *testing.T) {
+// was asked about because it is previewed or confined to the project, whichever program
+// reads it.
+func TestACommandThatIsNotAskedAboutSeesNothingThatRulesHide(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules []string
 		ask   bool
@@ -340,8 +341,9 @@ func TestAPreviewedCommandSeesNothingThatRulesHide(t *testing.T) {
 		"a rule that asks":        {rules: []string{"Read(./secrets/**)"}, ask: true, files: []string{"secrets/x"}, read: "cat secrets/x"},
 		"in a copy":               {rules: []string{"Read(./secrets/**)"}, files: []string{"secrets/x", "src/a"}, read: "mv src there; mv there src; cat secrets/x; grep -rh SECRET $HOME 2> /dev/null"},
 		"by a link":               {rules: []string{"Read(./link/**)"}, files: []string{"real/x"}, read: "ln -s x real/y; rm real/y; cat link/x real/x"},
+		"moved away":              {rules: []string{"Read(./conf/secrets/**)"}, files: []string{"conf/secrets/x"}, read: "mv conf new 2> /dev/null; cat conf/secrets/x new/secrets/x"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		check := func(t *testing.T, confinement tool.Confinement, sandbox map[string]any) {
 			r := previewRig(t, "./gen.sh")
 			if name == "by a link" {
 				if err := os.Symlink("real", filepath.Join(r.dir, "link")); err != nil {
@@ -352,18 +354,24 @@ func TestAPreviewedCommandSeesNothingThatRulesHide(t *testing.T) {
 			for _, file := range c.files {
 				r.put(file, "TOP SECRET\n")
 			}
-			options := harness.Options{Disallowed: c.rules, Reexec: shellrun.Supervise()}
+			behaviour := "deny"
 			if c.ask {
-				rules, _ := json.Marshal(map[string]any{"permissions": map[string]any{"ask": c.rules}})
-				options.Disallowed, options.Settings = nil, string(rules)
+				behaviour = "ask"
 			}
-			talk := r.talk(options, harness.TalkOptions{})
+			set, err := json.Marshal(map[string]any{"permissions": map[string]any{behaviour: c.rules}, "sandbox": sandbox})
+			if err != nil {
+				t.Fatal(err)
+			}
+			talk := r.talk(harness.Options{Settings: string(set), Reexec: shellrun.Supervise()}, harness.TalkOptions{})
 			defer talk.Close(t.Context())
 			events, _ := r.say(talk, "look")
-			if text := bashOutcome(t, events).Result.Text(); strings.Contains(text, "SECRET") || !strings.Contains(text, "end") {
-				t.Errorf("the model reads %q", text)
+			out := bashOutcome(t, events)
+			if text := out.Result.Text(); strings.Contains(text, "SECRET") || !strings.Contains(text, "end") || out.Verdict.Confinement != confinement {
+				t.Errorf("in %q, the model reads %q", out.Verdict.Confinement, text)
 			}
-		})
+		}
+		t.Run(name+", previewed", func(t *testing.T) { check(t, tool.Previewed, nil) })
+		t.Run(name+", confined", func(t *testing.T) { check(t, tool.ProjectOnly, map[string]any{"enabled": true}) })
 	}
 }
 
@@ -459,7 +467,8 @@ func exampleHook(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "### Judge a change\n\n```json\n")
+	_, rest, _ := strings.Cut(string(page), "### Judge a change\n")
+	_, rest, _ = strings.Cut(rest, "\n```json\n")
 	config, _, found := strings.Cut(rest, "\n```")
 	if !found {
 		t.Fatal("the example is not there")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,56 @@ func TestTheFleetReplacesOnlyHaft(t *testing.T) {
 	if len(got) != 1 || !strings.HasSuffix(got[0], "replace "+module+" => ../") {
 		t.Errorf("fleet/go.mod replaces %q", got)
 	}
+}
+
+// TestEveryModuleHasAReason compares the modules that go.mod and fleet/go.mod require directly with the rows of
+// docs/dependencies.md, both ways.
+func TestEveryModuleHasAReason(t *testing.T) {
+	used, _, _ := strings.Cut(readFile(t, "docs/dependencies.md"), "\n## ")
+	findings := unexplained(readFile(t, "go.mod")+readFile(t, "fleet/go.mod"), used)
+	report(t, findings, "Give each module that is required directly a row with its purpose in docs/dependencies.md, and no other.")
+}
+
+func TestUnexplainedModulesAreFound(t *testing.T) {
+	mod := "module example.com/own\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/b/v2 v2.0.0\n\texample.com/c v1.0.0 // indirect\n)\n"
+	got := unexplained(mod, "| `example.com/a` | x | why |\n| `example.com/c`, `example.com/d` | x | it brings `example.com/e` |\n")
+	want := []string{"example.com/b/v2 is not in docs/dependencies.md", "example.com/c is not required", "example.com/d is not required"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// unexplained compares the direct requirements in the text of go.mod files with the first cells of tables.
+func unexplained(mods, tables string) []string {
+	required := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+\.\S+/\S+) v\S+$`).FindAllStringSubmatch(mods, -1) {
+		required[m[1]] = !strings.HasPrefix(m[1], module)
+	}
+	explained := map[string]bool{}
+	for line := range strings.Lines(tables) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 {
+			continue
+		}
+		for name := range strings.SplitSeq(cells[1], ",") {
+			if name = strings.Trim(name, " `"); strings.Contains(name, "/") { // not the heading
+				explained[name] = true
+			}
+		}
+	}
+	var out []string
+	for name, direct := range required {
+		if direct && !explained[name] {
+			out = append(out, name+" is not in docs/dependencies.md")
+		}
+	}
+	for name := range explained {
+		if !required[name] {
+			out = append(out, name+" is not required")
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // fleetMay is what the fleet, a module of its own above the front ends, imports of this one:

@@ -61,8 +61,9 @@ func TestTheDocumentSaysTheSame(t *testing.T) {
 
 const intro = `# Systems
 
-haft is developed and tested on Linux. Every change, including its tests, is also type-checked for macOS, FreeBSD and Windows, but the tests run
-on Linux only. In this table, "yes" means that the limitation applies to that system. ` + "`haft doctor`" + ` lists the limitations on yours.
+haft is developed and tested on Linux. Every change is also type-checked for macOS, FreeBSD and Windows, but no tests run there.
+
+This table lists what is missing. "yes" means that the system has the limitation. To list the limitations of your system, run ` + "`haft doctor`" + `.
 
 | limitation | Linux | macOS | FreeBSD | Windows |
 |---|---|---|---|---|

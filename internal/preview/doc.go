@@ -36,5 +36,12 @@
 // front ends make them visible. What is shown is what is applied: contents are
 // read again and compared with the digest that was shown.
 //
+// # Tests
+//
+// The table in docs/preview.md is shown by TestDeveloperWorkIsAppliedAsItRuns,
+// TestAppliedIsWhatAPlainRunMakes, TestKilledWhileApplying, TestEditsOfOthersAreNeverLost,
+// hostile_linux_test.go and TestAsAnOrdinaryUser. HAFT_PREVIEW_RANDOM,
+// HAFT_PREVIEW_KILLS and HAFT_PREVIEW_EDITS set the number of runs.
+//
 // A Result is safe for use by one goroutine at a time.
 package preview

@@ -17,7 +17,7 @@ func (t *Tools) box(c *tool.Call) *sandbox.Spec {
 	if t.opts.Box == nil {
 		return nil
 	}
-	return t.opts.Box(c.Confinement)
+	return t.opts.Box(c.Confinement).Hiding(c.Hidden)
 }
 
 // ConfinedTo implements [tool.Confined].

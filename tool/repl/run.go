@@ -82,7 +82,7 @@ func (t *Tools) place(c *tool.Call, language string) (place, *sandbox.Spec) {
 	if t.opts.Box == nil {
 		return at, nil
 	}
-	box := t.opts.Box(c.Confinement)
+	box := t.opts.Box(c.Confinement).Hiding(c.Hidden)
 	if box != nil {
 		at.confinement = c.Confinement
 	}

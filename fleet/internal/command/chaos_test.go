@@ -18,7 +18,7 @@ import (
 )
 
 // chaosTime is for how long runs are begun while things go wrong: HAFT_CHAOS if it is set
-// (20m is the target of docs/fleet.md), twenty minutes with HAFT_NIGHTLY=1, and else short: a minute
+// (20m is the target of fleet/README.md), twenty minutes with HAFT_NIGHTLY=1, and else short: a minute
 // for both tests together, which may run at the same time.
 func chaosTime(t *testing.T, short time.Duration) time.Duration {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 	"github.com/haftdev/haft/session"
 )
 
-// TestLoad measures the figures of docs/fleet.md: HAFT_NIGHTLY=1 takes 1,000 sessions of three
+// TestLoad measures the figures of fleet/README.md: HAFT_NIGHTLY=1 takes 1,000 sessions of three
 // turns, and here a few show that it can be done. A session costs the engine what it costs
 // without the harness (prompts, runs, tasks, journal entries, outcomes), and then with it.
 func TestLoad(t *testing.T) {

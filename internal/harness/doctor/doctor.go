@@ -252,7 +252,11 @@ func (d *Diagnosis) policy(p *project.Project) {
 	}
 	for _, problem := range project.RuleProblems(opts) {
 		if problem.Rule.Behavior != tool.Allow {
-			d.Bad("permissions", problem.String(), d.t("fix the rule: no session starts with it, unless --ignore-bad-rules is given"))
+			fix := d.t("fix the rule: no session starts with it, unless --ignore-bad-rules is given")
+			if problem.Rule.Origin.Source == settings.Managed {
+				fix = d.t("ask your administrator to fix the rule: no session starts with it")
+			}
+			d.Bad("permissions", problem.String(), fix)
 			continue
 		}
 		d.Warn("permissions", problem.String(), d.t("see which rules apply with: haft permissions list"))

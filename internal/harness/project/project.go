@@ -176,20 +176,25 @@ func sentence(text string) string {
 }
 
 // BadGuards refuses to begin where a rule that denies or asks cannot be understood: a
-// session without it would be less guarded than its author believes.
+// session without it would be less guarded than its author believes. The user can start
+// without it, unless it is the administrator's; a dry run needs no guards.
 func (p *Project) BadGuards(opts permission.Options) error {
-	if p.Options.IgnoreBadRules {
-		return nil
-	}
 	for _, problem := range p.Settings.Problems() {
-		if problem.Kind != settings.Skipped && problem.LosesRules() {
+		if problem.Kind != settings.Skipped && problem.LosesRules() && !p.Options.IgnoreBadRules {
 			return &UsageError{fmt.Errorf("%s Deny rules would be lost. Fix it, or start without it: --ignore-bad-rules", sentence(problem.String()))}
 		}
 	}
 	for _, problem := range RuleProblems(opts) {
-		if r := problem.Rule; r.Behavior != tool.Allow {
-			return &UsageError{fmt.Errorf("%s: the %s rule %q is invalid: %s Fix it, or start without it: --ignore-bad-rules", r.Origin, r.Behavior, r.Text, sentence(problem.Err.Error()))}
+		r, wayOut := problem.Rule, "Fix it, or start without it: --ignore-bad-rules"
+		switch {
+		case r.Behavior == tool.Allow || p.Options.IgnoreBadRules && p.Options.DryRun:
+			continue
+		case r.Origin.Source == settings.Managed:
+			wayOut = "Ask your administrator to fix it"
+		case p.Options.IgnoreBadRules:
+			continue
 		}
+		return &UsageError{fmt.Errorf("%s: the %s rule %q is invalid: %s %s", r.Origin, r.Behavior, r.Text, sentence(problem.Err.Error()), wayOut)}
 	}
 	return nil
 }

@@ -291,6 +291,7 @@ func TestALookAtOnceIsTheSame(t *testing.T) {
 // A change is refused for what it could do, not for what the file may tell a reader.
 func TestWritingHasAReasonOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
+	setUp(t, "mkdir -p $P/.git/objects $P/.git/refs && echo ref > $P/.git/HEAD", dir, t.TempDir())
 	g := newGuard(t, dir, t.TempDir())
 	for path, want := range map[string][2]string{
 		".git/config": {"addresses in a repository's settings may contain a password", "version control files can run programs"},

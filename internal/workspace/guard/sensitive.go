@@ -71,7 +71,7 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 	if f.Kept {
 		take(Sensitivity{What: whatKept, Read: Allow, Write: Deny, Hard: true})
 	}
-	if f.Root != "" && g.inBareRepository(f) {
+	if worst.Write == Allow && f.Root != "" && g.inBareRepository(f) { // .git itself has its own reason
 		take(Sensitivity{What: whatBare, Read: Allow, Write: Ask})
 	}
 	if worst.Acts == worst.What {
