@@ -70,7 +70,7 @@ func newTeam(crew Crew) tool.Tool {
 		Name:       "TeamCreate",
 		SearchHint: "team teammates together swarm shared tasks",
 		Description: "Creates a team: agents started with its team_name and a name work in parallel, share one task list " +
-			"(TaskCreate, TaskList, TaskUpdate), and talk by SendMessage. You lead it and are told when each finishes.",
+			"(TaskCreate, TaskList, TaskUpdate), and talk with SendMessage. You lead the team and are told when each member finishes.",
 		Marks:      func(TeamInput) tool.Marks { return tool.Marks{ReadOnly: true} },
 		Permission: harmless[TeamInput],
 		Run: func(ctx context.Context, _ *tool.Call, in TeamInput) (TeamOutput, error) {
