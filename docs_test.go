@@ -2,9 +2,12 @@ package haft_test
 
 import (
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft"
 )
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -35,6 +38,22 @@ func TestGuideShowsWhatIsCompiled(t *testing.T) {
 	for _, b := range blocks {
 		if !strings.Contains(compiled, squeeze(b[1])) {
 			t.Errorf("no example holds this code:\n%s", b[1])
+		}
+	}
+}
+
+func TestGuideNamesEveryMethodOfAClient(t *testing.T) {
+	page, err := os.ReadFile("docs/sdk.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := reflect.TypeFor[*haft.Client]()
+	if client.NumMethod() == 0 {
+		t.Fatal("a client has no methods")
+	}
+	for m := range client.Methods() {
+		if !regexp.MustCompile("`(Client\\.)?" + m.Name + "`").Match(page) {
+			t.Errorf("docs/sdk.md does not name Client.%s", m.Name)
 		}
 	}
 }

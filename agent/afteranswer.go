@@ -63,7 +63,7 @@ func (t *turn) goOn(ans *answer) Reason {
 	var err error
 	switch e := ans.failure(); {
 	case e != nil:
-		err = t.explain(e, fmt.Sprintf("API error: %s. The answer was cut off; complete calls have run, and the turn continues.", e))
+		err = t.explain(e, fmt.Sprintf("API error: %s. The answer was cut off. The calls that had arrived in full were run, and the turn continues.", e))
 	case ans.stop.Reason == model.MaxTokens:
 		err = t.remind("Your last answer was cut off at the output limit. You see only what arrived; send the rest in smaller pieces.")
 	}

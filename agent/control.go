@@ -117,7 +117,7 @@ func (t *turn) apply(c *tool.Change) {
 	if len(c.Allow) > 0 && a.opts.Permissions != nil {
 		undo, err := a.opts.Permissions.Allow(c.Allow)
 		if err != nil {
-			a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("apply a result's permission rules: %s", err)})
+			a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("Could not apply the permission rules of a skill or command: %s", err)})
 		} else {
 			t.undo = append(t.undo, undo)
 		}

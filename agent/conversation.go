@@ -88,7 +88,7 @@ func rank(b model.Block) int {
 // ready returns the conversation with everything that was heard. It must not change while
 // it is being sent.
 func (c *conversation) ready() (*model.History, error) {
-	c.close("it was given up")
+	c.close("it was abandoned")
 	if !c.sent && len(c.heard) > 0 {
 		if err := c.history.Append(model.Message{Role: model.User, Content: c.heard}); err != nil {
 			return nil, err

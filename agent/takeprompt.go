@@ -6,17 +6,27 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 )
 
+// sentence ends a text with a period, unless it already ends a sentence: a hook writes its
+// reason as it likes.
+func sentence(text string) string {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
+
 // open adds the prompt that the turn is for, after what the model should know first.
 func (t *turn) open() Reason {
 	if err := t.checkPrompt(t.prompt); err != nil {
 		t.res.Err = &model.Error{Kind: model.InvalidRequest, Message: err.Error()}
-		t.res.Text = "The prompt was not sent: " + err.Error() + "."
+		t.res.Text = sentence("The prompt was not sent: " + err.Error())
 		return t.fail(APIError, err)
 	}
 	if err := t.remind(append(t.facts(), t.greet()...)...); err != nil {
@@ -24,7 +34,7 @@ func (t *turn) open() Reason {
 	}
 	said := t.submit(t.prompt)
 	if said.Blocked() || said.Stop {
-		t.res.Text = "The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it") + "."
+		t.res.Text = sentence("The prompt was not sent: " + cmp.Or(said.Reason, said.StopReason, "a hook blocked it"))
 		return t.fail(StoppedByHook, errors.New(t.res.Text))
 	}
 	if t.prompt.Change != nil {
@@ -166,13 +176,13 @@ func (t *turn) join() Reason {
 func (t *turn) joinOne(p Prompt) Reason {
 	if err := t.checkPrompt(p); err != nil {
 		t.leaveOut(p)
-		t.a.out.put(Notice{Level: "warning", Tag: "prompt_refused", Text: "A message was not sent: " + err.Error() + "."})
+		t.a.out.put(Notice{Level: "warning", Tag: "prompt_refused", Text: sentence("A message was not sent: " + err.Error())})
 		return ""
 	}
 	said := t.submit(p)
 	if said.Blocked() || said.Stop {
 		t.leaveOut(p)
-		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: "A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it did not say why")})
+		t.a.out.put(Notice{Level: "warning", Tag: "prompt_blocked", Text: sentence("A hook blocked a message: " + cmp.Or(said.Reason, said.StopReason, "it gave no reason"))})
 		return ""
 	}
 	content := p.Content

@@ -28,7 +28,7 @@ func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []stri
 	v, notes := r.before(ctx, c.Call, d, t)
 	if v.Input != nil {
 		v.Input = nil
-		notes = append(notes, fmt.Sprintf("A PreToolUse:%s hook that runs after the preview returned another input; it is ignored.", c.Call.Tool))
+		notes = append(notes, fmt.Sprintf("A PreToolUse:%s hook that runs after the preview returned a different input, which is ignored.", c.Call.Tool))
 	}
 	return v, notes
 }

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -81,8 +82,8 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 	}
 	lines := strings.Count(whole, "\n") + 1
 	short := abridge(whole, limit, func(head, tail int) string {
-		return fmt.Sprintf("[%d characters in %d lines are too long to show: here are the first %d and the last %d characters, %d are left out. %s]\n",
-			size, lines, head, tail, size-head-tail, where)
+		return fmt.Sprintf("[The result is too long to show: %d characters in %s. Here are the first %d and the last %d characters; %d are left out. %s]\n",
+			size, plural.Of(lines, "line"), head, tail, size-head-tail, where)
 	})
 	bounded := []tool.Block{{Type: tool.TextBlock, Text: short}}
 	for _, b := range content {

@@ -33,7 +33,7 @@ func TestALongResultIsKeptWholeAndAbridged(t *testing.T) {
 	if n := utf8.RuneCountInString(s); n > 10_000 || n < 9_000 {
 		t.Errorf("%d characters, want nearly 10,000", n)
 	}
-	if !strings.HasPrefix(s, "[84976 characters in 5000 lines are too long") || !strings.Contains(s, "\nFIRST\n") || !strings.HasSuffix(s, "\nLAST") {
+	if !strings.HasPrefix(s, "[The result is too long to show: 84976 characters in 5000 lines.") || !strings.Contains(s, "\nFIRST\n") || !strings.HasSuffix(s, "\nLAST") {
 		t.Errorf("want the omission first, then head and tail:\n%.300s", s)
 	}
 	file, err := os.ReadFile(kept.Path)

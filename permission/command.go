@@ -99,7 +99,7 @@ func changingPart(a *shell.Analysis, writes []operand) string {
 		}
 	}
 	if a.Critical != "" {
-		return "it may lose " + a.Critical
+		return "it may destroy " + a.Critical
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (h *evaluation) nameExpanded(reads, writes []operand) {
 		}
 		for _, o := range slices.Concat(reads, writes) {
 			if o.Pattern != "" && !o.Dynamic && f.rule.coversPath(o.Facts, h.policy) {
-				f.reason = fmt.Sprintf("%s matches %s, which the rule is about", o.Pattern, o.Value)
+				f.reason = fmt.Sprintf("%s matches %s, which the rule covers", o.Pattern, o.Value)
 				break
 			}
 		}
@@ -189,7 +189,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 		switch {
 		case isNull(o), isSystem(o.Real), o.Public && o.Sensitive.Read != guard.Deny && o.Root != "":
 		case o.Dynamic:
-			h.protect(fmt.Sprintf("%s in it may reach a file that a rule is about", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.hasPathRules())
+			h.protect(fmt.Sprintf("%s may name a file that a rule covers", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.hasPathRules())
 		case o.Sensitive.Read == guard.Deny && h.denied == nil:
 			h.denied = &finding{reason: fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)}
 		case o.Sensitive.Read != guard.Allow:

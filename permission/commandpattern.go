@@ -80,7 +80,7 @@ func newDomainPattern(spec string) (*domainPattern, error) {
 			}
 		}
 	} else if !isASCII(domain) {
-		return nil, errors.New("the domain is not a name that can be looked up")
+		return nil, errors.New("the domain is not a valid host name")
 	}
 	return &domainPattern{labels: labels}, nil
 }

@@ -178,7 +178,7 @@ func (p *Policy) Reach(name string) error {
 	host, clear := hostOf(address)
 	// What ends a name in an address must not be looked up as part of it.
 	if !clear || !strings.Contains(name, ":") && strings.ContainsFunc(name, notInNames) {
-		return fmt.Errorf("%q is not a name that can be looked up", name)
+		return fmt.Errorf("%q is not a valid host name", name)
 	}
 	matches := func(d *domainPattern) bool { return d.matches(host) }
 	byRule := func(r *Rule) bool { return r.names("WebFetch") && r.domain != nil && r.domain.matches(host) }

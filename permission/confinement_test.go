@@ -104,7 +104,7 @@ func TestAConfinedCommandRunsUnaskedOnlyWithoutWhatRulesHide(t *testing.T) {
 		{"a weaker tier", rule(tool.Deny, "Read(./secrets/**)"), no, "a rule keeps " + p.dir + "/secrets from being read, and the sandbox of this machine cannot hide it"},
 		{"tracked", rule(tool.Deny, "Read(./kept/**)"), yes, "a rule keeps " + p.dir + "/kept/tracked.txt from being read, and git has a copy of it"},
 		{"tracked elsewhere", rule(tool.Deny, "Read(own.txt)"), yes, "a rule keeps " + p.dir + "/sub/own.txt from being read, and git has a copy of it"},
-		{"not to be found", rule(tool.Deny, "Read(//**/x)"), yes, "the rule Read(//**/x) may be about files anywhere on this machine"},
+		{"not to be found", rule(tool.Deny, "Read(//**/x)"), yes, "the rule Read(//**/x) may cover files anywhere on this machine"},
 	} {
 		box := permission.Sandbox{Enabled: true, AutoAllow: true, Works: yes, Boxed: c.boxed}
 		d := permission.NewPolicy(permission.Options{Rules: []permission.Rule{c.rule}, Guard: g, Home: p.home, Sandbox: box}).Decide(bash("./build"))
@@ -159,12 +159,12 @@ func TestWhatConfinedCommandsReach(t *testing.T) {
 		"example.com.evil":      "no rule allows example.com.evil",
 		"sub.go.dev":            "no rule allows sub.go.dev",
 		"::1":                   "no rule allows ::1",
-		"a b":                   "is not a name that can be looked up",
-		"":                      "is not a name that can be looked up",
-		"example.com/@x":        "is not a name that can be looked up",
-		"x@example.com":         "is not a name that can be looked up",
-		"example.com#.evil.org": "is not a name that can be looked up",
-		"example.com?.evil.org": "is not a name that can be looked up",
+		"a b":                   "is not a valid host name",
+		"":                      "is not a valid host name",
+		"example.com/@x":        "is not a valid host name",
+		"x@example.com":         "is not a valid host name",
+		"example.com#.evil.org": "is not a valid host name",
+		"example.com?.evil.org": "is not a valid host name",
 	} {
 		err := p.Reach(host)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

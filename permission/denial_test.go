@@ -22,11 +22,11 @@ func TestADenialSaysWhatStandsInTheWay(t *testing.T) {
 	}{
 		{permission.Default, edit, tool.Ask, "in default mode an edit needs approval"},
 		{permission.DontAsk, edit, tool.Deny, "in dontAsk mode an edit needs approval, and dontAsk mode never asks"},
-		{permission.Plan, edit, tool.Deny, "plan mode lets nothing write"},
-		{permission.Plan, bash("ls; echo x > out.txt"), tool.Deny, "plan mode lets nothing write, and this would: it writes out.txt"},
-		{permission.Plan, bash("ls && mkdir new"), tool.Deny, "plan mode lets nothing write, and this would: mkdir new"},
-		{permission.Plan, bash("ls && npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to be read-only"},
-		{permission.Plan, bash("npm test"), tool.Ask, "plan mode lets nothing write, and npm test is not known to be read-only"},
+		{permission.Plan, edit, tool.Deny, "plan mode allows no changes"},
+		{permission.Plan, bash("ls; echo x > out.txt"), tool.Deny, "plan mode allows no changes: it writes out.txt"},
+		{permission.Plan, bash("ls && mkdir new"), tool.Deny, "plan mode allows no changes: mkdir new"},
+		{permission.Plan, bash("ls && npm test"), tool.Ask, "plan mode allows no changes, and npm test is not known to be read-only"},
+		{permission.Plan, bash("npm test"), tool.Ask, "plan mode allows no changes, and npm test is not known to be read-only"},
 	} {
 		t.Run(string(c.mode)+" "+c.reason, func(t *testing.T) {
 			d := permission.NewPolicy(permission.Options{Mode: c.mode, Guard: virtualGuard(t)}).Decide(c.call)

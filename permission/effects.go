@@ -152,7 +152,7 @@ func (h *evaluation) decideEffects() Decision {
 		}
 		d := h.end(tool.Allow, &finding{})
 		d.Dropped = e.dropped()
-		d.Reason = fmt.Sprintf("preview: %d of %d changed files were dropped", len(d.Dropped), len(e.files))
+		d.Reason = fmt.Sprintf("preview: the changes to %d of %d files were dropped", len(d.Dropped), len(e.files))
 		return d
 	}
 	first := e.open[0]

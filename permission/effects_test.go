@@ -56,7 +56,7 @@ func TestACommandIsJudgedByWhatItChanged(t *testing.T) {
 		{name: "a bound rule and an allowed command", rules: "allow Bash(make:*) if Edit(build/**)\nallow Bash(touch:*)", command: "make && touch build/y", changed: "build/x", want: "allow"},
 		{name: "a bound rule for every command", rules: "allow Bash if Edit(build/**)", changed: "build/x", want: "allow"},
 
-		{name: "nobody is asked", auto: true, changed: "a src/b", want: "allow, without a src/b", reason: "2 of 2 changed files were dropped"},
+		{name: "nobody is asked", auto: true, changed: "a src/b", want: "allow, without a src/b", reason: "the changes to 2 of 2 files were dropped"},
 		{name: "nobody is asked, and a rule", auto: true, rules: "allow Edit(src/**)", changed: "a src/b", want: "allow, without a"},
 		{name: "nobody is asked, and edits are accepted", auto: true, mode: permission.AcceptEdits, changed: "a .env", want: "allow, without .env"},
 		{name: "nobody is asked about git", auto: true, mode: permission.AcceptEdits, changed: "a .git/HEAD", want: "allow, without a .git/HEAD"},
@@ -179,7 +179,7 @@ func TestConditionsOfRules(t *testing.T) {
 		"Bash if Edit(build/**)":            {tool.Allow, ""},
 		"Bash(echo a if Edit(b))":           {tool.Allow, ""}, // a command
 		"Bash(make:*) if Edit()":            {tool.Allow, "the parentheses are empty"},
-		"Bash(make:*) if Edit([)":           {tool.Allow, "not a pattern"},
+		"Bash(make:*) if Edit([)":           {tool.Allow, "not a valid pattern"},
 		"Read(a) if Edit(b)":                {tool.Allow, "only rules about Bash"},
 		"Bash(make:*) if Edit(secrets/**) ": {tool.Deny, "only allow rules"},
 		"Bash(make:*) if Edit(secrets/*)":   {tool.Ask, "only allow rules"},

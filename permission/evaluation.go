@@ -86,11 +86,11 @@ func (h *evaluation) decide() Decision {
 	case h.denied != nil:
 		return h.end(tool.Deny, h.denied)
 	case mode == Plan && h.changes:
-		return h.end(tool.Deny, &finding{reason: strings.TrimSuffix("plan mode lets nothing write, and this would: "+h.changedBy, ", and this would: ")})
+		return h.end(tool.Deny, &finding{reason: strings.TrimSuffix("plan mode allows no changes: "+h.changedBy, ": ")})
 	case h.asked != nil:
 		return h.open(h.asked)
 	case h.critical != "":
-		return h.open(&finding{reason: "it may lose " + h.critical})
+		return h.open(&finding{reason: "it may destroy " + h.critical})
 	case h.person:
 		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for the user to decide"), message: h.call.Own.Message})
 	case mode == Bypass && h.hard != "":
@@ -98,7 +98,7 @@ func (h *evaluation) decide() Decision {
 	case mode == Bypass:
 		return h.end(tool.Allow, &finding{reason: "the session bypasses permissions"})
 	case mode == Plan && h.writes:
-		return h.open(&finding{reason: "plan mode lets nothing write, and " + cmp.Or(h.why, "this is not known to be read-only")})
+		return h.open(&finding{reason: "plan mode allows no changes, and " + cmp.Or(h.why, "this is not known to be read-only")})
 	case h.protected != "":
 		return h.open(&finding{reason: h.protected})
 	case mode == AcceptEdits && h.edits:

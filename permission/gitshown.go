@@ -117,10 +117,10 @@ func (h *evaluation) takeShown(command string, shown []string, err error) {
 		why := fmt.Sprintf("%s prints %s", brief(command), local)
 		message := fmt.Sprintf("%s prints %s, which a rule hides. Leave that file out: add -- . ':(exclude)%s'", brief(command), local, local)
 		if j := slices.IndexFunc(h.policy.deny, covers); j >= 0 && h.denied == nil {
-			h.denied = &finding{reason: why + ", which the rule is about", message: message, rule: h.policy.deny[j]}
+			h.denied = &finding{reason: why + ", which the rule covers", message: message, rule: h.policy.deny[j]}
 		}
 		if j := slices.IndexFunc(h.policy.ask, covers); j >= 0 && h.asked == nil {
-			h.asked = byRule(h.policy.ask[j], why+", which the rule is about")
+			h.asked = byRule(h.policy.ask[j], why+", which the rule covers")
 		}
 		h.protect(why+", which may contain a secret", h.policy.guard.Secret(name) != secret.Open)
 	}
@@ -182,7 +182,7 @@ func (p *Policy) heldByGit(paths []string) (string, error) {
 // shownByGit returns the files that git would print.
 func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, error) {
 	if q.Unclear {
-		return nil, errors.New("it cannot list them first")
+		return nil, errors.New("haft cannot list them first")
 	}
 	git, cancel, err := newLister(where)
 	if err != nil {

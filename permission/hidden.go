@@ -94,7 +94,7 @@ func (s *hiddenSearch) add(r *Rule, base string) error {
 				return err
 			}
 		case start == "/":
-			return fmt.Errorf("the rule %s may be about files anywhere on this machine", r.Text)
+			return fmt.Errorf("the rule %s may cover files anywhere on this machine", r.Text)
 		case !slices.Contains(s.starts[start], h):
 			s.starts[start] = append(s.starts[start], h)
 		}
@@ -118,11 +118,11 @@ func (s *hiddenSearch) namesIn(dir, name string) ([]string, error) {
 func (s *hiddenSearch) hide(file string, r *Rule) error {
 	for _, root := range append(s.policy.guard.Roots(), s.policy.real.project, s.policy.real.cwd) {
 		if pathin.Contains(file, root) {
-			return fmt.Errorf("the rule %s is about the whole folder %s", r.Text, root)
+			return fmt.Errorf("the rule %s covers the whole folder %s", r.Text, root)
 		}
 	}
 	if s.found = append(s.found, file); len(s.found) > maxHidden {
-		return fmt.Errorf("the rule %s is about too many files", r.Text)
+		return fmt.Errorf("the rule %s covers too many files", r.Text)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
 			return err
 		}
 		if s.walked += len(entries); s.walked > maxWalked {
-			return fmt.Errorf("%s has too many files to find those that the rule %s is about", start, patterns[0].rule.Text)
+			return fmt.Errorf("%s has too many files to find those that the rule %s covers", start, patterns[0].rule.Text)
 		}
 		for _, e := range entries {
 			file := filepath.Join(dir, e.Name())
@@ -178,7 +178,7 @@ func (s *hiddenSearch) read(dir string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("could not look for files that rules are about: %w", err)
+		return nil, fmt.Errorf("could not look for files that rules cover: %w", err)
 	}
 	defer file.Close()
 	entries, err := file.ReadDir(-1)
@@ -186,7 +186,7 @@ func (s *hiddenSearch) read(dir string) ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("could not look for files that rules are about: %w", err)
+		return nil, fmt.Errorf("could not look for files that rules cover: %w", err)
 	}
 	return entries, nil
 }

@@ -47,7 +47,7 @@ func TestHiddenListsWhatRulesKeepFromBeingRead(t *testing.T) {
 		{rules: "deny Edit(./.env)\nallow Read(src/**)\ndeny Read"},
 		{rules: "deny Read(./missing/**)"},
 		{rules: "deny Read(//" + strings.TrimPrefix(base, "/") + "/**)", fails: "the whole folder " + dir},
-		{rules: "deny Read(*.txt)", fails: "the rule Read(*.txt) is about too many files"},
+		{rules: "deny Read(*.txt)", fails: "the rule Read(*.txt) covers too many files"},
 		{rules: "deny Read(//**/.env)", fails: "anywhere on this machine"},
 	} {
 		opts := permission.Options{Guard: g, Home: home}

@@ -162,7 +162,7 @@ func (h *evaluation) evaluateAddress() {
 	}
 	h.match(covers)
 	if i := slices.IndexFunc(h.policy.deny, func(r *Rule) bool { return r.domain != nil }); i >= 0 && !clear && h.asked == nil {
-		h.asked = byRule(h.policy.deny[i], "the address is ambiguous, and a rule denies one of its readings")
+		h.asked = byRule(h.policy.deny[i], "the address is ambiguous, so haft cannot tell whether a deny rule covers it")
 	}
 	h.matchAllow(covers)
 	if clear {

@@ -231,7 +231,7 @@ func TestTheReasonNamesAllThatIsOpen(t *testing.T) {
 		{name: "a protected file", command: "cat .env", reason: "/home/u/proj/.env: a file with secrets"},
 		{name: "a file and no subcommand", command: "touch zzz", reason: "touch is not known to be read-only", rules: []string{"Bash(touch:*)"}},
 		{name: "the same thing again", command: "make a; make a; make a; make b", reason: "these parts are not known to be read-only: make a; make b", rules: []string{"Bash(make a)", "Bash(make b)"}},
-		{name: "what would be lost", command: "rm -rf ~", reason: "it may lose the home directory"},
+		{name: "what would be lost", command: "rm -rf ~", reason: "it may destroy the home directory"},
 	} {
 		opts := permission.Options{Guard: virtualGuard(t), Home: "/home/u", Trusted: true}
 		for _, rule := range c.allowed {

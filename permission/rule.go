@@ -121,7 +121,7 @@ func (r *Rule) checkName() error {
 		return errors.New("it does not name a tool")
 	}
 	if _, err := path.Match(r.name, ""); err != nil {
-		return fmt.Errorf("the tool's name is not a pattern: %w", err)
+		return fmt.Errorf("the tool's name is not a valid pattern: %w", err)
 	}
 	if r.Behavior != tool.Allow || !strings.ContainsAny(r.name, "*?[") {
 		return nil
@@ -138,7 +138,7 @@ func (r *Rule) compileSpec() (err error) {
 	switch kindOf(r.name) {
 	case commandTool:
 		if strings.HasPrefix(r.spec, "command:") {
-			return errors.New("write the command itself, not its parameter")
+			return errors.New("write only the command, without \"command:\"")
 		}
 		if named, err := r.compileParam(); named || err != nil {
 			return err
@@ -149,7 +149,7 @@ func (r *Rule) compileSpec() (err error) {
 		}
 	case readTool, editTool:
 		if r.name != readRule && r.name != editRule {
-			return fmt.Errorf("paths are matched by %s(…) and %s(…) rules for all file tools", readRule, editRule)
+			return fmt.Errorf("rules about paths use %s(…) or %s(…), which cover all file tools", readRule, editRule)
 		}
 		r.path, err = newPathPattern(r.spec, r.Behavior)
 	case webTool:
@@ -191,7 +191,7 @@ func newPathPattern(spec string, b tool.Behavior) (*pathPattern, error) {
 	}
 	p.pattern = strings.TrimSuffix(spec, "/")
 	if p.pattern == "" || !doublestar.ValidatePattern(p.pattern) {
-		return nil, errors.New("the path is not a pattern")
+		return nil, errors.New("the path is not a valid pattern")
 	}
 	return p, nil
 }

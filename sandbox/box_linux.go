@@ -71,9 +71,9 @@ func (b *Box) Gaps() []string {
 		}
 	}
 	if b.abi == 0 {
-		gaps = append(gaps, "the kernel has no Landlock: read-only commands and others do not share the loopback network")
+		gaps = append(gaps, "the kernel has no Landlock, so read-only commands cannot reach servers that other commands start on localhost")
 	} else if b.abi < 6 {
-		gaps = append(gaps, "the kernel has no Landlock scopes: commands can send signals to other commands of the sandbox")
+		gaps = append(gaps, "the kernel has no Landlock scopes, so commands can send signals to other commands in the sandbox")
 	}
 	return gaps
 }

@@ -40,11 +40,11 @@ type LayerError struct {
 type LayerReason string
 
 const (
-	MountBelow    LayerReason = "another file system is mounted in it"
-	ForeignOwner  LayerReason = "it belongs to another user or group"
+	MountBelow    LayerReason = "another file system is mounted in the folder"
+	ForeignOwner  LayerReason = "the folder belongs to another user or group"
 	NoStore       LayerReason = "no file system here can store the changes"
 	NotInBox      LayerReason = "commands have no private file system here"
-	KernelRefused LayerReason = "the kernel refuses an overlay on it"
+	KernelRefused LayerReason = "the kernel refuses an overlay on the folder"
 )
 
 func (e *LayerError) Error() string {

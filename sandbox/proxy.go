@@ -99,7 +99,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pass := p.passOf(r)
 	if pass == nil {
 		w.Header().Set("Proxy-Authenticate", `Basic realm="haft"`)
-		http.Error(w, "haft: this program ignores the proxy address in its environment", http.StatusProxyAuthRequired)
+		http.Error(w, "haft: the request lacks the user name and password of the proxy address in the environment", http.StatusProxyAuthRequired)
 		return
 	}
 	host, port, err := target(r)
@@ -148,16 +148,16 @@ func target(r *http.Request) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(service)
 	if err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("the port %q is not a number", service)
+		return "", 0, fmt.Errorf("%q is not a port number", service)
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "" || strings.ContainsFunc(host, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '/' || c == '@' || c == '%' }) {
-		return "", 0, fmt.Errorf("the host %q is not a name", host)
+		return "", 0, fmt.Errorf("%q is not a valid host name", host)
 	}
 	return host, port, nil
 }
 
-var errOffline = errors.New("it runs without network")
+var errOffline = errors.New("it runs without network access")
 
 // maxRefused bounds what one command can make haft remember.
 const maxRefused = 100

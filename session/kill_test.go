@@ -235,7 +235,7 @@ func TestAnotherProcessIsNamed(t *testing.T) {
 	cmd, _ := startWorker(t, dir)
 	store := session.Open(filepath.Join(dir, "store"))
 	_, err := store.Resume(t.Context(), workerSession, nil)
-	if want := fmt.Sprintf("session %s is in use by process %d; watch and control it with 'haft attach %s', end it, or fork the session", workerSession, cmd.Process.Pid, workerSession); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("session %s is in use by process %d; watch and control it with 'haft attach %s', end that process, or continue in a copy with --fork-session", workerSession, cmd.Process.Pid, workerSession); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	cmd.Process.Kill()

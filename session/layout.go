@@ -106,7 +106,7 @@ func (st *Store) Find(id string) (path string, err error) {
 	for i, path := range found {
 		names[i] = idOf(path)
 	}
-	return "", fmt.Errorf("find session %s: it matches several sessions: %s", id, strings.Join(names, ", "))
+	return "", fmt.Errorf("several sessions begin with %s: %s. Give more of the ID", id, strings.Join(names, ", "))
 }
 
 func globEscape(path string) string {

@@ -42,7 +42,7 @@ type InUseError struct {
 func (e *InUseError) Error() string {
 	who := fmt.Sprintf("process %d", e.PID)
 	if e.Hold != "" {
-		return fmt.Sprintf("commands of session %s are still running although %s was killed; end the processes that have %s open, or fork the session", e.ID, who, e.Hold)
+		return fmt.Sprintf("commands of session %s are still running although %s was killed; end the processes that have %s open, or continue in a copy with --fork-session", e.ID, who, e.Hold)
 	}
 	switch {
 	case e.PID == 0:
@@ -52,7 +52,7 @@ func (e *InUseError) Error() string {
 	case e.PID == os.Getpid():
 		who = fmt.Sprintf("this process (%d)", e.PID)
 	}
-	return fmt.Sprintf("session %s is in use by %s; watch and control it with 'haft attach %s', end it, or fork the session", e.ID, who, e.ID)
+	return fmt.Sprintf("session %s is in use by %s; watch and control it with 'haft attach %s', end that process, or continue in a copy with --fork-session", e.ID, who, e.ID)
 }
 
 // acquire locks the session whose folder is dir.

@@ -169,15 +169,15 @@ func isKnown(key string) bool {
 func TestNumbersAndChoicesAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"agents":{"maxRunning":2}}`:                     "",
-		`{"agents":{"maxRunning":"2"}}`:                   "must be a whole number from 0 on, not a string: it is ignored",
-		`{"agents":{"maxRunning":-1}}`:                    "must be a whole number from 0 on, not -1: it is ignored",
-		`{"agents":{"maxRunning":1.5}}`:                   "must be a whole number from 0 on, not 1.5: it is ignored",
+		`{"agents":{"maxRunning":"2"}}`:                   "must be a whole number of at least 0, not a string: it is ignored",
+		`{"agents":{"maxRunning":-1}}`:                    "must be a whole number of at least 0, not -1: it is ignored",
+		`{"agents":{"maxRunning":1.5}}`:                   "must be a whole number of at least 0, not 1.5: it is ignored",
 		`{"agents":{"maxRuning":2}}`:                      "is not a known key; did you mean maxRunning?",
 		`{"calls":{"afterFailure":"cancel"}}`:             "",
 		`{"calls":{"afterFailure":"stop"}}`:               `must be one of continue, cancel, not "stop": it is ignored`,
 		`{"calls":{"sameResults":{"warn":-1,"stop":9}}}`:  "",
-		`{"calls":{"sameResults":{"warn":-2}}}`:           "must be a whole number from -1 on, not -2: it is ignored",
-		`{"agents":{"idleSeconds":99999999999999999999}}`: "must be a whole number from 0 on, not 99999999999999999999: it is ignored",
+		`{"calls":{"sameResults":{"warn":-2}}}`:           "must be a whole number of at least -1, not -2: it is ignored",
+		`{"agents":{"idleSeconds":99999999999999999999}}`: "must be a whole number of at least 0, not 99999999999999999999: it is ignored",
 	} {
 		f, err := Parse(User, "settings.json", []byte(text))
 		if err != nil {

@@ -232,7 +232,7 @@ func (h *Hook) read(n *node) (problem string) {
 		}
 	}
 	if h.Preview && h.Event != "PreToolUse" {
-		wrong("preview is for PreToolUse hooks")
+		wrong("preview is only for PreToolUse hooks")
 	}
 	wrong(h.readOnError())
 	wrong(h.readLists(n))

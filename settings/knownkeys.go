@@ -58,7 +58,7 @@ func (s shape) String() string {
 	case s.oneOf != nil:
 		return "one of " + strings.Join(s.oneOf, ", ")
 	case s.least != "":
-		return "a whole number from " + s.least + " on"
+		return "a whole number of at least " + s.least
 	}
 	return kindName(s.kinds[0])
 }

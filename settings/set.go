@@ -98,7 +98,7 @@ func (k Knob) value(typed string) (string, error) {
 func (t Target) set(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
 	root, name, err := t.open()
 	if err != nil {
-		return fmt.Errorf("set %s in %s: %w", key, t.Path, err)
+		return fmt.Errorf("could not set %s in %s: %w", key, t.Path, err)
 	}
 	defer root.Close()
 	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
@@ -110,7 +110,7 @@ func (t Target) set(ctx context.Context, key string, change func([]byte) ([]byte
 		return slices.Concat(bom, edited), nil
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("set %s in %s: %w", key, t.Path, err)
+		return fmt.Errorf("could not set %s in %s: %w", key, t.Path, err)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/plural"
 )
 
 // An Excerpt is an Output shortened to a bounded length.
@@ -75,9 +77,9 @@ func (o *Output) endsLocked(n int) (head, tail []byte) {
 func (o *Output) noteLocked(e Excerpt, head, tail []byte) string {
 	omitted := o.size - int64(len(head)) - int64(len(tail))
 	newlines := o.newlines - int64(bytes.Count(head, []byte{'\n'})) - int64(bytes.Count(tail, []byte{'\n'}))
-	note := fmt.Sprintf("[Output truncated: %d bytes, %d lines in total. "+
-		"The first %d and last %d bytes are shown; %d bytes with %d line ends between them are left out.",
-		e.Total.Bytes, e.Total.Lines, len(head), len(tail), omitted, newlines)
+	note := fmt.Sprintf("[Output truncated: %d bytes, %s in total. "+
+		"The first %d and last %d bytes are shown; %d bytes with %s between them are left out.",
+		e.Total.Bytes, plural.Of(e.Total.Lines, "line"), len(head), len(tail), omitted, plural.Of(newlines, "line end"))
 	switch {
 	case o.file == nil:
 		note += fmt.Sprintf(" They are lost: %v.", o.spoolErr)

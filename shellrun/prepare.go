@@ -83,7 +83,7 @@ func (h *Host) newShell() (*hostShell, error) {
 	if path == "" {
 		var err error
 		if path, err = exec.LookPath("bash"); err != nil {
-			return nil, errors.New("bash was not found in PATH: install it, or set the shell to use")
+			return nil, errors.New("bash was not found in PATH: install it")
 		}
 	}
 	scratch, err := os.MkdirTemp("", scratchPrefix)

@@ -172,7 +172,7 @@ func (f *Facts) here(b *strings.Builder, now facts) {
 		fmt.Fprintf(b, "Project: %s\n", f.opts.Dir)
 	}
 	for _, dir := range f.opts.Added {
-		fmt.Fprintf(b, "Also yours to work in: %s\n", dir)
+		fmt.Fprintf(b, "Additional working directory: %s\n", dir)
 	}
 	if now.branch == "" {
 		b.WriteString("Git repository: no\n")

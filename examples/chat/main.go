@@ -1,5 +1,5 @@
-// Command chat talks with an agent line by line. A hook keeps it from deleting files, ctrl+c
-// interrupts a turn, and a session can be continued later.
+// Command chat is a conversation with an agent, line by line. A hook denies commands that delete
+// files, ctrl+c interrupts a turn, and the session can be resumed later.
 //
 //	go run ./examples/chat
 //	go run ./examples/chat -resume SESSION
@@ -46,11 +46,13 @@ func chat(ctx context.Context, in io.Reader, out io.Writer, interrupts <-chan os
 		}
 		session = result.SessionID
 	}
-	fmt.Fprintf(out, "Continue with: chat -resume %s\n", session)
+	if session != "" {
+		fmt.Fprintf(out, "Continue with: chat -resume %s\n", session)
+	}
 	return nil
 }
 
-// turn sends a prompt and shows what happens until its result. An interrupt ends it early.
+// turn sends a prompt and prints what happens until the turn ends. An interrupt ends it early.
 func turn(ctx context.Context, c *haft.Client, prompt string, out io.Writer, interrupts <-chan os.Signal) (result *haft.Result, err error) {
 	over := make(chan struct{})
 	var watching sync.WaitGroup
@@ -84,7 +86,8 @@ func turn(ctx context.Context, c *haft.Client, prompt string, out io.Writer, int
 	return result, nil
 }
 
-// keepFiles looks at commands before they run, and denies those that delete.
+// keepFiles sees each command before it runs, and denies those that contain "rm ". It only shows
+// how a hook works: a deny rule such as Bash(rm:*) also recognises other spellings.
 func keepFiles(_ context.Context, in *haft.HookInput) (*haft.HookOutput, error) {
 	if strings.Contains(string(in.ToolInput), "rm ") {
 		return haft.DenyCall("Nothing is deleted here."), nil

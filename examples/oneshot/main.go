@@ -1,5 +1,5 @@
-// Command oneshot asks an agent one question, gives it a tool of this program, and decides
-// about the calls that the rules leave open.
+// Command oneshot asks an agent one question. It gives the agent a tool of its own, and decides
+// about the calls that no rule decides.
 //
 //	go run ./examples/oneshot "Which of our two services is slower?"
 package main
@@ -71,8 +71,8 @@ func latency() haft.Tool {
 	}, nil)
 }
 
-// decide lets the model write files and denies the rest with a reason, which the model reads.
-// It runs while messages are being printed, so it prints nothing itself.
+// decide lets the model write files, and denies everything else with a reason for the model. It
+// runs while messages are being printed, so it prints nothing itself.
 func decide(r *haft.ToolRequest) *haft.Permission {
 	if r.ToolName == "Write" {
 		return haft.Allow()

@@ -1,8 +1,9 @@
-// Command server answers questions over HTTP, each in a session of its own, inside this
-// process: a hundred at once share the connections to the model.
+// Command server answers questions over HTTP, each in a session of its own. The sessions run
+// inside this process, and share the connections to the model.
 //
 //	go run ./examples/server -dir /project &
 //	curl -d 'What is here?' localhost:8080/ask
+//	curl -d 'And who wrote it?' 'localhost:8080/ask?session=SESSION'
 package main
 
 import (
@@ -33,7 +34,7 @@ func main() {
 	}
 }
 
-// serve listens until the context ends, and then lets open questions finish for a while.
+// serve listens until the context ends, and then waits up to 30 seconds for open questions.
 func serve(ctx context.Context, address string, h http.Handler) error {
 	srv := &http.Server{Addr: address, Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
@@ -58,7 +59,7 @@ func newHandler(dir string) http.Handler {
 			http.Error(w, "send a question of at most 1 MB", http.StatusBadRequest)
 			return
 		}
-		// Nobody is there to be asked, so the session only reads; a client that hangs up ends it.
+		// No one can be asked for permission, so the session only reads. It ends if the client disconnects.
 		result, err := haft.Ask(r.Context(), string(prompt), &haft.Options{
 			Transport: transport, Dir: dir, Resume: r.URL.Query().Get("session"), Tools: []string{"Read", "Grep", "Glob"}, MaxTurns: 20,
 		})

@@ -45,7 +45,7 @@ func TestEnd(t *testing.T) {
 			card.Ending{Line: "you denied it: use make", Brief: true, Verdict: "denied: the user denied it"}},
 		{"what a hook denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "hook ./guard.sh --all", Message: "PreToolUse:Bash hook error: not on Fridays"}, Result: tool.Failure("x")},
 			card.Ending{Line: "denied: PreToolUse:Bash hook error: not on Fridays", Brief: true, Verdict: "denied: hook ./guard.sh --all"}},
-		{"what a rule denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "plan mode"}, Result: tool.Failure("Plan mode lets nothing write. Finish the plan first.")},
+		{"what a rule denied", sched.Outcome{Status: sched.Denied, Verdict: tool.Verdict{Behavior: tool.Deny, Reason: "plan mode"}, Result: tool.Failure("Plan mode allows no changes. Finish the plan first.")},
 			card.Ending{Line: "denied: plan mode", Brief: true, Verdict: "denied: plan mode"}},
 		{"a command that could only read", sched.Outcome{Result: held(tool.ReadOnly, "box")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "read-only"}},
 		{"one that was held to the project by less", sched.Outcome{Result: held(tool.ProjectOnly, "landlock")}, card.Ending{OK: true, Line: "x", Output: []string{"x"}, Confined: "project only by landlock"}},

@@ -137,5 +137,5 @@ func (m missed) text() string {
 	if m.Count == 1 {
 		return m.First
 	}
-	return fmt.Sprintf("%d files, %s among them,", m.Count, m.First)
+	return fmt.Sprintf("%d files, including %s,", m.Count, m.First)
 }

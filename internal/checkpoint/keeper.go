@@ -305,7 +305,7 @@ const uncoveredState = "checkpoint.uncovered"
 // uncovered says what of a tree is not covered. Bounds that are reached are told.
 func (k *Keeper) uncovered(t *tree) string {
 	if t.Off != "" {
-		text := t.Off + ": only changes by file tools and to files that commands name are covered"
+		text := t.Off + ", so only changes by file tools and to files that commands name can be rewound"
 		k.tell(text)
 		return text
 	}

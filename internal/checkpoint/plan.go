@@ -189,7 +189,7 @@ func isPrompt(e *session.Entry) bool {
 // newStep compares a file with how it was before its changes.
 func newStep(ctx context.Context, path string, changes []session.Checkpoint, blobs blob.Store) (s Step, differs bool, err error) {
 	if !filepath.IsAbs(path) {
-		return Step{}, false, fmt.Errorf("the journal names %q, which is not a file path", path)
+		return Step{}, false, fmt.Errorf("the journal names %q, which is not an absolute path", path)
 	}
 	now, content, err := lookAt(path)
 	if err != nil {

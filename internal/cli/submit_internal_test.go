@@ -194,7 +194,7 @@ func TestAPromptBehindAQuestion(t *testing.T) {
 	f.open = open("another")
 	s.questions.foreign("gone")
 	if s.questions.gaveUp() {
-		t.Error("it was given up for a question that is not open")
+		t.Error("it was abandoned for a question that is not open")
 	}
 	s.questions.foreign("another")
 	if !s.questions.gaveUp() {

@@ -336,7 +336,7 @@ func (w *World) definition(d agentdef.Definition) (project.Text, error) {
 	}
 	source := d.Source
 	if t.Path == "" {
-		source, t.Path = settings.Flag, t.Name+" of the command line"
+		source, t.Path = settings.Flag, t.Name+" from the command line"
 	}
 	var err error
 	if t.Hooks, err = knowledge.ParseHooks(source, t.Path, d.Hooks); err != nil {

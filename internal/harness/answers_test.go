@@ -78,7 +78,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"rewind nothing":    "nothing",
 		"mcp enable x":      "Server not found: x",
 		"add-dir nowhere":   "could not add nowhere: it is not a folder",
-		"config colour red": `there is no setting "colour" with a single value`,
+		"config colour red": `there is no setting "colour" that /config can change`,
 		"config modle opus": "Did you mean model?",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
@@ -187,7 +187,7 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 		{"permissions add allow Bash(", "could not add the rule", local, "", "Bash("},
 		{"config calls.afterFailure cancel project", "calls.afterFailure is cancel in", filepath.Join(r.dir, ".claude", "settings.json"), `"afterFailure": "cancel"`, ""},
 		{"config calls.afterFailure sometimes project", `calls.afterFailure accepts one of continue, cancel, not "sometimes"`, filepath.Join(r.dir, ".claude", "settings.json"), "cancel", "sometimes"},
-		{"config agents.maxRunning -3", "accepts a whole number from 0 on", user, "", "maxRunning"},
+		{"config agents.maxRunning -3", "accepts a whole number of at least 0", user, "", "maxRunning"},
 		{"config permissions.defaultMode wild", "wild", user, "", "wild"},
 		{"config model other", "model is other in ~/.claude/settings.json. It takes effect with the next request.", user, `"model": "other"`, ""},
 		{"config unset model", "model is no longer set in", user, "", `"model"`},
@@ -200,7 +200,7 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 	for _, s := range steps {
 		name, args, _ := strings.Cut(s.typed, " ")
 		before, _ := os.ReadFile(s.file)
-		if _, _, err := answers.Run(c, nil, name, args); err == nil || !strings.Contains(err.Error(), "type it in a terminal") {
+		if _, _, err := answers.Run(c, nil, name, args); err == nil || !strings.Contains(err.Error(), "run haft in a terminal") {
 			t.Errorf("/%s for a program: %v", s.typed, err)
 		}
 		if after, _ := os.ReadFile(s.file); string(after) != string(before) {

@@ -57,7 +57,7 @@ func (c *Conversation) Rules() []permission.Rule { return c.World.Engine.Rules()
 func (c *Conversation) RemoveRule(ctx context.Context, rule permission.Rule) error {
 	switch rule.Origin.Source {
 	case settings.Managed:
-		return fmt.Errorf("%s is a rule of your administrator and cannot be removed here", rule.Text)
+		return fmt.Errorf("%s is set by your administrator and cannot be removed here", rule.Text)
 	case settings.Local, settings.Project, settings.User:
 		if err := c.World.Project.Forget(ctx, rule.Origin.Source, rule); err != nil {
 			return err

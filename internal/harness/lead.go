@@ -3,6 +3,7 @@ package harness
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/project"
@@ -21,14 +22,14 @@ func (w *World) resumeLead(left string) (*agentdef.Definition, error) {
 	d, err := w.Project.Leader(left)
 	switch {
 	case err != nil && w.Project.Options.Typed:
-		return nil, &project.UsageError{Err: fmt.Errorf("cannot resume: the session's agent is not available. Choose one with --agent, such as --agent general-purpose: %w", err)}
+		return nil, &project.UsageError{Err: fmt.Errorf("cannot resume with the agent %q: %s. Choose another one with --agent, such as --agent general-purpose", left, strings.TrimSuffix(err.Error(), "."))}
 	case err != nil:
-		w.link.Warn("agents", fmt.Sprintf("The session continues without its main agent: %s", err))
+		w.link.Warn("agents", fmt.Sprintf("The session continues without its main agent %s: %s", left, err))
 		return w.lead, nil
 	}
 	w.removeLeadRules()
 	w.Engine.AddTemporary(project.Denials(d)...)
-	w.link.Tell(fmt.Sprintf("%s is the main agent, as it was when the session was left.", left))
+	w.link.Tell(fmt.Sprintf("The session continues with %s as its main agent.", left))
 	return d, nil
 }
 

@@ -38,7 +38,7 @@ func TestAnAgentLeads(t *testing.T) {
 		})
 	}
 	_, err := harness.Open(&harness.Options{Dir: t.TempDir(), Agent: "gardner"})
-	if err == nil || !strings.Contains(err.Error(), `start with agent "gardner"`) {
+	if err == nil || !strings.Contains(err.Error(), `could not start with the agent "gardner"`) {
 		t.Errorf("one that does not exist: %v", err)
 	}
 }

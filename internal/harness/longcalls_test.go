@@ -169,7 +169,7 @@ func TestAResumedSessionGetsWhatAServerWentOnWith(t *testing.T) {
 		}
 		return said(ev) == "thank you"
 	})
-	if want := "The call to think at the MCP server slow, which was interrupted with an earlier process, has completed:\nforty-two"; summary != want {
+	if want := "The call to think at the MCP server slow, which was started before the session was interrupted, has completed:\nforty-two"; summary != want {
 		t.Errorf("the session was told %q, want %q", summary, want)
 	}
 	if err := again.Close(t.Context()); err != nil {

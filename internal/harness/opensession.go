@@ -129,5 +129,5 @@ func waitedText(d time.Duration) string {
 	if d <= time.Second {
 		return ""
 	}
-	return fmt.Sprintf("Commands of an earlier process of this session were still running; ending them took %.1f s.", d.Seconds())
+	return fmt.Sprintf("Commands from an earlier run of this session were still running. Stopping them took %.1f s.", d.Seconds())
 }

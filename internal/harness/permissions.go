@@ -29,7 +29,7 @@ func (p permissions) SetMode(mode string) error {
 	case m == permission.Bypass && p.project.RefusesRoot():
 		return project.ErrRoot
 	case m == permission.Bypass && !p.project.MayBypass():
-		return fmt.Errorf("the permission mode %s is only for sessions that were started with --dangerously-skip-permissions or --allow-dangerously-skip-permissions", m)
+		return fmt.Errorf("the permission mode %s is only available in sessions started with --dangerously-skip-permissions or --allow-dangerously-skip-permissions", m)
 	}
 	p.Engine.SetMode(m)
 	return nil
@@ -57,5 +57,5 @@ func (w *World) resumeMode(left string) (told string) {
 		return ""
 	}
 	w.Engine.SetMode(was)
-	return fmt.Sprintf("The session continues in the permission mode %s, as it was left.", was)
+	return fmt.Sprintf("The session continues in the permission mode %s, as before.", was)
 }

@@ -131,7 +131,7 @@ func (p previewed) Wanted() string {
 	case len(p.LeftOut) > 0:
 		return fmt.Sprintf("it created the socket or device %s, which a preview cannot apply", strings.Join(p.LeftOut, ", "))
 	case p.blind && p.ChangesGit():
-		return "it changed the git repository, in which it may have recorded as empty the files that rules keep from being read"
+		return "it changed the git repository, and may have recorded files that rules hide from it as empty"
 	}
 	return ""
 }

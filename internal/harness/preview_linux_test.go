@@ -395,7 +395,7 @@ func TestAPreviewedCommandDoesNotSeeAHiddenFileThatIsMadeLater(t *testing.T) {
 // empty, the command is asked about.
 func TestWhatCannotBeHiddenIsAskedAbout(t *testing.T) {
 	for name, c := range map[string]struct{ rule, script, why string }{
-		"everything": {"Read(//**/x)", "cat notes\n", "the rule Read(//**/x) may be about files anywhere on this machine"},
+		"everything": {"Read(//**/x)", "cat notes\n", "the rule Read(//**/x) may cover files anywhere on this machine"},
 		"git":        {"Read(./secrets/**)", "git init -q . && git add -A\n", "it changed the git repository"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (w *World) recover(ctx context.Context, k *checkpoint.Keeper) error {
 		w.link.Emit(agent.Notice{Level: "notice", Text: "Finished an interrupted rewind: " + strings.Join(r.Restored, ", ")})
 	}
 	for _, path := range r.Left {
-		w.link.Emit(agent.Notice{Level: "warning", Text: "A rewind was interrupted. " + path + " has changed since or is outside the project, so it stays as it is."})
+		w.link.Emit(agent.Notice{Level: "warning", Text: "A rewind was interrupted. " + path + " has changed since or is outside the project, so it was not restored."})
 	}
 	return nil
 }

@@ -342,7 +342,7 @@ func (c *Conversation) fork(k commands.Command, text string) func(context.Contex
 		case subagent.Completed:
 			return r.Text, nil
 		case subagent.Empty:
-			return fmt.Sprintf("/%s is done. Its agent had nothing to say.", k.Name), nil
+			return fmt.Sprintf("/%s is done. Its agent gave no answer.", k.Name), nil
 		case subagent.Moved:
 			return fmt.Sprintf("/%s continues in the background, in the agent %s.", k.Name, r.ID), nil
 		}

@@ -87,7 +87,7 @@ func (o *openAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 		return tool.Verdict{}, fmt.Errorf("save the answer: %w", err)
 	}
 	if settled.By != "" && d.by != o.here {
-		o.talk.World.link.Tell(fmt.Sprintf("%s was answered from %s: %s.", c.Tool.UserName(), settled.By, settled.Behavior))
+		o.talk.World.link.Tell(fmt.Sprintf("The question about %s was answered from %s: %s.", c.Tool.UserName(), settled.By, settled.Behavior))
 	}
 	return d.v, d.err
 }

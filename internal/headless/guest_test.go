@@ -239,6 +239,22 @@ func TestAGuestSeesNoPasswords(t *testing.T) {
 	}
 }
 
+// A program can have a plugin without its MCP servers.
+func TestAPluginWithoutItsServers(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		opts, dir := stage(t, "", `{"turns":[]}`)
+		plugin := filepath.Join(dir, "fruit")
+		write(t, filepath.Join(plugin, ".mcp.json"), `{"mcpServers":{"web":{"url":"https://localhost:1/"}}}`)
+		g := newGuest(t, opts)
+		if reply := g.must(&wire.Initialize{Plugins: []wire.PluginConfig{{Type: "local", Path: plugin, SkipMCPDiscovery: skip}}}); !strings.Contains(reply, `"plugins_applied":true`) {
+			t.Errorf("skip %v: the plugin is not loaded: %s", skip, reply)
+		}
+		if reply := g.must(&wire.MCPStatus{}); strings.Contains(reply, "plugin:fruit:web") == skip {
+			t.Errorf("skip %v: the servers are %s", skip, reply)
+		}
+	}
+}
+
 // The main agent that the settings name is the owner's.
 func TestAGuestReplacesNoMainAgent(t *testing.T) {
 	for _, isGuest := range []bool{false, true} {

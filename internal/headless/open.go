@@ -137,6 +137,9 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	}
 	for _, p := range init.Plugins {
 		h.Plugins = append(slices.Clip(h.Plugins), p.Path)
+		if p.SkipMCPDiscovery {
+			h.NoServersOf = append(slices.Clip(h.NoServersOf), p.Path)
+		}
 	}
 	h.Agents = slices.Concat(h.Agents, Definitions(init.Agents))
 	s.tell.texts = s.opts.AgentTexts || init.ForwardSubagentText != nil && *init.ForwardSubagentText

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,88 @@ func ours(target string, exists func(string) bool) bool {
 	}
 	ext := path.Ext(target)
 	return exists(first) || (ext == ".go" || ext == ".md") && !strings.HasPrefix(first, ".")
+}
+
+// TestDocsNameHeadingsThatExist follows each link to a heading of a Markdown file.
+func TestDocsNameHeadingsThatExist(t *testing.T) {
+	pages := map[string]string{}
+	for _, name := range textFiles(t) {
+		if path.Ext(name) == ".md" && !strings.Contains(name, "testdata/") {
+			pages[name] = readFile(t, name)
+		}
+	}
+	report(t, danglingHeadings(pages), "Name the heading as it is now, in small letters, with a hyphen for each blank and without punctuation.")
+}
+
+// danglingHeadings returns the links to headings that do not exist, of Markdown texts by file name.
+func danglingHeadings(pages map[string]string) []string {
+	headings := map[string]map[string]bool{}
+	for name, text := range pages {
+		headings[name] = anchors(text)
+	}
+	var out []string
+	for name, text := range pages {
+		for _, m := range link.FindAllStringSubmatch(unfenced(text), -1) {
+			file, heading, ok := strings.Cut(m[1], "#")
+			target := name
+			if file != "" {
+				target = path.Join(path.Dir(name), file)
+			}
+			if known := headings[target]; ok && known != nil && !known[heading] {
+				out = append(out, fmt.Sprintf("%s: link to %s", name, m[1]))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+var (
+	headingLine = regexp.MustCompile(`(?m)^#+ +(.+?)\s*$`)
+	punctuation = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// anchors returns the names that a code host gives to the headings of a text.
+func anchors(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range headingLine.FindAllStringSubmatch(unfenced(text), -1) {
+		name := strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+		for n, base := 1, name; out[name]; n++ {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		out[name] = true
+	}
+	return out
+}
+
+// unfenced returns a text without its fenced blocks, which may contain shorter fences.
+func unfenced(text string) string {
+	var out strings.Builder
+	open := ""
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		fence := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case open == "" && len(fence) >= 3:
+			open = fence
+		case open == "":
+			out.WriteString(line)
+		case len(fence) >= len(open) && fence == trimmed:
+			open = ""
+		}
+	}
+	return out.String()
+}
+
+func TestDanglingHeadingsAreFound(t *testing.T) {
+	got := danglingHeadings(map[string]string{
+		"docs/a.md": "# A\n## The SDK's `query()`\n## Twice\n## Twice\n````md\n```\n## Not this\n[x](#nor-this)\n````\n[1](#the-sdks-query) [2](#twice-1) [3](#not-this) [4](b.md#part)\n",
+		"docs/b.md": "## Part two\n[a](a.md#a) [b](https://example.org/#x) [c](gone.md#x)\n",
+	})
+	want := []string{"docs/a.md: link to #not-this", "docs/a.md: link to b.md#part"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
 }
 
 func TestDanglingPathsAreFound(t *testing.T) {

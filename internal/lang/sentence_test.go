@@ -15,12 +15,12 @@ func TestSentencesOfOtherLayers(t *testing.T) {
 	for english, want := range map[string]string{
 		"no rule allows it":                     "没有规则允许它",
 		"git push is not known to be read-only": "不确定 git push 是否只读",
-		"plan mode lets nothing write, and git push is not known to be read-only":                  "plan 模式不允许任何写入，并且 不确定 git push 是否只读",
-		"sed: -e: \"w x\" is not a sed script that is known to be harmless":                        "sed: -e: \"w x\" 不是确定无害的 sed 脚本",
+		"plan mode allows no changes, and git push is not known to be read-only":                   "plan 模式不允许任何更改，并且 不确定 git push 是否只读",
+		"sed: -e: \"w x\" is not known to be a harmless sed script":                                "sed: -e: \"w x\" 不是确定无害的 sed 脚本",
 		"node: not known to be read-only without --version":                                        "node：没有 --version 时，不确定是否只读",
 		"it changed /a/b: it is protected: a private key (and 3 more)":                             "它修改了 /a/b：它受保护：私钥（另有 3 个）",
 		"in default mode an edit needs approval; it is a link, and its target will be changed: /x": "在 default 模式下，编辑需要批准；它是一个链接，被修改的将是它的目标：/x",
-		"it may lose everything in the home directory":                                             "它可能丢失主目录中的所有内容",
+		"it may destroy everything in the home directory":                                          "它可能毁掉主目录中的所有内容",
 		"100%s: said by nobody":         "100%s: said by nobody",
 		"":                              "",
 		" is not known to be read-only": " is not known to be read-only", // nothing is filled in

@@ -45,9 +45,9 @@ func Messages(id string, e *session.Entry) []wire.Message {
 	case e.Compaction != nil:
 		return []wire.Message{&wire.CompactBoundary{Stamp: stamp, CompactMetadata: wire.CompactMetadata{Trigger: e.Compaction.Trigger, PreTokens: int(e.Compaction.PreTokens)}}}
 	case e.Back != nil:
-		text := "The conversation went back. What was said since does not count any more."
+		text := "The conversation was returned to an earlier message. Later messages no longer count."
 		if e.Back.Prompt != "" {
-			text = fmt.Sprintf("The conversation went back to the turn %q. What was said since does not count any more.", line(e.Back.Prompt))
+			text = fmt.Sprintf("The conversation was returned to the message %q. Later messages no longer count.", line(e.Back.Prompt))
 		}
 		return []wire.Message{&wire.Informational{Stamp: stamp, Level: "info", Content: text}}
 	case e.State != nil:

@@ -407,8 +407,8 @@ func TestNothingIsServedBeforeObserve(t *testing.T) {
 // Those who watch are told that the conversation went back, and to where.
 func TestObserversHearOfGoingBack(t *testing.T) {
 	for prompt, want := range map[string]string{
-		"fix the bug\nand more": `The conversation went back to the turn "fix the bug…". What was said since does not count any more.`,
-		"":                      "The conversation went back. What was said since does not count any more.",
+		"fix the bug\nand more": `The conversation was returned to the message "fix the bug…". Later messages no longer count.`,
+		"":                      "The conversation was returned to an earlier message. Later messages no longer count.",
 	} {
 		list := live.Messages("s", &session.Entry{UUID: session.NewUUID(), Back: &session.Back{Prompt: prompt}})
 		if len(list) != 1 {

@@ -21,7 +21,7 @@ type Limit struct {
 
 // Limits are all known limits, the most important first.
 var Limits = []Limit{
-	{"Bash, and everything else that runs shell commands, is refused.", []string{"windows"}},
+	{"Bash, and everything else that needs a Unix shell, is refused. Hooks run with cmd.", []string{"windows"}},
 	{"Commands are not confined by a sandbox and cannot be previewed.", []string{"darwin", "freebsd"}},
 	{"A command that starts its own session (setsid), or is still running when haft is killed with kill -9, is not stopped.", []string{"darwin", "freebsd"}},
 	{"Processes that an MCP server or a hook has started are not stopped with it.", []string{"windows"}},

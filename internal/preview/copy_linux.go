@@ -49,7 +49,7 @@ func runCopied(ctx context.Context, r Request, why string) (*Result, error) {
 	for i, dir := range r.Dirs {
 		c, err := newCopied(ctx, dir, filepath.Join(base, strconv.Itoa(i)), budget)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("preview in a copy, because %s: %w", why, err), result.Drop())
+			return nil, errors.Join(fmt.Errorf("a preview needs a copy of %s, because %s: %w", dir, why, err), result.Drop())
 		}
 		copies = append(copies, c)
 		layers = append(layers, sandbox.Layer{Dir: dir, Upper: c.path})

@@ -63,7 +63,7 @@ func TestOutsideOfAProjectInTheHomeFolder(t *testing.T) {
 			t.Errorf("%d files in caches", r.Caches)
 		}
 		if notes := b.shown(r).Notes; !slices.ContainsFunc(notes, func(n string) bool {
-			return strings.HasPrefix(n, "Outside the project it changed ") && strings.HasSuffix(n, "and 1 more; that is dropped.")
+			return strings.HasPrefix(n, "It changed ") && strings.HasSuffix(n, "and 1 more outside the project; that is dropped.")
 		}) {
 			t.Errorf("notes %q", notes)
 		}

@@ -130,13 +130,13 @@ func (r *Result) notes(list []entry) []string {
 		notes = append(notes, repo.String())
 	}
 	if r.Copied != "" {
-		notes = append(notes, "It ran in a copy of the folders: "+r.Copied+".")
+		notes = append(notes, "It ran in a copy of the folders, because "+r.Copied+".")
 	}
 	if len(r.Refused) > 0 {
 		notes = append(notes, "It tried to reach "+Listed(r.Refused, 5)+", but could not.")
 	}
 	if len(r.Outside) > 0 {
-		notes = append(notes, "Outside the project it changed "+Listed(r.Outside, 5)+"; that is dropped.")
+		notes = append(notes, "It changed "+Listed(r.Outside, 5)+" outside the project; that is dropped.")
 	}
 	if len(r.LeftOut) > 0 {
 		notes = append(notes, "Sockets and devices that it created are left out: "+Listed(r.LeftOut, 5)+".")

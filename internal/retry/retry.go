@@ -198,7 +198,7 @@ func refusedHere(err error) string {
 // notRunning is the error of a server that is not running.
 func (a *asking) notRunning(addr string) *model.Error {
 	said := *a.err
-	said.Message = fmt.Sprintf("nothing listens at %s on this machine: the model's server is not running", addr)
+	said.Message = fmt.Sprintf("nothing is listening at %s on this machine: the model's server is not running", addr)
 	if a.opts.Start != "" {
 		said.Message += ". Start it: " + a.opts.Start
 	} else {

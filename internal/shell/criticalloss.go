@@ -38,13 +38,13 @@ func (a *analyzer) critical(args []value) {
 	case name == "dd":
 		for _, v := range rest {
 			if file, ok := strings.CutPrefix(v.guess, "of=/dev/"); ok && !harmlessDevice("/dev/"+file) {
-				a.setCritical("the device /dev/" + file)
+				a.setCritical("the data on /dev/" + file)
 			}
 		}
 	case slices.Contains([]string{"shutdown", "reboot", "halt", "poweroff"}, name):
-		a.setCritical("the running machine")
+		a.setCritical("what is running on this machine")
 	case strings.HasPrefix(name, ":(){") || name == ":" && strings.Contains(a.source, ":|:"):
-		a.setCritical("the running machine, to a fork bomb")
+		a.setCritical("what is running on this machine, with a fork bomb")
 	case name == "git" && len(rest) > 0 && rest[0].guess == "clean" && slices.ContainsFunc(flags, func(v value) bool { return strings.Contains(v.guess, "ff") }):
 		a.setCritical("nested repositories")
 	}

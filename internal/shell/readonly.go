@@ -309,7 +309,7 @@ func replaceMark(flags []grammar.Word) (mark string, err error) {
 			rest = flags[i+1].Value
 		}
 		if !alone || mark != "" || rest == "" {
-			return "", errors.New("xargs: the text that -I replaces is not clear")
+			return "", errors.New("xargs: it is not clear what -I replaces")
 		}
 		mark = rest
 	}

@@ -114,7 +114,7 @@ func (a *analyzer) redirectOut(v value) {
 func (a *analyzer) criticalWrite(v value) {
 	for _, disk := range []string{"/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/disk", "/dev/mapper", "/dev/mem", "/dev/xvd"} {
 		if strings.HasPrefix(v.guess, disk) {
-			a.setCritical("the device " + v.guess)
+			a.setCritical("the data on " + v.guess)
 		}
 	}
 }

@@ -32,7 +32,7 @@ import (
 func Run(c *harness.Conversation, words *lang.Catalogue, name, args string) (text string, ok bool, err error) {
 	a := answerer{c, words}
 	if changes(name, args) {
-		return "", true, a.errorf("/%s changes files beyond this session: type it in a terminal", strings.TrimSpace(name+" "+args))
+		return "", true, a.errorf("/%s changes saved files: run haft in a terminal to use it", strings.TrimSpace(name+" "+args))
 	}
 	switch name {
 	case "permissions":

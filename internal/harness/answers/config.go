@@ -93,7 +93,7 @@ func (a answerer) configure(ctx context.Context, args string) (string, error) {
 	if key == "" {
 		return "", a.errorf("type /config, /config KEY VALUE [local|project|user] or /config unset KEY [local|project|user]")
 	}
-	return "", a.errorf("there is no setting %q with a single value. %s", key, Near(a.words, key, known, "/config lists them; lists are edited in the file."))
+	return "", a.errorf("there is no setting %q that /config can change. %s", key, Near(a.words, key, known, "/config lists them; lists are edited in the file."))
 }
 
 func (a answerer) settingText(s Setting) string {

@@ -97,7 +97,7 @@ func (a answerer) sessionsText(id string) (string, error) {
 			}
 			row(i.ID, i.Modified.Local().Format("2006-01-02 15:04"), oneLine(cmp.Or(i.Title, i.Prompt)), now)
 		}
-	}) + "\n" + a.t("Continue one: haft --resume ID"), nil
+	}) + "\n" + a.t("Continue one with: haft --resume ID"), nil
 }
 
 // rewindText shows what a rewind would do, or does it: "", MESSAGE, apply, apply

@@ -32,8 +32,8 @@ func oneOf(words *lang.Catalogue, word string, of ...lang.Text) string {
 
 // Takes says what a setting may be.
 func Takes(words *lang.Catalogue, k settings.Knob) string {
-	if least, ok := strings.CutPrefix(k.Takes, "a whole number from "); ok {
-		return words.T("a whole number from %s on", strings.TrimSuffix(least, " on"))
+	if least, ok := strings.CutPrefix(k.Takes, "a whole number of at least "); ok {
+		return words.T("a whole number of at least %s", least)
 	}
 	if strings.HasPrefix(k.Takes, "one of ") {
 		return words.T("one of %s", strings.Join(k.OneOf, ", "))

@@ -325,7 +325,7 @@ func (c *Crew) admit(j subagent.Job) (depth int, err error) {
 	case j.Team != "" && c.teamless(j.Team):
 		return 0, fmt.Errorf("there is no team %q; create it with TeamCreate", j.Team)
 	case j.Name != "" && c.named(j.Team, j.Name) != nil:
-		return 0, fmt.Errorf("the team already has a member %q", j.Name)
+		return 0, fmt.Errorf("there is already an agent named %q; choose another name", j.Name)
 	}
 	c.running++
 	return depth, nil

@@ -155,6 +155,6 @@ func LostText(known []Known) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "These agents were running when the session was interrupted and have stopped. Their last work may be incomplete: check before you restart it. " +
+	return "These agents were running when the session was interrupted and have stopped. Their last work may be incomplete: check before you repeat it. " +
 		"To let an agent continue where it left off, use SendMessage. The agents:\n" + b.String()
 }

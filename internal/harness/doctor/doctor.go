@@ -146,7 +146,7 @@ func (d *Diagnosis) Failed() error {
 	}
 	n := d.words.Count(len(areas), "check")
 	slices.Sort(areas)
-	return errors.New(d.t("%s failed: %s. Follow an arrow (→) under each ✗, then run haft doctor again", n, strings.Join(slices.Compact(areas), ", ")))
+	return errors.New(d.t("%s failed: %s. Follow the advice (→) under each ✗, then run haft doctor again", n, strings.Join(slices.Compact(areas), ", ")))
 }
 
 // Conclude says what to do now. The first thing that keeps a conversation from starting comes first.
@@ -362,8 +362,8 @@ var helpers = []struct {
 	use  lang.Text
 	must bool
 }{
-	{"bash", "Bash runs commands with it; install bash", true},
-	{"git", "worktrees and checkpoints use it; install git", false},
+	{"bash", "the Bash tool needs it to run commands; install bash", true},
+	{"git", "worktrees and checkpoints need it; install git", false},
 	{"pdftotext", "the Read tool needs it to show the text of PDF pages; install poppler-utils", false},
 }
 

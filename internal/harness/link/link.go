@@ -167,6 +167,6 @@ func (l *Link) save(name string, value any, add func(*session.Session, session.E
 		err = add(s, session.Entry{State: &session.State{Name: name, Value: raw}})
 	}
 	if err != nil {
-		l.Warn("session", "Could not save the "+name+": "+err.Error())
+		l.Warn("session", "Could not save the session's state ("+name+"): "+err.Error())
 	}
 }

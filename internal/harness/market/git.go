@@ -47,7 +47,7 @@ func github(name string) (string, error) {
 // check refuses addresses that make git do anything but fetch from a server.
 func (r repository) check() error {
 	if r.Ref != "" && (!plainRef.MatchString(r.Ref) || strings.Contains(r.Ref, "..")) {
-		return fmt.Errorf("%q is not a branch or tag", r.Ref)
+		return fmt.Errorf("%q is not a valid name of a branch or tag", r.Ref)
 	}
 	if r.SHA != "" && !commitID.MatchString(r.SHA) {
 		return fmt.Errorf("%q is not the full ID of a commit", r.SHA)

@@ -103,7 +103,7 @@ func (s *Store) choose(id string) (o origin, c *catalog, e entry, err error) {
 	case len(in) == 0 && len(markets) == 0:
 		return o, nil, e, errors.New("there is no marketplace; add one with 'haft plugin marketplace add'")
 	case len(in) == 0:
-		return o, nil, e, fmt.Errorf("no such plugin is offered.%s See 'haft plugin marketplace list'", near.Hint(name, offered))
+		return o, nil, e, fmt.Errorf("no marketplace offers it.%s See 'haft plugin marketplace list'", near.Hint(name, offered))
 	}
 	return o, c, e, nil
 }
@@ -194,7 +194,7 @@ func (p *Plan) look() error {
 	}
 	old, ok := plugin.ReadRecord(target)
 	if !ok {
-		return fmt.Errorf("%s already exists and was not installed by haft: move it away first", target)
+		return fmt.Errorf("%s already exists and was not installed by haft: move or delete it first", target)
 	}
 	if old.Marketplace != p.Marketplace {
 		return fmt.Errorf("a plugin of that name is installed from the marketplace %s: remove it first with 'haft plugin remove %s'", old.Marketplace, p.Plugin)

@@ -23,6 +23,9 @@ func (p *Project) FindLead() (*agentdef.Definition, error) {
 		return nil, nil
 	}
 	d, err := p.Leader(name)
+	if err != nil {
+		err = fmt.Errorf("could not start with the agent %q: %w", name, err)
+	}
 	if err != nil && p.Options.Agent != "" {
 		return nil, &UsageError{err}
 	}
@@ -33,11 +36,11 @@ func (p *Project) FindLead() (*agentdef.Definition, error) {
 func (p *Project) Leader(name string) (*agentdef.Definition, error) {
 	d, err := p.Library.Agents.Find(name)
 	if err != nil {
-		return nil, fmt.Errorf("start with agent %q: %w", name, err)
+		return nil, err
 	}
 	for _, r := range Denials(&d) {
 		if err := r.Check(); err != nil {
-			return nil, fmt.Errorf("start with agent %q: its deny rule %q is invalid: %w", name, r.Text, err)
+			return nil, fmt.Errorf("its deny rule %q is invalid: %w", r.Text, err)
 		}
 	}
 	return &d, nil

@@ -50,7 +50,7 @@ func findPlugins(home, shared, project string, set *settings.Settings, o *Option
 		}
 	}
 	for _, dir := range o.Plugins {
-		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag})
+		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag, NoServers: slices.Contains(o.NoServersOf, dir)})
 	}
 	if o.wants(settings.User) {
 		var installed []plugin.Dir

@@ -52,6 +52,8 @@ type Options struct {
 	Bare bool
 	// Plugins are folders of plugins besides those that are found.
 	Plugins []string
+	// NoServersOf are those of Plugins whose MCP servers are left out.
+	NoServersOf []string
 	// Vouched says that whoever drives the session has asked for the project's
 	// skills, commands, agents and hooks: they count as they are now without having
 	// been trusted. What its settings loosen still does not.

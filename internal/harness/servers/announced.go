@@ -100,7 +100,7 @@ func absence(server mcp.Status) string {
 		offered := slices.ContainsFunc(server.Tools, func(t mcp.ToolStatus) bool { return t.Offered != "" })
 		switch {
 		case server.Unapproved:
-			return "the user has not approved it yet; they can with: haft trust"
+			return "the user has not approved it yet; they can do so with: haft trust"
 		case !offered:
 			return "it is still connecting; you will be told when its tools are available"
 		}

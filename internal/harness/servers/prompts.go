@@ -48,10 +48,10 @@ func promptText(messages []mcp.PromptMessage) string {
 	for _, m := range messages {
 		var block struct{ Type, Text string }
 		if err := json.Unmarshal(m.Content, &block); err != nil || block.Type != "text" {
-			block.Text = fmt.Sprintf("[a block of type %q that a command cannot contain]", block.Type)
+			block.Text = fmt.Sprintf("[A block of type %q was left out: a command can contain only text.]", block.Type)
 		}
 		if m.Role == "assistant" {
-			block.Text = "An answer would be:\n" + block.Text
+			block.Text = "The assistant would answer:\n" + block.Text
 		}
 		texts = append(texts, block.Text)
 	}

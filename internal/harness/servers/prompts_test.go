@@ -39,7 +39,7 @@ func TestPromptsOfServersAreCommands(t *testing.T) {
 		t.Errorf("command %+v", c)
 	}
 	got, err := c.Prompt(t.Context(), prompt.Use{Arguments: "12 error handling"}, nil)
-	want := "mcp__git__review 12, error handling\n\nAn answer would be:\nFine.\n\n[a block of type \"image\" that a command cannot contain]"
+	want := "mcp__git__review 12, error handling\n\nThe assistant would answer:\nFine.\n\n[A block of type \"image\" was left out: a command can contain only text.]"
 	if err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}

@@ -122,7 +122,7 @@ func New(opts *Options) (*Servers, error) {
 	}
 	for name, manifest := range opts.Given.InProcess {
 		if host != nil && name == toolhost.Name {
-			return nil, fmt.Errorf("the MCP server %q cannot be inside the program: the tools of this session run on another machine, which has this name. Choose another name", name)
+			return nil, fmt.Errorf("the MCP server in this program cannot be named %q: the machine that runs the tools of this session has this name. Choose another one", name)
 		}
 		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK, Manifest: manifest})
 	}
@@ -164,7 +164,7 @@ func (l *longCalls) resume(host *mcp.Host, tasks []mcp.Task) {
 	for _, t := range tasks {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		end := l.start(t.Call, func() (tool.Result, error) { return host.Resume(ctx, t) })
-		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was interrupted with an earlier process,", t.Tool, t.Server)}, cancel, end)
+		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was started before the session was interrupted,", t.Tool, t.Server)}, cancel, end)
 	}
 }
 
@@ -398,7 +398,7 @@ func (s *Servers) AwaitToolHost(ctx context.Context) (mcp.Status, error) {
 	case i < 0:
 		return mcp.Status{}, mcp.UnknownServer(toolhost.Name)
 	case all[i].State != mcp.Connected:
-		return mcp.Status{}, errors.New(cmp.Or(all[i].Error, "it is not known why"))
+		return mcp.Status{}, errors.New(cmp.Or(all[i].Error, "the cause is unknown"))
 	}
 	return all[i], nil
 }
@@ -441,7 +441,10 @@ func (s *Servers) Set(configs map[string]json.RawMessage) (mcp.Change, error) {
 		}
 		isSDK := json.Unmarshal(raw, &kind) == nil && kind.Type == "sdk"
 		switch {
-		case s.opts.Project.Options.ToolHost != nil && (!isSDK || name == toolhost.Name):
+		case s.opts.Project.Options.ToolHost != nil && name == toolhost.Name:
+			refused[name] = "the machine that runs the tools of this session has this name. Choose another one"
+			continue
+		case s.opts.Project.Options.ToolHost != nil && !isSDK:
 			refused[name] = "the tools of this session run on another machine, and the server would run on this one"
 			continue
 		case isSDK:

@@ -11,9 +11,9 @@ import (
 
 const planRules = `You are in plan mode: nothing can be changed, whatever you are asked to do. Read and search.`
 
-const planSteps = `Find out what exists and what is wanted, weigh the ways to do it, ask the user about anything that is unclear, and write down what you will change, where, in which order, and how you will check it.`
+const planSteps = `Find out what exists and what is wanted, weigh the options, ask the user about anything that is unclear, and write down what you will change, where, in which order, and how you will check it.`
 
-const planAlone = `Find out what exists and what is wanted, weigh the ways to do it, and write down what you would change, where, in which order, and how you would check it.`
+const planAlone = `Find out what exists and what is wanted, weigh the options, and write down what you would change, where, in which order, and how you would check it.`
 
 const planEnd = `When the plan is complete, show it with ExitPlanMode, and begin only when the user approves it.`
 

@@ -64,7 +64,7 @@ func (d *Dir) Open(ctx context.Context) error {
 			return nil
 		}
 		if err := d.dirs.opts.Shell.Move(d.id, d.Folder); err != nil {
-			return fmt.Errorf("let the agent work in %s: %w", d.Folder, err)
+			return fmt.Errorf("could not start the agent in %s: %w", d.Folder, err)
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func (d *Dir) Open(ctx context.Context) error {
 		err = d.dirs.opts.Shell.Move(d.id, tree.Path)
 	}
 	if err != nil {
-		return fmt.Errorf("give the agent a copy of the repository: %w", err)
+		return fmt.Errorf("could not give the agent a copy of the repository: %w", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

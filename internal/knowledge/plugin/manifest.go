@@ -37,6 +37,9 @@ func (n *names) UnmarshalJSON(text []byte) error {
 // servers returns the MCP servers as settings files. Their names get the plugin's
 // before them, so that two plugins may have a server of one name.
 func (r *reader) servers(m manifest) []*settings.File {
+	if r.NoServers {
+		return nil
+	}
 	return r.settings("mcpServers", ".mcp.json", m.Servers, func(text json.RawMessage) json.RawMessage {
 		var servers, named map[string]json.RawMessage
 		if json.Unmarshal(member(text, "mcpServers"), &servers) != nil {

@@ -57,6 +57,8 @@ type Dir struct {
 	Source settings.Source
 	// ID is what settings call it, such as review@market; "" if it has no marketplace.
 	ID string
+	// NoServers leaves its MCP servers out.
+	NoServers bool
 }
 
 // maxPlugins bounds how many folders are looked at in one place.

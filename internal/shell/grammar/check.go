@@ -206,7 +206,7 @@ func (r *reader) matchOperands() error {
 			n++
 		}
 		if n < o.min {
-			return fmt.Errorf("a %s is missing", o.kind.name)
+			return fmt.Errorf("the %s is missing", o.kind.name)
 		}
 		rest = rest[n:]
 	}

@@ -85,9 +85,9 @@ func (k kind) accepts(w Word) error {
 	case !w.Known() && k.opaque:
 		return nil // the files that it becomes are judged one by one
 	case !w.Known():
-		return fmt.Errorf("a %s must be given literally", k.name)
+		return fmt.Errorf("the %s must be given literally", k.name)
 	case !k.check(w.Value):
-		return fmt.Errorf("%q is not a %s that is known to be harmless", w.Value, k.name)
+		return fmt.Errorf("%q is not known to be a harmless %s", w.Value, k.name)
 	}
 	return nil
 }
