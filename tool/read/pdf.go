@@ -65,8 +65,10 @@ func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, err
 		say("%s %s shown (the result is limited to about %d tokens). To continue, call Read with pages \"%d-%d\".", span("Page", first, end), verb(first, end), in.tokens(), end+1, last)
 	case shown < len(parts):
 		say("%s %s shown. To continue, call Read with pages \"%d-%d\".", span("Page", first, end), verb(first, end), end+1, end+1+last-first)
+	case first == end:
+		say("Page %d is shown; it is the last.", first)
 	default:
-		say("%s %s shown; page %d is the last.", span("Page", first, end), verb(first, end), end)
+		say("Pages %d-%d are shown; page %d is the last.", first, end, end)
 	}
 	if strings.HasSuffix(content, cutPage) {
 		say("The text of page %d is cut off. To see all of it, use Bash: pdftotext -layout -f %d -l %d %s -", end, end, end, f.facts.Path)
