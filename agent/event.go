@@ -203,7 +203,7 @@ type Result struct {
 	Prompts    []Prompt        // the prompts that it answered, including those that joined while it ran
 	Queued     int             // prompts that wait
 	Sender     json.RawMessage // of the turn's prompt, as it was given
-	Origin     string          // task-notification if no person asked for the turn
+	Origin     string          // task-notification if the user did not ask for the turn
 	Command    string          // compact or clear if it was that, without an answer
 }
 
@@ -236,8 +236,8 @@ const (
 	StructuredRetries Reason = "structured_output_retries"
 	OutputExhausted   Reason = "max_output_tokens" // the answer was cut again and again
 	Refused           Reason = "refusal"           // by the model
-	CommandFailed     Reason = "command_failed"    // one of haft's own, that no model was asked about
-	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not written down
+	CommandFailed     Reason = "command_failed"    // a command of haft's own, which no model answers
+	JournalFailure    Reason = "journal_failure"   // nothing may happen that is not recorded
 	// TakenOver turns were cut because another process has continued the session: this
 	// process may no longer act for it.
 	TakenOver Reason = "session_taken_over"

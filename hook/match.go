@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,6 +21,14 @@ type target struct {
 	call  *tool.Call
 	// effects selects the hooks that wait for what a call would change.
 	effects bool
+}
+
+// callID names the call; "" if the event is about none.
+func (t target) callID() string {
+	if t.call == nil {
+		return ""
+	}
+	return cmp.Or(t.call.ID, t.call.UseID)
 }
 
 // A matcher says which targets a hook is for.

@@ -32,7 +32,7 @@ type Runner struct {
 type prepared struct {
 	Hook
 	matcher matcher
-	ran     atomic.Bool // it was about to run before
+	ran     atomic.Pointer[string] // the call that it first ran for, "" for another event
 }
 
 // Options are what hooks run in. Nil means all zero values.
@@ -133,20 +133,31 @@ func (r *Runner) Add(hooks []Hook) (remove func()) {
 	}
 }
 
-// of returns the hooks of an event.
-func (r *Runner) of(event Event) (hooks []*prepared) {
+// of returns the hooks of an event that still run for a call, or for no call if it is "".
+func (r *Runner) of(event Event, call string) (hooks []*prepared) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, h := range r.hooks {
-		if h.Event == event && !(h.Once && h.ran.Load()) {
+		if h.Event == event && (!h.Once || h.runsFor(call, h.ran.Load())) {
 			hooks = append(hooks, h)
 		}
 	}
 	return hooks
 }
 
+// runsFor reports whether a hook that runs once may run for a call, given what it ran for.
+// It may see the change of the call that it has asked about.
+func (h *prepared) runsFor(call string, ran *string) bool {
+	return ran == nil || h.Preview && call != "" && *ran == call
+}
+
+// claim reports whether a hook that runs once runs now: another event may have been faster.
+func (h *prepared) claim(call string) bool {
+	return h.ran.CompareAndSwap(nil, &call) || h.runsFor(call, h.ran.Load())
+}
+
 // Has reports whether there are hooks for an event.
-func (r *Runner) Has(event Event) bool { return len(r.of(event)) > 0 }
+func (r *Runner) Has(event Event) bool { return len(r.of(event, "")) > 0 }
 
 // newClient returns a client that keeps no connections and follows no redirects: an input
 // goes only where the settings say.
@@ -175,8 +186,8 @@ func (r *Runner) Fire(ctx context.Context, agent string, d Detail) Outcome {
 }
 
 func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Outcome {
-	tasks := slices.DeleteFunc(r.choose(agent, d.Event(), t), func(t *task) bool {
-		return t.hook.Once && !t.hook.ran.CompareAndSwap(false, true) // another event was faster
+	tasks := slices.DeleteFunc(r.choose(agent, d.Event(), t), func(task *task) bool {
+		return task.hook.Once && !task.hook.claim(t.callID())
 	})
 	if len(tasks) == 0 {
 		return Outcome{}
@@ -204,7 +215,7 @@ type task struct {
 func (r *Runner) choose(agent string, event Event, t target) []*task {
 	var tasks []*task
 	var sound []*Hook
-	for _, h := range r.of(event) {
+	for _, h := range r.of(event, t.callID()) {
 		if h.Preview != t.effects && event == "PreToolUse" || !r.concerns(h, agent, t) {
 			continue
 		}

@@ -39,8 +39,8 @@ type Options struct {
 	// Rules of all sources. Their order does not matter, except that if several decide
 	// alike, the first is given as the reason.
 	Rules []Rule
-	// Trusted says that the project's rules among Rules may allow, because package trust
-	// accepted them.
+	// Trusted says that the project's rules among Rules may allow: the user has trusted
+	// them.
 	Trusted bool
 	// Guard judges paths by the project's folders and the working directory.
 	Guard *guard.Guard

@@ -18,7 +18,7 @@ import (
 type Rule struct {
 	Text     string // as it is written: Tool or Tool(what)
 	Behavior tool.Behavior
-	Origin   settings.Origin // where it is said
+	Origin   settings.Origin // where it is written
 
 	name    string
 	spec    string // "" matches every call of the tool

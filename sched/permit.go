@@ -32,7 +32,7 @@ func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) 
 	if out != nil || verdict.Behavior == tool.Deny {
 		return verdict, out
 	}
-	before := c.Hook
+	before, notes := c.Hook, len(f.out.Notes)
 	if open(verdict) {
 		f.look(c, verdict)
 	}
@@ -44,7 +44,7 @@ func (f *execution) decide(c *tool.Case, again string) (tool.Verdict, *Outcome) 
 	if open(verdict) && !c.Looked && verdict.Confinement == tool.Previewed {
 		// A hook asks about a command that the rules allow. The hook may have no reason to
 		// once it sees the change.
-		c.Hook = before
+		c.Hook, f.out.Notes = before, f.out.Notes[:notes]
 		f.look(c, verdict)
 		f.hookEffects(c, verdict)
 		if verdict, out = f.judge(c); out != nil {

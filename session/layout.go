@@ -81,8 +81,8 @@ type notFound string
 func (id notFound) Error() string     { return "No conversation found with session ID: " + string(id) }
 func (notFound) Is(target error) bool { return target == ErrNotFound }
 
-// Find returns the file of a session, in whichever folder it is. Part of the id is enough
-// if no other session begins with it.
+// Find returns the file of a session, in whichever folder it is. The beginning of the
+// id is enough if no other session begins with it.
 func (st *Store) Find(id string) (path string, err error) {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF-") != "" {
 		return "", notFound(id)

@@ -33,7 +33,7 @@ type owner struct {
 type InUseError struct {
 	ID   string
 	PID  int
-	Host string // "" if it is this one
+	Host string // "" if it is this machine
 	// Hold is the file that commands of the process still have open although the process
 	// itself has ended; "" if it has not.
 	Hold string

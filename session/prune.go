@@ -25,7 +25,7 @@ type PruneOptions struct {
 	// State is the folder where file tools store what they replaced, for all sessions; ""
 	// leaves it alone.
 	State string
-	// DryRun only tells.
+	// DryRun deletes nothing and only reports what would be deleted.
 	DryRun bool
 }
 

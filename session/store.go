@@ -112,7 +112,7 @@ type ResumeOptions struct {
 	Version, GitBranch string
 }
 
-// Resume continues a session. The id may be part of one, as for [Store.Find]. The error is
+// Resume continues a session. The beginning of the id is enough, as for [Store.Find]. The error is
 // an [InUseError] if another program is writing to it.
 func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*Session, error) {
 	var o ResumeOptions

@@ -10,8 +10,8 @@ type Sandbox struct {
 	AutoAllow bool
 	// Unsandboxed lets a model ask for a command to run without the sandbox.
 	Unsandboxed bool
-	// Servers says which stdio MCP servers may write only in the project, Hooks that hooks
-	// may.
+	// Servers says which stdio MCP servers are confined to the project, and Hooks whether
+	// hooks are.
 	Servers SandboxServers
 	Hooks   bool
 	// Excluded are commands that run without the sandbox, as in rules about Bash.
@@ -27,11 +27,11 @@ type Sandbox struct {
 type SandboxServers string
 
 const (
-	// NoServers are confined.
+	// NoServers confines none of them.
 	NoServers SandboxServers = "off"
-	// ProjectServers are those of a project.
+	// ProjectServers confines those that a project defines.
 	ProjectServers SandboxServers = "project"
-	// AllServers includes those of the user.
+	// AllServers confines the user's as well.
 	AllServers SandboxServers = "all"
 )
 

@@ -110,7 +110,7 @@ func (s *supervisor) probe(hostNetwork bool) sandbox.Tier {
 		return tier
 	}
 	tier.Kind = sandbox.TierLandlock
-	tier.Gaps = []string{"modes, owners and times of files outside can be changed", "commands see the processes outside the sandbox", "/tmp is not writable, except through TMPDIR", "nothing can be previewed"}
+	tier.Gaps = []string{"commands can change the modes, owners and times of any of your files", "commands see the processes outside the sandbox", "in /tmp, only the folder in TMPDIR is writable", "nothing can be previewed"}
 	return tier
 }
 

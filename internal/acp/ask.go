@@ -166,9 +166,9 @@ func (a *asker) approved(c tool.Case) {
 // grant keeps the rules that the user allows such calls by. The call itself is allowed
 // also if they cannot be kept.
 func (a *asker) grant(ctx context.Context, c tool.Case, question tool.Verdict, choice string) tool.Verdict {
-	scope := "session"
+	scope, reason := "session", "the user allowed it for this session"
 	if choice == answerAlways {
-		scope = "local"
+		scope, reason = "local", "the user allowed it permanently"
 	}
 	a.approved(c)
 	for _, s := range question.Suggestions {
@@ -177,7 +177,7 @@ func (a *asker) grant(ctx context.Context, c tool.Case, question tool.Verdict, c
 			return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}
 		}
 	}
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: ask.Rules(question.Suggestions)}
+	return tool.Verdict{Behavior: tool.Allow, Reason: reason, Rule: ask.Rules(question.Suggestions)}
 }
 
 // acceptEdits is the mode in which edits inside the project need no approval.

@@ -62,7 +62,7 @@ func Rules(suggested []tool.Suggestion) string {
 // said about it, if anything.
 func Denial(why string) string {
 	if why == "" {
-		return denied + " Do not try it in another way; ask what they would like instead."
+		return denied + " Do not try to do it another way; ask what they would like instead."
 	}
 	return denied + saying + why
 }

@@ -35,7 +35,7 @@ func Changes(p *tool.Preview, words *lang.Catalogue) (files []FileDiff, summary 
 		files = append(files, Diff(f, words))
 	}
 	if p.Ran {
-		summary = append(summary, words.T("It has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), words.T("If you allow it, these changes are applied. The command does not run again."))
+		summary = append(summary, words.T("The command has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), words.T("If you allow it, these changes are applied. The command does not run again."))
 	}
 	switch {
 	case protected == 1:

@@ -93,9 +93,9 @@ func unusual(v *tool.Version) bool {
 // unseen says what changes of a file whose text stays the same.
 func (d *FileDiff) unseen(f tool.FileChange) string {
 	if f.Before != nil && f.After != nil && f.Before.Raw != nil && bytes.Equal(f.Before.Raw, f.After.Raw) {
-		return d.words.T("its text stays the same, its extended attributes change")
+		return d.words.T("same content, different extended attributes")
 	}
-	return d.words.T("the text stays the same, its bytes change, %s", d.sizes(f))
+	return d.words.T("same text, different encoding, %s", d.sizes(f))
 }
 
 // same reports whether a file keeps its content.

@@ -162,12 +162,12 @@ func TestWhatATextDoesNotShowIsSaid(t *testing.T) {
 		return &tool.Version{Mode: mode, Text: []byte("x\n"), Raw: []byte("x\n"), Size: 2, Digest: digest}
 	}
 	for want, f := range map[string]tool.FileChange{
-		"a (new file)":                  {Path: "a", After: version(0o644, "1")},
-		"a (new file, mode -rwxr-xr-x)": {Path: "a", After: version(0o755, "1")},
-		"a (new file, mode urwxr-xr-x)": {Path: "a", After: version(0o755|fs.ModeSetuid, "1")},
-		"a (new file, mode -rw-rw-rw-)": {Path: "a", After: version(0o666, "1")},
-		`a\u{a}b (new file)`:            {Path: "a\nb", After: version(0o644, "1")},
-		"a (its text stays the same, its extended attributes change)": {Path: "a", Before: version(0o644, "1"), After: version(0o644, "2")},
+		"a (new file)":                                    {Path: "a", After: version(0o644, "1")},
+		"a (new file, mode -rwxr-xr-x)":                   {Path: "a", After: version(0o755, "1")},
+		"a (new file, mode urwxr-xr-x)":                   {Path: "a", After: version(0o755|fs.ModeSetuid, "1")},
+		"a (new file, mode -rw-rw-rw-)":                   {Path: "a", After: version(0o666, "1")},
+		`a\u{a}b (new file)`:                              {Path: "a\nb", After: version(0o644, "1")},
+		"a (same content, different extended attributes)": {Path: "a", Before: version(0o644, "1"), After: version(0o644, "2")},
 	} {
 		if got := card.Diff(f, nil).Head(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -31,7 +31,7 @@ func newACP(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		Short: message("Work in an editor that speaks the Agent Client Protocol"),
 		Long: `Work in an editor that speaks the Agent Client Protocol, such as Zed, a JetBrains
 IDE, Neovim or Emacs. The editor starts this command and talks to it on standard
-input and output; docs/acp.md says how to set that up.
+input and output; 'haft help acp' says how to set that up.
 
 Sessions are the same as in a terminal: the same settings, rules, hooks and MCP
 servers apply, and 'haft --resume' resumes them. Questions about permissions are

@@ -50,7 +50,7 @@ func newAttach(s Streams) *cobra.Command {
 		Short: message("Watch a session that runs elsewhere, send prompts and answer its questions"),
 		Long: `Watch a session that runs in another terminal, in an editor or under a program.
 
-Without an argument, attach to the newest session that runs in this directory.
+Without an argument, attach to the newest session that runs in this folder.
 
 A line that you type is sent as a prompt. Questions are asked here and where the
 session runs: the first answer counts. Ctrl-C interrupts the turn; Ctrl-D leaves,
@@ -69,7 +69,7 @@ this machine, haft finds the token. Never put the token into the address, which 
 	}
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
-	c.Flags().BoolVar(&f.json, "json", false, "write the messages of the wire, one per line; see docs/wire.md")
+	c.Flags().BoolVar(&f.json, "json", false, "write wire messages as JSON, one per line; see 'haft help wire'")
 	c.Flags().BoolVar(&f.cancel, "cancel", false, "stop the session's turn, drop queued prompts, and leave")
 	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
 	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
@@ -260,9 +260,9 @@ func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any
 	case q.ToolName == "ExitPlanMode" && text != "":
 		fmt.Fprintf(&b, "? The plan:\n%s\n", visible.Text(text))
 	case q.Change != nil && !q.Change.Ran:
-		fmt.Fprintf(&b, "? %s may change this:\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)))
+		fmt.Fprintf(&b, "? %s wants to make these changes:\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)))
 	default:
-		fmt.Fprintf(&b, "? %s may run with this input:\n%s", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), card.Lines(q.Input, "    "))
+		fmt.Fprintf(&b, "? %s wants to run with this input:\n%s", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), card.Lines(q.Input, "    "))
 	}
 	if q.Change != nil {
 		writeChange(&b, q.Change)

@@ -26,7 +26,7 @@ func TestOnlyAnAnswerDecides(t *testing.T) {
 		{"yes", []string{"y"}, wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, 0},
 		{"no, and why", []string{"n use ninja"}, wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: "The user denied this call. They say: use ninja"}, 0},
 		{"a word that is no answer", []string{"maybe", "now fix the docs", "yes"}, wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, 2},
-		{"a word that begins like one", []string{"never", "no"}, wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: "The user denied this call. Do not try it in another way; ask what they would like instead."}, 1},
+		{"a word that begins like one", []string{"never", "no"}, wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: "The user denied this call. Do not try to do it another way; ask what they would like instead."}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestOnlyAnAnswerDecides(t *testing.T) {
 				if d := cmp.Diff(any(c.want), <-answer); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
-				const asked = "? Bash may run with this input:\n    command: make it\n    timeout: 5\n  Asked because no rule allows it.\ny: allow once · n [reason]: deny > "
+				const asked = "? Bash wants to run with this input:\n    command: make it\n    timeout: 5\n  Asked because no rule allows it.\ny: allow once · n [reason]: deny > "
 				if got := out.String(); got != asked+strings.Repeat("Please answer y or n: ", c.again) {
 					t.Errorf("the user saw\n%s", got)
 				}

@@ -42,7 +42,7 @@ func (f *attachFlags) runRemote(ctx context.Context, word string) error {
 		return nil
 	}
 	if f.watch && !row.Running {
-		return fmt.Errorf("could not attach to session %s: it is not running", row.ID)
+		return fmt.Errorf("could not attach to session %s: it is not running. Without --watch, you can continue it with a prompt", row.ID)
 	}
 	stream := server.Open(ctx, row)
 	defer stream.Close()
@@ -55,7 +55,7 @@ func (f *attachFlags) runRemote(ctx context.Context, word string) error {
 	return nil
 }
 
-const cancelledText = "Cancelled what the session was doing."
+const cancelledText = "Cancelled the session's turn and its queued prompts."
 
 // tokenVariable has the token of a server.
 const tokenVariable = "HAFT_SERVE_TOKEN"
@@ -87,21 +87,21 @@ func (f *attachFlags) token(address attach.Address) (string, error) {
 func readToken(path string) (token string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("cannot read the token file: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		return "", fmt.Errorf("other users can read %s. Run: chmod 600 %s", path, path)
 	}
 	raw, err := regular.Read(path, 4096)
 	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
+		return "", fmt.Errorf("cannot read the token file: %w", err)
 	}
 	var kept struct{ Token string }
 	if json.Unmarshal(raw, &kept) == nil && kept.Token != "" {
 		return kept.Token, nil
 	}
 	if token = strings.TrimSpace(string(raw)); token == "" || strings.ContainsAny(token, " \n") {
-		return "", errors.New("read the token: " + path + " does not contain a token")
+		return "", errors.New(path + " does not contain a token")
 	}
 	return token, nil
 }

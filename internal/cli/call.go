@@ -33,7 +33,7 @@ the input is invalid, 3 a call was denied, 130 a call was cancelled.`,
   echo '{"query": "select:Sleep"}' | haft tools call ToolSearch - --json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args)%2 != 0 {
-				return usageError{fmt.Errorf("each tool needs its input. Usage: %s", c.UseLine())}
+				return usageError{fmt.Errorf("give an input after each tool's name. Usage: %s", c.UseLine())}
 			}
 			return nil
 		},
@@ -114,7 +114,7 @@ func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.
 	if input == "-" {
 		var err error
 		if raw, err = readAll(ctx, f.In); err != nil {
-			return fmt.Errorf("read the input from standard input: %w", err)
+			return fmt.Errorf("could not read the input from standard input: %w", err)
 		}
 	} else {
 		var err error

@@ -200,8 +200,8 @@ func newSessions(s Streams) *cobra.Command {
 		Use:   "sessions",
 		Short: message("Show, export, fork and delete conversations"),
 		Long: `Show, export, fork and delete conversations. Conversations are kept until you delete
-them. Name a session by its id or by the beginning of its id, from any directory;
-where the id is optional, it defaults to the latest session in this directory.`,
+them. Name a session by its id or by the beginning of its id, from any folder;
+where the id is optional, it defaults to the latest session in this folder.`,
 	})
 	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
 	return c
@@ -357,7 +357,7 @@ func plainValue(err error) error {
 	if _, ok := wrong.GetFlag().Value.(*language); ok {
 		return fmt.Errorf("could not choose the language: %w", wrong.Unwrap())
 	}
-	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "duration": "a time, such as 90s or 10m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	want, ok := map[string]string{"int": "a whole number", "float64": "a number", "duration": "a duration such as 90s or 10m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
 	if !ok {
 		return err
 	}

@@ -72,7 +72,7 @@ own 'haft serve' on this machine, from that server's token file.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the folder on the server (default: the path of the current one)")
+	c.Flags().StringVar(&dir, "dir", "", "folder on the server; defaults to the path of the current folder")
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
 	return c
 }
@@ -104,7 +104,7 @@ func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
 	resp, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("could not connect: no answer from %s: %w", address.URL, err)
+		return nil, fmt.Errorf("could not connect: %w", attach.Unreachable(address.URL, err))
 	}
 	body, ok := resp.Body.(io.ReadWriteCloser)
 	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {

@@ -145,7 +145,7 @@ func (f *converseFlags) prompt(ctx context.Context, args []string) (string, erro
 	if piped(f.In) {
 		raw, err := readAll(ctx, f.In)
 		if err != nil {
-			return "", fmt.Errorf("read the prompt from standard input: %w", err)
+			return "", fmt.Errorf("could not read the prompt from standard input: %w", err)
 		}
 		if len(raw) > maxInput {
 			return "", usageError{errors.New("standard input is too long for a prompt: it is more than " + strconv.Itoa(maxInput>>20) + " MB")}

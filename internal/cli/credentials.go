@@ -101,7 +101,7 @@ func askForAWord(ctx context.Context, opts *provider.Options) (string, error) {
 // Keep writes the variables down for this person alone, and uses them.
 func (c credentials) Keep(env map[string]string) error {
 	if c == "" {
-		return errors.New("there is no home folder to save it in")
+		return errors.New("there is no home folder to save it in: set HOME")
 	}
 	raw, err := json.MarshalIndent(env, "", "  ")
 	if err != nil {

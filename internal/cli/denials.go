@@ -36,8 +36,12 @@ func deniedLine(out *sched.Outcome) string {
 	if dropped := out.Verdict.Dropped; len(dropped) > 0 {
 		line = fmt.Sprintf("%s %s ran in a preview, and its change to %s was dropped: %s.%s", out.Tool, what, droppedPaths(dropped), dropped[0].Why, out.Verdict.Remedy())
 	}
-	if len(out.Verdict.Suggestions) > 0 {
-		line += " Allow it with --allowedTools, or permanently with: haft permissions add allow RULE"
+	switch len(out.Verdict.Suggestions) {
+	case 0:
+	case 1:
+		line += " Add it for one run with --allowedTools, or permanently with: haft permissions add allow RULE"
+	default:
+		line += " Add them for one run with --allowedTools, or permanently with: haft permissions add allow RULE"
 	}
 	return line
 }

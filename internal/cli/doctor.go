@@ -80,7 +80,7 @@ func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.D
 		d.Bad("model", env.Helper.Err.Error(), words.T("fix the command in the settings"))
 	case errors.Is(err, provider.ErrNotConfigured):
 	case err != nil:
-		d.Bad("model", words.T("it did not answer: %s", err), words.T("check the API key, the model's name and the address"))
+		d.Bad("model", words.T("the test request failed: %s", err), words.T("check the API key, the model's name and the address"))
 	default:
 		d.OK("model", words.T("it answers: %s", answer))
 	}

@@ -57,7 +57,7 @@ func (f *permissionsFlags) explain(ctx context.Context, name, input string) erro
 		return usageError{err}
 	}
 	if strings.HasPrefix(input, "{") && !json.Valid([]byte(input)) {
-		return usageError{fmt.Errorf("the input is not JSON: %s", input)}
+		return usageError{fmt.Errorf("the input is not valid JSON: %s", input)}
 	}
 	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true, DryRun: true})
 	if err != nil {
@@ -136,9 +136,9 @@ func (v verdictInfo) write(w io.Writer) {
 	if v.Input != nil {
 		fmt.Fprintf(w, "runs as: %s\n", visible.Indented(string(v.Input)))
 	}
-	settled := "a rule that would decide it"
+	settled := "a rule that would allow it"
 	if len(v.Suggestions) > 1 {
-		settled = "one of several rules that together would decide it"
+		settled = "one of several rules that together would allow it"
 	}
 	for _, rule := range v.Suggestions {
 		fmt.Fprintf(w, "%s: %s\n", settled, visible.Indented(rule))
@@ -192,7 +192,7 @@ func (f *permissionsFlags) explainBatch() error {
 			return out.Flush()
 		}
 		if err != nil {
-			return fmt.Errorf("read the questions: %w", err)
+			return fmt.Errorf("could not read the questions: %w", err)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func (f *permissionsFlags) explainBatch() error {
 func answer(set *tool.Set, line string) verdictInfo {
 	var q question
 	if err := json.Unmarshal([]byte(line), &q); err != nil {
-		return verdictInfo{Behavior: tool.Ask.String(), Reason: "the question cannot be read: " + err.Error()}
+		return verdictInfo{Behavior: tool.Ask.String(), Reason: "could not read the question: " + err.Error()}
 	}
 	p, err := q.policy()
 	if err != nil {

@@ -156,7 +156,7 @@ func TestTriesAreTold(t *testing.T) {
 	var told strings.Builder
 	haft.Stderr = &told
 	out, err := haft.Output()
-	if err != nil || string(out) != "Done.\n" || !strings.Contains(told.String(), "warning: the model's server did not answer: ") {
+	if err != nil || string(out) != "Done.\n" || !strings.Contains(told.String(), "warning: the request to the model failed: ") {
 		t.Errorf("%v: %q, told %q", err, out, told.String())
 	}
 }

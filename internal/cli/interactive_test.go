@@ -643,7 +643,7 @@ func TestTrustWhileATurnRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.launch("--allowedTools", "Bash(sh slow.sh)", "--preview", "off")
-	s.see("This folder brings 1 thing")
+	s.see("This folder contains 1 item")
 	s.type_("do it\r")
 	s.see("enter again: send this as a message")
 	time.Sleep(400 * time.Millisecond)

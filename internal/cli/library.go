@@ -20,7 +20,7 @@ func newSkills(s Streams) *cobra.Command {
 		Streams: s, name: "skills", one: "a skill", short: message("List and show skills"),
 		long: `List and show skills: folders with a SKILL.md under ~/.haft/skills and
 ~/.claude/skills, the same folders in a project, and those of plugins. A project's
-skills apply once you trust them in their current form. See docs/skills.md.`,
+skills apply once you trust them in their current form. See 'haft help skills'.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Skills.List()
 			return each(list.Skills, skillInfo), list.Problems, list.Held
@@ -69,7 +69,7 @@ func newAgents(s Streams) *cobra.Command {
 		long: `List and show the agents that work can be delegated to: haft's own, Markdown files
 under ~/.haft/agents and ~/.claude/agents, the same folders in a project, and those of
 plugins. A project's entries apply once you trust them in their current form. See
-docs/skills.md.`,
+'haft help agents'.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Agents.List()
 			return each(list.Definitions, agentInfo), list.Problems, list.Held
@@ -100,7 +100,7 @@ func newStyles(s Streams) *cobra.Command {
 		long: `List and show output styles: haft's own, Markdown files under
 ~/.haft/output-styles and ~/.claude/output-styles, the same folders in a project, and
 those of plugins. The setting outputStyle chooses one. A project's styles apply once you
-trust them in their current form. See docs/skills.md.`,
+trust them in their current form. See 'haft help skills'.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Styles.List()
 			return each(list.Styles, styleInfo), list.Problems, list.Held
@@ -128,7 +128,7 @@ func newCommands(s Streams) *cobra.Command {
 		long: `List and show slash commands: haft's own, Markdown files
 under ~/.haft/commands and ~/.claude/commands, the same folders in a project, those of
 plugins, and skills. A project's entries apply once you trust them in their current form. See
-docs/skills.md.`,
+'haft help skills'.`,
 		all: func(l *project.Library) ([]textInfo, []knowledge.Problem, []knowledge.Claim) {
 			list := l.Commands.List()
 			return each(list.Commands, commandInfo), list.Problems, list.Held

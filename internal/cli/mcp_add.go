@@ -48,8 +48,8 @@ func newMCPAdd(f *mcpFlags) *cobra.Command {
 	}
 	c.Flags().StringVarP(&a.scope, "scope", "s", "", scopeHelp)
 	c.Flags().StringVarP(&a.transport, "transport", "t", "", "stdio, http or sse; by default, derived from the arguments")
-	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment")
-	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request")
+	c.Flags().StringArrayVarP(&a.env, "env", "e", nil, "NAME=VALUE for the server's environment; may be repeated")
+	c.Flags().StringArrayVarP(&a.headers, "header", "H", nil, "'Name: value' to send with every request; may be repeated")
 	c.Flags().StringVar(&a.clientID, "client-id", "", "id of an OAuth client that you registered in advance")
 	c.Flags().BoolVar(&a.clientSecret, "client-secret", false, "the OAuth client has a secret, which is read from "+clientSecretEnv+" when the server is used")
 	c.Flags().IntVar(&a.callbackPort, "callback-port", 0, "redirect port that the OAuth client was registered with")
@@ -102,7 +102,7 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 		return usageError{errors.New("--config is only for bundles (haft mcp add FILE.mcpb) and servers from a registry")}
 	}
 	if len(args) < 2 {
-		return usageError{errors.New("a server needs a name, and a URL or a command. Usage: haft mcp add NAME URL | add NAME -- COMMAND [ARG…]")}
+		return usageError{errors.New("give a name, and a URL or a command. Usage: haft mcp add NAME URL, or haft mcp add NAME -- COMMAND [ARG…]")}
 	}
 	if err := f.checkTransport(args[1]); err != nil {
 		return err
@@ -121,10 +121,10 @@ func (f *addFlags) add(ctx context.Context, args []string) error {
 		s.Command, s.Args, s.Type = args[1], args[2:], mcp.Stdio
 	}
 	var err error
-	if s.Env, err = pairs(f.env, "="); err != nil {
+	if s.Env, err = pairs("env", f.env, "="); err != nil {
 		return err
 	}
-	if s.Headers, err = pairs(f.headers, ":"); err != nil {
+	if s.Headers, err = pairs("header", f.headers, ":"); err != nil {
 		return err
 	}
 	if s.OAuth, err = f.oauth(); err != nil {
@@ -142,7 +142,7 @@ func (f *addFlags) checkTransport(target string) error {
 	scheme, _, isURL := strings.Cut(target, "://")
 	switch {
 	case f.transport == "ws" || isURL && (scheme == "ws" || scheme == "wss"):
-		return usageError{errors.New("web sockets are not supported: give the server's http or https address")}
+		return usageError{errors.New("WebSockets are not supported: give the server's http or https address")}
 	case f.transport != "" && f.transport != string(mcp.Stdio) && f.transport != string(mcp.HTTP) && f.transport != string(mcp.SSE):
 		return usageError{fmt.Errorf("--transport %s: use stdio, http or sse", f.transport)}
 	case (f.transport == string(mcp.HTTP) || f.transport == string(mcp.SSE)) && !(isURL && (scheme == "http" || scheme == "https")):
@@ -176,13 +176,13 @@ func (f *addFlags) oauth() (json.RawMessage, error) {
 	return json.Marshal(said)
 }
 
-// pairs reads NAME<sep>VALUE.
-func pairs(list []string, sep string) (map[string]string, error) {
+// pairs reads the values of a flag, each NAME<sep>VALUE.
+func pairs(flag string, list []string, sep string) (map[string]string, error) {
 	var m map[string]string
 	for _, p := range list {
 		name, value, ok := strings.Cut(p, sep)
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, usageError{fmt.Errorf("%q is not NAME%sVALUE", p, sep)}
+			return nil, usageError{fmt.Errorf("--%s %q: write NAME%sVALUE", flag, p, sep)}
 		}
 		if m == nil {
 			m = make(map[string]string)

@@ -108,7 +108,11 @@ func (m *mcpCaller) howToAllow(rules []tool.Suggestion) string {
 		}
 		commands = append(commands, "haft permissions add allow "+rule)
 	}
-	return " Tell the user how to allow such calls: run this command in " + m.world.Project.Dir + " and restart this MCP server.\n" + strings.Join(commands, "\n")
+	what := "this command"
+	if len(commands) > 1 {
+		what = "these commands"
+	}
+	return " Tell the user how to allow such calls: run " + what + " in " + m.world.Project.Dir + " and restart this MCP server.\n" + strings.Join(commands, "\n")
 }
 
 // alone reports whether nothing may run at the same time as the call. An input that cannot

@@ -21,6 +21,7 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	if err != nil {
 		return err
 	}
+	elsewhere := scope != "" && scope != s.Scope
 	if scope == "" {
 		scope = s.Scope
 	}
@@ -36,6 +37,9 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 		if found {
 			return f.done(kept{Name: name, Scope: scope, File: t.Path}, "removed from")
 		}
+	}
+	if elsewhere {
+		return usageError{fmt.Errorf("the server %q is not in the scope %s: it is set up in %s (scope %s)", name, scope, s.Origin, s.Scope)}
 	}
 	return fmt.Errorf("the server %q is set up in %s, which haft does not change", name, s.Origin)
 }
@@ -73,9 +77,9 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	if err != nil {
 		return err
 	}
-	word := "switched on in"
+	word := "enabled in"
 	if off {
-		word = "switched off in"
+		word = "disabled in"
 	}
 	change, targets := switchEntry(name, off), m.Files(source)
 	if source == settings.Project {

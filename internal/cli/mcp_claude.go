@@ -24,7 +24,7 @@ const claudeFile = ".claude.json"
 func imported(path, dir string) ([]config.Entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usageError{fmt.Errorf("could not import MCP servers: %w", err)}
 	}
 	entries, err := config.Import(path, data)
 	if err != nil || filepath.Base(path) != claudeFile {

@@ -64,17 +64,17 @@ func examine(i serverInfo) []finding {
 	case mcp.Connected:
 		out = append(out, finding{i.Name, "ok", fmt.Sprintf("connected, %s", count(i.offered(), "tool", "tools")), ""})
 	case mcp.Disabled:
-		out = append(out, finding{i.Name, "ok", "switched off", "enable it with: haft mcp enable " + i.Name})
+		out = append(out, finding{i.Name, "ok", "disabled", "enable it with: haft mcp enable " + i.Name})
 	case mcp.NeedsAuth:
 		out = append(out, finding{i.Name, "error", "it needs a login", "run: haft mcp login " + i.Name})
 	case mcp.Pending:
-		out = append(out, finding{i.Name, "error", i.Reason, "see what it says with: haft mcp get " + i.Name})
+		out = append(out, finding{i.Name, "error", i.Reason, "for details, run: haft mcp get " + i.Name})
 	default:
-		out = append(out, finding{i.Name, "error", i.Reason, "see what it says with: haft mcp get " + i.Name})
+		out = append(out, finding{i.Name, "error", i.Reason, "for details, run: haft mcp get " + i.Name})
 	}
 	if i.Noise > 0 {
-		out = append(out, finding{i.Name, "warning", fmt.Sprintf("it wrote %s to standard output that are not messages; the last one: %s", count(i.Noise, "line", "lines"), i.LastNoise),
-			"its author should write them to standard error"})
+		out = append(out, finding{i.Name, "warning", fmt.Sprintf("it wrote %s to standard output; the last one: %s", count(i.Noise, "line that is not a message", "lines that are not messages"), i.LastNoise),
+			"tell its author: such output belongs on standard error"})
 	}
 	for _, t := range i.Tools {
 		if t.Offered == "" {

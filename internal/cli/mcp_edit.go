@@ -49,7 +49,7 @@ func editFile(ctx context.Context, t settings.Target, change edit) error {
 	defer root.Close()
 	err = rewrite.File(ctx, root, filepath.ToSlash(name), func(text []byte) ([]byte, error) { return patched(text, change) }, &rewrite.Options{Perm: 0o600})
 	if err != nil {
-		return fmt.Errorf("change %s: %w", t.Path, err)
+		return fmt.Errorf("could not change %s: %w", t.Path, err)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func patched(text []byte, change edit) ([]byte, error) {
 	}
 	value, err := hujson.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be read as JSON: %w", err)
+		return nil, fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	plain := value.Clone()
 	plain.Standardize()

@@ -103,7 +103,7 @@ func show(out io.Writer, i serverInfo) error {
 	for _, list := range []struct {
 		title string
 		lines []string
-	}{{"Instructions", instructionLines(i.Instructions)}, {"Tools", toolLines(i.Tools)}, {"How it went", i.Steps}, {"Last output on standard error", i.Stderr}} {
+	}{{"Instructions", instructionLines(i.Instructions)}, {"Tools", toolLines(i.Tools)}, {"Connection steps", i.Steps}, {"Last output on standard error", i.Stderr}} {
 		if len(list.lines) == 0 {
 			continue
 		}

@@ -228,7 +228,7 @@ func (i serverInfo) leftOut() string {
 	case n > maxLeftOut:
 		causes = append(causes, fmt.Sprintf("and %d more: haft mcp get %s", n-maxLeftOut, i.Name))
 	}
-	return fmt.Sprintf("%d of its tools are not offered: %s", n, strings.Join(causes, ", "))
+	return fmt.Sprintf("%s not offered: %s", count(n, "of its tools is", "of its tools are"), strings.Join(causes, ", "))
 }
 
 // maxLeftOut is how many tools a list explains.

@@ -156,7 +156,7 @@ func (f *addFlags) addFound(ctx context.Context, full string, name []string) err
 		return err
 	}
 	if s == nil {
-		return usageError{fmt.Errorf("the registry has no server %q. To search it, run: haft mcp search", full)}
+		return usageError{fmt.Errorf("the registry has no server %q. To see what it has, run 'haft mcp search'", full)}
 	}
 	values, err := f.values()
 	if err != nil {
@@ -186,7 +186,7 @@ func (f *addFlags) onlyForFound(full string) error {
 	case len(f.env)+len(f.headers) > 0:
 		return usageError{errors.New("--env and --header do not apply to servers from a registry: set what the server asks for with --config NAME=VALUE")}
 	case f.clientID != "" || f.clientSecret || f.callbackPort != 0:
-		return usageError{errors.New("login flags do not apply to servers from a registry: set the server up by its address with haft mcp add NAME URL")}
+		return usageError{errors.New("login flags do not apply to servers from a registry: set the server up by its address with 'haft mcp add NAME URL'")}
 	}
 	return f.checkTransport("")
 }

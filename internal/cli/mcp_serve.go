@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -132,7 +131,7 @@ func (f *serveFlags) checkAddress() error {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(f.http); err != nil {
-		return usageError{fmt.Errorf("%q is not an address like %s", f.http, defaultHTTP)}
+		return usageError{fmt.Errorf("--http: %q is not an address such as %s", f.http, defaultHTTP)}
 	}
 	return nil
 }
@@ -140,7 +139,7 @@ func (f *serveFlags) checkAddress() error {
 func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token string) error {
 	listener, err := net.Listen("tcp", f.http)
 	if err != nil {
-		return fmt.Errorf("serve MCP: %w", err)
+		return fmt.Errorf("could not serve MCP: %w", err)
 	}
 	about := map[string]string{"url": "http://" + listener.Addr().String() + "/mcp"}
 	fmt.Fprintf(f.Err, "serving MCP at %s\n", about["url"])
@@ -164,7 +163,7 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 		}
 	})
 	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve MCP: %w", err)
+		return fmt.Errorf("could not serve MCP: %w", err)
 	}
 	return nil
 }
@@ -173,17 +172,21 @@ func (f *serveFlags) serveHTTP(ctx context.Context, server *serve.Server, token 
 // conversation (agents, plans, questions, task lists, skills, tool search) are not offered,
 // because the client has its own conversation.
 func (f *serveFlags) pool(w *harness.World) (*tool.Set, error) {
-	var only []string
+	var only, available []string
 	pool := w.Pool(nil)
 	all := pool.Set(&tool.Session{Flags: map[string]bool{bash.BackgroundFlag: true}})
 	for _, t := range all.All() {
-		if _, acts := servable[t.Name]; acts && (f.tools == nil || slices.Contains(f.tools, t.Name)) {
+		if _, acts := servable[t.Name]; !acts {
+			continue
+		}
+		available = append(available, t.Name)
+		if f.tools == nil || slices.Contains(f.tools, t.Name) {
 			only = append(only, t.Name)
 		}
 	}
 	for _, name := range f.tools {
 		if !slices.Contains(only, name) {
-			return nil, usageError{fmt.Errorf("there is no tool %q to offer. Available tools: %s", name, strings.Join(slices.Sorted(maps.Keys(servable)), ", "))}
+			return nil, usageError{fmt.Errorf("there is no tool %q to offer. Available tools: %s", name, strings.Join(available, ", "))}
 		}
 	}
 	return tool.NewSet(all.Session(), pool.Tools(), nil, &tool.SetOptions{Only: only}), nil

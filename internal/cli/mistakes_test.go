@@ -20,7 +20,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--max-turns abc":        `--max-turns: "abc" is not a whole number`,
 		"--max-budget-usd abc":   `--max-budget-usd: "abc" is not a number`,
-		"--max-time abc":         `--max-time: "abc" is not a time, such as 90s or 10m`,
+		"--max-time abc":         `--max-time: "abc" is not a duration such as 90s or 10m`,
 		"--permission-mode foo":  `--permission-mode: unknown permission mode "foo"`,
 		"--resume nope":          `No conversation found with session ID: nope`,
 		"--session-id notuuid":   `--session-id: "notuuid" is not a UUID`,

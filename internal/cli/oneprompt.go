@@ -62,7 +62,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	n := f.serveConversation(ctx, once{heard, prompted(prompt)}, opts)
 	beside.tell(f.Err)
 	if err := f.show(heard); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
+		return fmt.Errorf("could not write the answer: %w", err)
 	}
 	return code(ctx, n)
 }
@@ -82,7 +82,7 @@ func (r *onePromptRemarks) show(ev agent.Event) error {
 		text := fmt.Sprintf("retrying in %s (%d of %d)", ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max)
 		if why := ev.Err.Error(); ev.Attempt == 1 || why != r.retried { // the same reason is said once in a row
 			r.retried = why
-			text = fmt.Sprintf("the model's server did not answer: %s. R%s", why, text[1:])
+			text = fmt.Sprintf("the request to the model failed: %s. R%s", why, text[1:])
 		}
 		r.notice(agent.Notice{Level: "warning", Text: text})
 	case agent.FellBack:

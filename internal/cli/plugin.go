@@ -27,7 +27,7 @@ func newPlugin(s Streams) *cobra.Command {
 output styles, hooks and MCP servers. haft looks for plugins in ~/.haft/plugins, where
 'haft plugin install' puts them, in a project's .haft/plugins, and among the plugins that
 Claude Code has installed and your settings enable. A project's plugin takes effect
-once you trust its parts. See docs/skills.md.`,
+once you trust its parts. See 'haft help skills'.`,
 	})
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.AddCommand(

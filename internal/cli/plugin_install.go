@@ -84,7 +84,7 @@ func (f *pluginFlags) install(ctx context.Context, s *market.Store, id string) (
 		f.say("%s is up to date.", described(p.ID(), p.Version))
 		return done, nil
 	}
-	f.say("%s brings:", described(p.ID(), p.Version))
+	f.say("%s contains:", described(p.ID(), p.Version))
 	f.showBrings(p.Brings)
 	if f.dryRun {
 		done.Status = "not installed"
@@ -182,7 +182,7 @@ func (f *pluginFlags) update(ctx context.Context, names []string) error {
 	if f.json {
 		errs = append(errs, writeJSON(f.Out, all))
 	} else if len(chosen) == 0 {
-		f.say("No plugins are installed by haft.")
+		f.say("haft has not installed any plugins.")
 	}
 	return errors.Join(errs...)
 }

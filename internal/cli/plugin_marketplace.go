@@ -17,7 +17,7 @@ func (f *pluginFlags) newMarketplace() *cobra.Command {
 		Use: "marketplace", Short: message("Add, list, update and remove marketplaces of plugins"),
 		Long: `Add, list, update and remove marketplaces: folders or git repositories that list
 plugins in .claude-plugin/marketplace.json. Adding one installs and runs nothing.
-See docs/skills.md.`,
+See 'haft help skills'.`,
 	})
 	c.AddCommand(
 		&cobra.Command{

@@ -169,7 +169,7 @@ func (f *previewFlags) finishEarlier(ctx context.Context, store *session.Store, 
 		}
 		fmt.Fprintf(f.Err, "Finished a change that was interrupted: %s.\n", plural.Of(len(left.Restored), "file"))
 		for _, path := range left.Left {
-			fmt.Fprintf(f.Err, "%s has changed since and stays as it is.\n", visible.Text(path))
+			fmt.Fprintf(f.Err, "%s has changed since, so it stays as it is.\n", visible.Text(path))
 		}
 	}
 	return nil
@@ -324,9 +324,9 @@ func (f *previewFlags) tell(out *previewed, changed, outside bool) error {
 	}
 	switch {
 	case !changed && outside:
-		fmt.Fprintln(f.Out, "It changed nothing in the project.")
+		fmt.Fprintln(f.Out, "The command changed nothing in the project.")
 	case !changed:
-		fmt.Fprintln(f.Out, "It changed nothing.")
+		fmt.Fprintln(f.Out, "The command changed nothing.")
 	case out.Applied:
 		fmt.Fprintf(f.Out, "Applied. To undo: haft rewind %s --to %s\n", out.Session, out.Undo)
 	default:

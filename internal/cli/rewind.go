@@ -48,7 +48,7 @@ that it prints. The conversation stays as it is.`),
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
 	c.Flags().BoolVar(&f.force, "force", false, "overwrite changes that other programs have made since")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "rewind without asking")
-	c.Flags().StringVar(&f.to, "to", "", "a message, a call or an earlier rewind, by its id from 'haft sessions show' or the beginning of it")
+	c.Flags().StringVar(&f.to, "to", "", "id, or the beginning of the id, of a message (see 'haft sessions show'), a call or an earlier rewind")
 	return c
 }
 
@@ -113,7 +113,11 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
 		f.list(f.Err, plan, cwd)
-		return fmt.Errorf("could not rewind: another program has changed %s since. Use --force to discard that change", plural.Of(len(conflict.Paths), "file"))
+		changes := "that change"
+		if len(conflict.Paths) > 1 {
+			changes = "those changes"
+		}
+		return fmt.Errorf("could not rewind: another program has changed %s since. Use --force to discard %s", plural.Of(len(conflict.Paths), "file"), changes)
 	}
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ Ctrl-C stops the server and the sessions that run in it; they can be resumed.`,
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
 	c.Flags().StringVar(&f.pair, "pair", "", "show a QR code to pair a phone: 'answer' lets it watch and answer, 'full' lets it send prompts as well")
 	c.Flags().Lookup("pair").NoOptDefVal = pairAnswer
-	c.Flags().BoolVar(&f.renew, "new-token", false, "make a new token; pages, programs and devices with the old one are shut out")
+	c.Flags().BoolVar(&f.renew, "new-token", false, "create a new token; pages and programs that use the old one, and all paired devices, lose access")
 	c.Flags().BoolVar(&f.json, "json", false, "write the address as JSON")
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))
@@ -162,7 +162,7 @@ func (f *webFlags) check() error {
 		return usageError{errors.New("--tls-cert and --tls-key must be given together")}
 	}
 	if f.pair != "" && f.pair != pairAnswer && f.pair != pairFull {
-		return usageError{fmt.Errorf("--pair=%s: a paired device can have 'answer' or 'full'", f.pair)}
+		return usageError{fmt.Errorf("--pair=%s: use answer or full", f.pair)}
 	}
 	if f.listen == "" {
 		return nil

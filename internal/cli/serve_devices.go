@@ -55,7 +55,7 @@ func listDevices(s Streams, list []serve.Device) error {
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tNAME\tMAY\tPAIRED\tSEEN\tENDS")
+	fmt.Fprintln(w, "ID\tNAME\tACCESS\tPAIRED\tLAST SEEN\tEXPIRES")
 	day := func(ms int64) string { return time.UnixMilli(ms).Format(time.DateOnly) }
 	for _, d := range list {
 		may := pairAnswer
@@ -69,9 +69,10 @@ func listDevices(s Streams, list []serve.Device) error {
 
 func newServeRevoke(s Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke ID",
-		Short:   message("Shut out a paired device"),
-		Long:    `Shut out a device that 'haft serve devices' lists. Its open connections end within a second.`,
+		Use:   "revoke ID",
+		Short: message("Revoke a paired device's access"),
+		Long: `Revoke the access of a device that 'haft serve devices' lists. Its open connections end
+within a second.`,
 		Example: `  haft serve revoke qk3v7x`,
 		Args:    exactly(1),
 		RunE: func(_ *cobra.Command, args []string) error {

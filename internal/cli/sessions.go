@@ -63,12 +63,12 @@ func newSessionsList(s Streams) *cobra.Command {
 	f := &sessionsList{Streams: s}
 	c := &cobra.Command{
 		Use:   "list",
-		Short: message("List the sessions of this directory, or of all directories"),
+		Short: message("List the sessions of this folder, or of all folders"),
 		Args:  exactly(0),
 		RunE:  func(*cobra.Command, []string) error { return f.run() },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().BoolVar(&f.all, "all", false, "list the sessions of all directories")
+	c.Flags().BoolVar(&f.all, "all", false, "list the sessions of all folders")
 	c.Flags().IntVar(&f.limit, "limit", 0, "maximum number to list; 0 means all")
 	return c
 }
@@ -90,11 +90,15 @@ func (f *sessionsList) run() error {
 		return writeJSON(f.Out, append([]session.Info{}, list...))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(f.Err, "There are no sessions here.")
+		text := "There are no sessions in this folder. 'haft sessions list --all' lists those of all folders."
+		if f.all {
+			text = "There are no sessions."
+		}
+		fmt.Fprintln(f.Err, text)
 		return nil
 	}
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tWRITTEN\tSIZE\tWHERE\tWHAT")
+	fmt.Fprintln(w, "ID\tUPDATED\tSIZE\tFOLDER\tTITLE")
 	for _, i := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Modified.Local().Format("2006-01-02 15:04"), bytesText(i.Size), inOneLine(i.Cwd, 60), inOneLine(cmp.Or(i.Title, i.Prompt), 60))
 	}
@@ -272,7 +276,7 @@ func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 	if f.output != "" {
 		file, err := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return fmt.Errorf("export: %w", err)
+			return fmt.Errorf("could not export the session: %w", err)
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		out = file

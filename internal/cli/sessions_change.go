@@ -35,7 +35,7 @@ func newSessionsFork(s Streams) *cobra.Command {
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().StringVar(&f.at, "at", "", "the message to end with, by its id from 'haft sessions show' or the beginning of it")
+	c.Flags().StringVar(&f.at, "at", "", "id, or the beginning of the id, of the last message to copy (see 'haft sessions show')")
 	return c
 }
 
@@ -86,7 +86,7 @@ session. With --dry-run it only shows what it would delete and free.`,
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be deleted")
-	c.Flags().StringVar(&f.older, "older-than", "", "sessions that have not been written to for this long, such as 90d or 12h")
+	c.Flags().StringVar(&f.older, "older-than", "", "delete sessions that have not been written to for this long, such as 90d or 12h")
 	return c
 }
 
@@ -137,7 +137,7 @@ type prunedIndexes struct {
 func pruneIndexes(dryRun bool) (p prunedIndexes, err error) {
 	saved, err := search.SavedIndexes(project.SearchIndexes())
 	if err != nil {
-		return p, fmt.Errorf("list search indexes: %w", err)
+		return p, fmt.Errorf("could not list the search indexes: %w", err)
 	}
 	for _, s := range saved {
 		if _, err := os.Stat(s.Root); s.Root != "" && !errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +146,7 @@ func pruneIndexes(dryRun bool) (p prunedIndexes, err error) {
 		}
 		if !dryRun {
 			if err := os.Remove(s.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return p, fmt.Errorf("delete search index: %w", err)
+				return p, fmt.Errorf("could not delete a search index: %w", err)
 			}
 		}
 		p.Deleted, p.Bytes = p.Deleted+1, p.Bytes+s.Bytes
@@ -167,7 +167,7 @@ func age(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("%q is not an age: write 90d or 12h", s)
+		return 0, fmt.Errorf("--older-than: %q is not a duration such as 90d or 12h", s)
 	}
 	return d, nil
 }

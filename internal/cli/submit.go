@@ -42,7 +42,7 @@ type submission struct {
 // runOn submits a prompt to a server and follows it to its end.
 func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 	if !f.print || f.Input == "stream-json" {
-		return usageError{errors.New("--on needs -p and a prompt; a program uses 'haft connect'")}
+		return usageError{errors.New("--on needs -p and a prompt; programs use 'haft connect' instead")}
 	}
 	if err := f.checkOnAsk(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 func (s *submission) refusedError(err error) error {
 	var refusal *serve.Problem
 	if errors.As(err, &refusal) {
-		return usageError{fmt.Errorf("%s refused the prompt: %s", s.server.URL, visible.Text(refusal.Message))}
+		return usageError{fmt.Errorf("could not submit the prompt to %s: %s", s.server.URL, visible.Text(refusal.Message))}
 	}
 	return fmt.Errorf("could not connect: %w", err)
 }
@@ -107,7 +107,7 @@ func (s *submission) submit(ctx context.Context, flags *pflag.FlagSet, text stri
 		var refusal *serve.Problem
 		switch {
 		case err == nil && row.Cwd != dir:
-			return serve.Refused(0, "id_taken", fmt.Sprintf("there is a session %s, and it works in %s.", id, row.Cwd))
+			return serve.Refused(0, "id_taken", fmt.Sprintf("session %s already exists and works in %s. Choose another --session-id, or run haft there.", id, row.Cwd))
 		case err == nil:
 			s.session = id // what it cannot be given any more is refused, as with --resume
 		case !errors.As(err, &refusal) || refusal.Code != "no_session":
@@ -207,7 +207,7 @@ func (s *submission) run(ctx context.Context, submit func(context.Context) error
 				return codeError(exitTerminated)
 			}
 			if err != nil {
-				s.tellHow("The prompt is still being answered, as far as is known.")
+				s.tellHow("The server may still be working on the prompt.")
 				return fmt.Errorf("could not follow the prompt: %w", err)
 			}
 			return s.finish(&out)
@@ -247,7 +247,7 @@ func (s *submission) isSubmitted() bool {
 // tellHow says how to follow and cancel a prompt that is left.
 func (s *submission) tellHow(first string) {
 	if !s.isSubmitted() {
-		fmt.Fprintf(s.Err, "haft: the server at %s may or may not have the prompt: it has not answered\n", s.server.URL)
+		fmt.Fprintf(s.Err, "haft: the server at %s has not answered, so it may or may not have received the prompt\n", s.server.URL)
 		return
 	}
 	fmt.Fprintf(s.Err, "haft: %s\n  Follow it with: haft attach %s/s/%s\n  Cancel it with: haft attach %s/s/%s --cancel\n", first, s.server.URL, s.session, s.server.URL, s.session)
@@ -377,7 +377,7 @@ func (s *submission) finish(out *serve.Outcome) error {
 	}
 	if s.Output != "stream-json" {
 		if err := s.converseFlags.show(s.heard); err != nil {
-			return fmt.Errorf("write the answer: %w", err)
+			return fmt.Errorf("could not write the answer: %w", err)
 		}
 	}
 	if s.unwritten != nil {
@@ -390,7 +390,7 @@ func (s *submission) finish(out *serve.Outcome) error {
 	case s.questions.gaveUp() && out.State == serve.OutcomeCancelled: // else the turn was faster
 		return codeError(exitDenied)
 	case out.State == serve.OutcomeQuarantined:
-		s.tellHow("The session was put aside. An operator looks at it with: haft-fleet runs show " + s.session)
+		s.tellHow("The session was quarantined. An operator can see why with: haft-fleet runs show " + s.session)
 		return codeError(exitQuarantined)
 	case out.State == serve.OutcomeLost:
 		fmt.Fprintf(s.Err, "  Continue it with: haft -p --on %s --resume %s continue\n", s.server.URL, s.session)
@@ -398,7 +398,7 @@ func (s *submission) finish(out *serve.Outcome) error {
 	case out.State == serve.OutcomeCancelled, strings.HasPrefix(result.TerminalReason, "aborted_"):
 		return codeError(exitCancelled)
 	case out.State == serve.OutcomeDone && out.Result == nil:
-		fmt.Fprintf(s.Err, "haft: the prompt was answered, and its result is no longer known. Read the answer with: haft attach %s/s/%s\n", s.server.URL, s.session)
+		fmt.Fprintf(s.Err, "haft: the prompt was answered, but its result is no longer available. Read the answer with: haft attach %s/s/%s\n", s.server.URL, s.session)
 		return codeError(exitFailed)
 	case out.State != serve.OutcomeDone, result.IsError:
 		return codeError(exitFailed)

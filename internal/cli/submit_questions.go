@@ -75,7 +75,7 @@ func (u *unattended) report(what string) {
 // deny answers a question in place of a user, if the turn of the prompt still runs: otherwise it is
 // that of another user. If another answer was faster, that one counts.
 func (u *unattended) deny(q serve.Question, key string) {
-	answer := json.RawMessage(`{"behavior":"deny","message":"This needs an approval, and the user who sent the prompt cannot be asked. Do without it, or say what you would need."}`)
+	answer := json.RawMessage(`{"behavior":"deny","message":"This needs approval, and the user who sent the prompt cannot be asked. Do without it, or say what you would need."}`)
 	if q.Kind == "elicitation" {
 		answer = json.RawMessage(`{"action":"decline"}`)
 	}
@@ -92,7 +92,7 @@ func (u *unattended) deny(q serve.Question, key string) {
 	switch {
 	case err == nil:
 		u.count++
-		fmt.Fprintf(u.Err, "haft: denied, because --on-ask was used: %s\n", titleOf(q))
+		fmt.Fprintf(u.Err, "haft: denied because of --on-ask: %s\n", titleOf(q))
 	case !errors.As(err, &refusal):
 		delete(u.known, key) // the connection was lost: it is asked again with the next one
 	case refusal.Code != "answered" && refusal.Code != "withdrawn" && refusal.Code != "changed":
@@ -118,7 +118,7 @@ func (u *unattended) foreign(id string) {
 	if i < 0 || out.State != serve.OutcomeWaiting || out.Begun || u.began || u.left {
 		return
 	}
-	u.report("The prompt waits for a question of another one: " + titleOf(open[i]))
+	u.report("The prompt is waiting behind another prompt's open question: " + titleOf(open[i]))
 	if u.denies && u.onAsk == onAskFail {
 		u.left = true
 		go u.cancel(u.ctx)

@@ -40,7 +40,7 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	c.PersistentFlags().BoolVar(&f.json, "json", false, "write JSON")
 	c.PersistentFlags().BoolVar(&f.bare, "bare", false, "keep only "+strings.Join(builtin.Bare(), ", "))
 	list := &cobra.Command{
-		Use: "list", Short: message("List the tools with their marks"), Args: exactly(0),
+		Use: "list", Short: message("List the tools with their marks: read-only, concurrent, destructive"), Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return f.inPool(c.Context(), f.list) },
 	}
 	list.Flags().BoolVar(&f.mcp, "mcp", false, "start the MCP servers that are set up, and list their tools too")

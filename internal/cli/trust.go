@@ -27,8 +27,8 @@ func newTrust(s Streams) *cobra.Command {
 	f := &trustFlags{Streams: s}
 	c := &cobra.Command{
 		Use:   "trust [HASH…]",
-		Short: message("See what this project's settings ask for, and trust it"),
-		Long: message(`See what this project's settings ask for, and trust it. Until you do, the settings cannot
+		Short: message("Review what this project's settings ask for, and trust it"),
+		Long: message(`Review what this project's settings ask for, and trust it. Until you do, the settings cannot
 run anything, connect to anything or loosen a restriction; deny and ask rules always apply.
 
 Each item is trusted separately, exactly as it is now: if the project
@@ -39,7 +39,7 @@ after reading the list.`),
 		RunE:    func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
-	c.Flags().BoolVar(&f.all, "all", false, "all items")
+	c.Flags().BoolVar(&f.all, "all", false, "trust all items; with --revoke, revoke trust in all of them")
 	c.Flags().BoolVar(&f.revoke, "revoke", false, "revoke trust")
 	return c
 }
@@ -66,7 +66,7 @@ func notInSession(command string) error {
 	if os.Getenv("HAFT") == "" {
 		return nil
 	}
-	return usageError{fmt.Errorf("could not run haft %s: a haft session may not change its own trust and rules. Run it in a terminal yourself", command)}
+	return usageError{fmt.Errorf("could not run 'haft %s': a haft session may not change its own trust, rules or plugins. Run the command in a terminal yourself", command)}
 }
 
 func (f *trustFlags) run(ctx context.Context, hashes []string) error {

@@ -460,6 +460,26 @@ func TestHooksJudgeTheChange(t *testing.T) {
 	}
 }
 
+// A hook that asks about a command that the rules allow sees its change, too. What it tells
+// the model is not repeated.
+func TestAHookThatAsksSeesTheChangeAndIsReadOnce(t *testing.T) {
+	r := previewRig(t, "./gen.sh")
+	r.script("echo 2 >> notes\n")
+	config := `{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "preview": true,
+		"command": "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"ask\", \"additionalContext\": \"mind the notes\"}}'"}]}]}}`
+	user := &previewAnswer{}
+	talk := r.talk(harness.Options{Settings: config, Allowed: []string{"Bash(./gen.sh)"}, Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
+	defer talk.Close(t.Context())
+	events, _ := r.say(talk, "generate")
+	out := bashOutcome(t, events)
+	if len(user.asked) != 1 || !user.asked[0].Ran() || out.Status != sched.Denied || r.content("notes") != "1\n" {
+		t.Errorf("asked %+v: %v, the file is %q", user.asked, out.Status, r.content("notes"))
+	}
+	if n := strings.Count(strings.Join(out.Notes, "\n"), "mind the notes"); n != 1 {
+		t.Errorf("the model reads the hook %d times", n)
+	}
+}
+
 // exampleHook is the hook of the docs that judges changes.
 func exampleHook(t *testing.T) string {
 	t.Helper()

@@ -140,7 +140,7 @@ func TestList(t *testing.T) {
 			problems: []string{
 				`home/.claude/commands/bad name.md: skipped: "bad name" is not a valid name; use letters, digits, dashes and underscores`,
 				"home/.claude/commands/binary.md: skipped: not a text file in UTF-8",
-				"home/.claude/commands/list.md: skipped: read the front matter: it has no line of the form name: value",
+				"home/.claude/commands/list.md: skipped: the front matter is invalid: it has no line of the form name: value",
 				"home/.claude/commands/open.md: skipped: the front matter has no end: a line of three dashes is missing",
 			},
 		},

@@ -40,6 +40,7 @@ var built = []Text{
 	"the user denied it",
 	"the user allowed it",
 	"the user allowed it once",
+	"the user allowed it for this session",
 	"the user allowed it permanently",
 	"the user allowed all edits in the project",
 	"the demo allows what it just showed",

@@ -50,7 +50,7 @@ func answered(t *testing.T, command string, typed ...string) (v tool.Verdict, ke
 }
 
 func TestAnswers(t *testing.T) {
-	const denied = "The user denied this call. Do not try it in another way; ask what they would like instead."
+	const denied = "The user denied this call. Do not try to do it another way; ask what they would like instead."
 	for _, c := range []struct {
 		name, command string
 		typed         []string
@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		kept          string
 	}{
 		{"yes", "make", []string{"y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},
-		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, "Bash(make:*)"},
+		{"for the session", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: "Bash(make:*)"}, "Bash(make:*)"},
 		{"no", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: denied}, ""},
 		{"no and why", "make", []string{"no use ninja"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, ""},
 		{"something else first", "make", []string{"", "perhaps", "yes sir", "y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, ""},

@@ -318,7 +318,7 @@ func (c *conversation) command(ctx context.Context, text string) {
 		default:
 			answer, known := answers.Text(c.talk, c.words(), t.Command.Name, t.Arguments)
 			if !known {
-				answer = c.words().T("/%s needs a screen: run haft without --plain, or 'haft %[1]s' in a shell", t.Command.Name)
+				answer = c.words().T("/%s is not available here.", t.Command.Name)
 			}
 			fmt.Fprintf(c.out, "%s\n> ", visibleText(answer))
 		}

@@ -121,7 +121,7 @@ func (p *Printer) retrying(ev agent.Retrying) {
 		return
 	}
 	p.retried = why
-	p.line(yellow, "! %s", p.t("the model's server did not answer: %s. Retrying in %s (%d of %d)",
+	p.line(yellow, "! %s", p.t("the request to the model failed: %s. Retrying in %s (%d of %d)",
 		why, ev.Delay.Round(100*time.Millisecond), ev.Attempt, ev.Max))
 }
 

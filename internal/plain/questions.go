@@ -177,7 +177,7 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 				return v, p.words.T("Could not save the rule: %s", err) + " " + p.words.T("Please answer y or n:") + " "
 			}
 		}
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: ask.Rules(rules)}, ""
+		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: ask.Rules(rules)}, ""
 	case "n", "no":
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(rest)}, ""
 	}
@@ -316,7 +316,7 @@ func (p *Person) form(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error
 	decline := mcp.Answer{Action: "decline"}
 	fields, err := elicit.Fields(e.Schema, p.words)
 	if err != nil {
-		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown and was declined: %s", visibleText(p.words.Error(err))))
+		fmt.Fprintf(p.out, "\n%s: %s\n%s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message), p.words.T("Its form cannot be shown, so it was declined: %s", visibleText(p.words.Error(err))))
 		return decline, nil
 	}
 	fmt.Fprintf(p.out, "\n%s: %s\n", p.words.T("The server %s asks", visibleText(e.Server)), visibleText(e.Message))

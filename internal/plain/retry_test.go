@@ -18,8 +18,8 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const want = "! the model's server did not answer: overloaded. Retrying in 1s (1 of 9)\n! retrying in 1s (2 of 9)\n" +
-		"! the model's server did not answer: no route. Retrying in 1s (3 of 9)\n! the model's server did not answer: overloaded. Retrying in 1s (4 of 9)\n"
+	const want = "! the request to the model failed: overloaded. Retrying in 1s (1 of 9)\n! retrying in 1s (2 of 9)\n" +
+		"! the request to the model failed: no route. Retrying in 1s (3 of 9)\n! the request to the model failed: overloaded. Retrying in 1s (4 of 9)\n"
 	if out.String() != want {
 		t.Errorf("it says\n%s", out.String())
 	}

@@ -59,7 +59,7 @@ func (h *hasher) newBinder() *binder {
 
 func (b *binder) command(text string) {
 	if b.depth >= maxDepth {
-		b.cannot("commands inside commands")
+		b.cannot("commands that are nested too deeply")
 		return
 	}
 	b.depth++

@@ -128,7 +128,7 @@ func NewUnguarded(folder string, held []Held) *Unguarded {
 }
 
 func (u *Unguarded) Error() string {
-	keep := "'haft trust --all' to keep trusting it as it is now"
+	keep := "'haft trust --all' to trust it permanently as it is now"
 	if slices.ContainsFunc(u.Hooks, func(i Item) bool { return i.Unbound != "" }) {
 		keep = "which is needed each time because haft cannot check the content of what the hook runs"
 	}
@@ -137,7 +137,7 @@ func (u *Unguarded) Error() string {
 }
 
 func (u *Untrusted) Error() string {
-	return fmt.Sprintf("%s is not trusted: %s left out; to review and trust what was left out, run haft trust there", u.Folder, names(u.Items))
+	return fmt.Sprintf("the project %s is not trusted, so these were left out: %s. To review and trust them, run 'haft trust' there", u.Folder, names(u.Items))
 }
 
 // names lists the first of some items.

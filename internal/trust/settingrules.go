@@ -70,7 +70,7 @@ func (c *classifier) rule(p settings.Place) ruling {
 	case slices.Contains(helpers, key):
 		return jsonItem(Helper, key, p, true)
 	case slices.Contains(neverKeys, key):
-		return never("a project cannot choose %s", key)
+		return never("a project cannot set %s", key)
 	}
 	return jsonItem(Setting, key, p, false)
 }
@@ -144,7 +144,7 @@ func (c *classifier) hook(p settings.Place) ruling {
 	}
 	h, ok := c.hooks[strings.Join(p.Path, "/")]
 	if !ok {
-		return never("it is not a hook that haft can run")
+		return never("this is not a hook that haft can run")
 	}
 	return ruling{item: hookSubject(h)}
 }
@@ -163,7 +163,7 @@ func hookSubject(h settings.Hook) *subject {
 func variable(p settings.Place) ruling {
 	name := p.Path[1]
 	if risky(name) {
-		return never("a project cannot choose the variable %s", name)
+		return never("a project cannot set the variable %s", name)
 	}
 	r := textItem(Env, p)
 	r.item.name = name
@@ -174,7 +174,7 @@ func variable(p settings.Place) ruling {
 func textItem(kind Kind, p settings.Place) ruling {
 	text, ok := decode(p.JSON).(string)
 	if !ok {
-		return never("it is not a string")
+		return never("this value is not a string")
 	}
 	return ruling{item: &subject{kind: kind, name: text, text: text, value: text}}
 }

@@ -119,7 +119,7 @@ func (s *Store) read() (*record, error) {
 		return nil, fmt.Errorf("read the trust store: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("read the trust store: others may write to %s, so haft does not use it: check its contents, then run chmod 600 on it", s.path)
+		return nil, fmt.Errorf("read the trust store: others may write to %s, so haft does not use it: check its contents, then run: chmod 600 %s", s.path, s.path)
 	}
 	text, err := rewrite.ReadAll(f)
 	if err != nil {
@@ -149,11 +149,11 @@ func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []gran
 	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep trust: %w", err)
+		return fmt.Errorf("save trust: %w", err)
 	}
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("keep trust: %w", err)
+		return fmt.Errorf("save trust: %w", err)
 	}
 	defer folder.Close()
 	err = rewrite.File(ctx, folder, filepath.Base(s.path), func(text []byte) ([]byte, error) {

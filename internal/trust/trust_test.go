@@ -336,7 +336,7 @@ func TestHeadlessRefusalSaysWhatWasLeftOut(t *testing.T) {
 	if !errors.As(err, &refusal) || len(refusal.Items) != 8 {
 		t.Fatalf("refusal %v", err)
 	}
-	want := `start: P is not trusted: hook "PreToolUse Bash", mcp server "db", helper "statusLine", 5 more left out; to review and trust what was left out, run haft trust there`
+	want := `start: the project P is not trusted, so these were left out: hook "PreToolUse Bash", mcp server "db", helper "statusLine", 5 more. To review and trust them, run 'haft trust' there`
 	if diff := cmp.Diff(want, m.short(strings.ReplaceAll(err.Error(), refusal.Folder, "P"))); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}

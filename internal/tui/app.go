@@ -267,7 +267,7 @@ func (a *app) unsent() string {
 		b.WriteString(a.paint.Warn.Of(a.t("Not sent: %s", strings.Join(strings.Fields(visible.Cells(text)), " "))) + "\r\n")
 	}
 	if len(waiting) > 0 {
-		b.WriteString(a.paint.Dim.Of(a.t("The up key brings back what was not sent when haft runs again.")) + "\r\n")
+		b.WriteString(a.paint.Dim.Of(a.t("When you start haft again, the up key brings back what was not sent.")) + "\r\n")
 	}
 	return b.String()
 }

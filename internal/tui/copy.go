@@ -12,7 +12,7 @@ import (
 func (a *app) copyAnswer(string) {
 	for _, r := range slices.Backward(a.records) {
 		if r.answer {
-			a.copyText(a.t("The last answer"), strings.TrimSpace(r.text))
+			a.copyText(a.t("the last answer"), strings.TrimSpace(r.text))
 			return
 		}
 	}
@@ -34,7 +34,7 @@ func (a *app) export(args string) {
 				a.note(a.t("Could not export the conversation: %s", err))
 				return
 			}
-			a.copyText(a.t("The conversation"), text)
+			a.copyText(a.t("the conversation"), text)
 		})
 	}()
 }

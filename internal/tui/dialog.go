@@ -84,7 +84,7 @@ func (a *app) dialogKey(k key.Key) bool {
 		if d.armed(now, a.lastKey) {
 			a.turnTo(d, now)
 		} else {
-			a.hint = a.t("tab again, after a moment without typing")
+			a.hint = a.t("press tab again after a moment without typing")
 		}
 		return true
 	case !d.focused && (k == key.Key{Rune: 'o', Ctrl: true} || k.Name == key.PageDown || k.Name == key.PageUp):

@@ -101,13 +101,13 @@ func TestAnswers(t *testing.T) {
 		granted       []string
 	}{
 		{"once", "make", []string{"y"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, nil},
-		{"for the session", "make", []string{"2", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
+		{"for the session", "make", []string{"2", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
 		{"always, here", "make", []string{"3", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"local Bash(make:*)"}},
 		{"always, everywhere", "make", []string{down + down + down + right + right, "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"user Bash(make:*)"}},
-		{"no", "make", []string{"4", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. Do not try it in another way; ask what they would like instead."}, nil},
+		{"no", "make", []string{"4", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. Do not try to do it another way; ask what they would like instead."}, nil},
 		{"always, by its letter", "make", []string{"a"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"local Bash(make:*)"}},
-		{"for the session, by its letter", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
-		{"no, by its letter", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. Do not try it in another way; ask what they would like instead."}, nil},
+		{"for the session, by its letter", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
+		{"no, by its letter", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. Do not try to do it another way; ask what they would like instead."}, nil},
 		{"no, and why, by its letter", "make", []string{"e", "use ninja", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, nil},
 		{"no, and why", "make", []string{"5", "\r", "use ninja", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, nil},
 		{"something destructive, with the word", "rm -rf build", []string{"y", "allow", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, nil},

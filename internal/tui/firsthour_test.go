@@ -34,7 +34,7 @@ func TestTrustIsAskedOnce(t *testing.T) {
 			t.Helper()
 			b.type_("/new\r")
 			b.pause(arming + frame)
-			if got := strings.Contains(b.screen(), "This folder brings 1"); got != want {
+			if got := strings.Contains(b.screen(), "This folder contains 1"); got != want {
 				t.Fatalf("asked: %v, want %v:\n%s", got, want, b.screen())
 			}
 		}
@@ -149,7 +149,7 @@ func TestAFailedOpeningIsNamed(t *testing.T) {
 		})
 		b.type_("/new\r")
 		b.type_("do it\r")
-		b.sees("Your prompt is kept until there is a conversation. There is none because of", "settings.json:3: the deny rule is invalid. Fix it")
+		b.sees("Could not open a conversation. Your prompt is kept until that works.", "settings.json:3: the deny rule is invalid. Fix it")
 		if s := b.everything(); strings.Contains(s, "No model") {
 			t.Errorf("another reason:\n%s", s)
 		}

@@ -333,7 +333,7 @@ func (a *app) suspend() {
 // edit lets the person write in their own editor.
 func (a *app) edit() {
 	if a.opts.Edit == nil {
-		a.hint = a.t("no editor is set: set EDITOR")
+		a.hint = a.t("no editor is set: set VISUAL or EDITOR")
 		return
 	}
 	var text string
@@ -342,7 +342,7 @@ func (a *app) edit() {
 		return err
 	})
 	if err != nil {
-		a.hint = a.t("the editor failed: %s", err)
+		a.hint = a.t("could not edit: %s", err)
 		return
 	}
 	a.write.Take()

@@ -80,6 +80,6 @@ func (a *app) keysHelp() string {
 			fmt.Fprintf(&b, "  %-*s  %s\n", width, r.named(), a.t(r.does))
 		}
 	}
-	b.WriteString("\n" + a.t("/ lists commands · @ mentions files · ! runs a command yourself · # saves a note for later sessions"))
+	b.WriteString("\n" + a.t("/ lists commands · @ mentions files · ! runs a shell command · # saves a note for later sessions"))
 	return b.String()
 }

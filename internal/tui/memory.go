@@ -33,7 +33,7 @@ func (a *app) memory(args string) {
 			items = append(items, pick{value: path, text: a.short(path), detail: a.t("sent to the model")})
 		}
 	}
-	a.pop(&picker{title: a.t("Which instructions? #NOTE adds one without an editor"), items: items, chooses: "opens it in your editor", choose: func(p pick) {
+	a.pop(&picker{title: a.t("Which instructions? (#NOTE adds a note without an editor)"), items: items, chooses: "opens it in your editor", choose: func(p pick) {
 		a.closeOwn()
 		a.editFile(p.value)
 	}})
@@ -54,11 +54,11 @@ func hasValue(items []pick, value string) bool {
 // editFile lets the user change a file in their editor.
 func (a *app) editFile(path string) {
 	if a.opts.EditFile == nil {
-		a.hint = a.t("no editor is set: set EDITOR")
+		a.hint = a.t("no editor is set: set VISUAL or EDITOR")
 		return
 	}
 	if err := a.lend(func() error { return a.opts.EditFile(path) }); err != nil {
-		a.hint = a.t("the editor failed: %s", err)
+		a.hint = a.t("could not edit: %s", err)
 		return
 	}
 	a.show.add(&note{text: a.t("Edited %s; it takes effect in the next conversation.", visible.Cells(a.short(path))), quiet: true})

@@ -413,9 +413,9 @@ func (p *permissionPanel) settle(said string) {
 		}
 		return // the mode answers this question and those like it
 	case allowSession, allowAlways:
-		scope := "session"
+		scope, reason := "session", "the user allowed it for this session"
 		if p.selected.answer == allowAlways {
-			scope = scopes[p.scope]
+			scope, reason = scopes[p.scope], "the user allowed it permanently"
 		}
 		for _, s := range p.question.Suggestions {
 			if err := p.app.talk.Rules.Grant(p.app.ctx, s.Rule, scope); err != nil {
@@ -423,7 +423,7 @@ func (p *permissionPanel) settle(said string) {
 				return
 			}
 		}
-		v.Reason, v.Rule = "the user allowed it permanently", p.rule()
+		v.Reason, v.Rule = reason, p.rule()
 	case denyCall, denyWhy:
 		v = tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(said)}
 	}

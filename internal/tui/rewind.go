@@ -73,14 +73,14 @@ func (a *app) rewindTo(t turnBack) {
 	files := func() (said string, ok bool) {
 		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
 		if err != nil {
-			a.note(a.t("no file was changed: %s", err))
+			a.note(a.t("Could not restore the files: %s", err))
 			return "", false
 		}
-		return a.t("Restored %s. To undo: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), true
+		return a.t("Restored %s. To undo, quit haft and run: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), true
 	}
 	items := []string{a.t("Conversation and files"), a.t("Only the conversation"), a.t("Only the files"), a.t("Nothing")}
 	if foreign {
-		body = append(body, a.t("Another program has changed some of these files, so none can be restored here. To restore them anyway: 'haft rewind --force'."))
+		body = append(body, a.t("Another program has changed some of these files, so none can be restored here. To restore them anyway, quit haft and run: haft rewind %s --to %s --force", a.talk.State.Session(), t.uuid))
 	}
 	a.pop(a.whole(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
 		a.closeOwn()

@@ -31,7 +31,7 @@ func TestTheWayToUndoARewindIsSaidLast(t *testing.T) {
 		b.type_("\r")
 		b.type_("1\r")
 		s := b.everything()
-		if undo, replay := strings.Index(s, "To undo:"), strings.Index(s, "end of the earlier conversation"); undo < replay || replay < 0 {
+		if undo, replay := strings.Index(s, "To undo, quit haft"), strings.Index(s, "end of the earlier conversation"); undo < replay || replay < 0 {
 			t.Errorf("the undo line is at %d, the replay ends at %d:\n%s", undo, replay, s)
 		}
 	})
@@ -161,7 +161,7 @@ func TestPromptsThatWereKeptAreNamedAtTheEnd(t *testing.T) {
 		b.type_("/exit\r")
 		<-b.done
 		s := b.everything()
-		for _, want := range []string{"Not sent: fix the tests", "Not sent: do that too", "The up key brings back"} {
+		for _, want := range []string{"Not sent: fix the tests", "Not sent: do that too", "the up key brings back"} {
 			if !strings.Contains(s, want) {
 				t.Errorf("%q is missing:\n%s", want, s)
 			}

@@ -155,7 +155,7 @@ func (a *app) submitNowhere(text string) {
 	}
 	why := a.t("No model is set up yet; your prompt is kept until one is.")
 	if !a.needsModel() {
-		why = a.t("Your prompt is kept until there is a conversation. There is none because of this:") + "\n" + a.lang.Error(a.failure)
+		why = a.t("Could not open a conversation. Your prompt is kept until that works. The reason:") + "\n" + a.lang.Error(a.failure)
 	}
 	a.note(why + "\n" + a.t(nowhereHelp))
 	a.pending = append(a.pending, text)
@@ -243,7 +243,7 @@ func (a *app) answer(name, args string) {
 	go func() {
 		answer, ok := talk.Input.RunBuiltinText(words, name, args)
 		if !ok {
-			answer = words.T("/%s does not work on this screen: run 'haft %[1]s' in a shell", name)
+			answer = words.T("/%s is not available here.", name)
 		}
 		a.later(func() {
 			a.show.add(&note{text: answer, quiet: true})

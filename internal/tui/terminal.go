@@ -150,7 +150,7 @@ func (t *Terminal) EditFile(path string) error {
 		editor = os.Getenv("EDITOR")
 	}
 	if editor == "" {
-		return lang.Errorf("set VISUAL or EDITOR to your editor")
+		return lang.Errorf("no editor is set: set VISUAL or EDITOR")
 	}
 	back, err := t.lend()
 	if err != nil {

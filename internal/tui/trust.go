@@ -25,15 +25,15 @@ func (a *app) askTrust(items []trust.Item) {
 		all = append(all, "")
 	}
 	q := &asked{}
-	title, without := a.t("This folder brings %s that would run, connect or allow something:", a.lang.Count(len(items), "thing")), a.t("Not now: none of it is used")
+	title, without := a.t("This folder contains %s that would run commands, connect to servers or change permissions:", a.lang.Count(len(items), "item")), a.t("Not now: nothing listed here is used")
 	if a.unguarded = slices.ContainsFunc(items, func(i trust.Item) bool { return i.Guards }); a.unguarded {
-		title = a.t("This folder brings %s, including hooks that guard it. Your prompts wait for your answer:", a.lang.Count(len(items), "thing"))
-		without = a.t("Continue without its hooks: none of it is used")
+		title = a.t("This folder contains %s, including hooks that guard it. Your prompts wait for your answer:", a.lang.Count(len(items), "item"))
+		without = a.t("Continue without its hooks: nothing listed here is used")
 	}
 	c := &choices{
 		title: title,
-		body:  body, items: []string{without, a.t("Trust all of it, exactly as it is now")},
-		full: func() { a.openText(a.t("what this folder brings"), strings.Join(all, "\n")) },
+		body:  body, items: []string{without, a.t("Trust everything listed here, exactly as it is now")},
+		full: func() { a.openText(a.t("what this folder contains"), strings.Join(all, "\n")) },
 	}
 	c.choose = func(i int) {
 		a.withdraw(q)

@@ -93,7 +93,7 @@ func TestAQuestionIsAskedHoweverMuchItIsAbout(t *testing.T) {
 			b.app.later(func() { b.app.askTrust(b.talk.held) })
 			b.pause(2 * frame)
 			s := b.screen()
-			for _, text := range []string{"This folder brings 80", "more lines (ctrl+o", "1 Not now", "2 Trust all", "tab: go to this"} {
+			for _, text := range []string{"This folder contains 80", "more lines (ctrl+o", "1 Not now", "2 Trust everything", "tab: go to this"} {
 				if !strings.Contains(s, text) {
 					t.Errorf("%v: %q is not on the screen:\n%s", size, text, s)
 				}

@@ -60,7 +60,7 @@ func TestTabAndEnterAtOnceExplainThemselves(t *testing.T) {
 // wider than it may be.
 func TestWrappingLosesNoLetter(t *testing.T) {
 	for _, text := range []string{
-		"This folder brings 3 things, including hooks that guard it. Your prompts wait for your answer:",
+		"This folder contains 3 items, including hooks that guard it. Your prompts wait for your answer:",
 		"mcp server files: npx -y @modelcontextprotocol/server-filesystem /very/long/path/without-a-blank",
 		"y Allow this once: Bash(git commit:*) in .claude/settings.local.json (left and right choose where)",
 		"这个文件夹带来 3 项会运行、连接或放行的内容: 包括 hooks，你写的内容会等待你的回答",
@@ -99,7 +99,7 @@ func TestChoicesShowAllOfTheirBody(t *testing.T) {
 		screens()["rewind-files"](b, t.Context())
 		b.sees("more lines (ctrl+o shows them)")
 		b.type_("\x0f")
-		b.sees("parser/parser.go", "Another program has changed", "--force'.")
+		b.sees("parser/parser.go", "Another program has changed", "--force")
 		b.type_("q")
 		b.sees("▸ 1 Conversation and files")
 	})

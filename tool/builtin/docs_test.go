@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/mcpresource"
@@ -53,5 +55,32 @@ func TestExamplesOfTheDocsAreAccepted(t *testing.T) {
 	}
 	if !slices.Contains(set.Session().Tools, "ListAgents") {
 		t.Error("the set is not whole")
+	}
+}
+
+// The table of the docs lists every tool.
+func TestTheDocsListEveryTool(t *testing.T) {
+	page, err := os.ReadFile("../../docs/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(page), "| tool | what it does |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	if !found {
+		t.Fatal("docs/tools.md has no table of tools")
+	}
+	var listed []string
+	for row := range strings.Lines(table) {
+		names, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " |")
+		listed = append(listed, strings.Split(names, ", ")...)
+	}
+	names := []string{tool.DoorName}
+	for _, x := range everything(t).Tools() {
+		names = append(names, x.Name)
+	}
+	slices.Sort(listed)
+	slices.Sort(names)
+	if d := cmp.Diff(names, listed); d != "" {
+		t.Errorf("docs/tools.md (-program +guide):\n%s", d)
 	}
 }

@@ -267,7 +267,7 @@ func TestExitCodesOfASubmission(t *testing.T) {
 	if c := f.submitted(t, "--debug-file=x", "TURN"); c.end(t) != 2 {
 		t.Errorf("a refusal here: code %d", c.ProcessState.ExitCode())
 	}
-	if c := f.submitted(t, "--permission-mode=bypassPermissions", "TURN"); c.end(t) != 2 || !strings.Contains(c.said(&c.err), "refused the prompt") {
+	if c := f.submitted(t, "--permission-mode=bypassPermissions", "TURN"); c.end(t) != 2 || !strings.Contains(c.said(&c.err), "could not submit the prompt to ") {
 		t.Errorf("a refusal of the server: code %d", c.ProcessState.ExitCode())
 	}
 	c := f.submitted(t, "--output-format=json", "WAIT")
@@ -307,7 +307,7 @@ func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 		feed := f.site.Feed(path+"/events", "")
 		q := feed.Questions(1)[0]
 		c := f.haft(t, "attach", f.site.URL+"/s/"+row.ID)
-		waitFor(t, "the question in the terminal", func() bool { return strings.Contains(c.said(&c.out), "? Bash may run") })
+		waitFor(t, "the question in the terminal", func() bool { return strings.Contains(c.said(&c.out), "? Bash wants to run") })
 		answer := func() (int, []byte) {
 			return f.site.Do("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()})
 		}
@@ -548,7 +548,7 @@ func TestNobodyWaitsForUsersWhoDoNotCome(t *testing.T) {
 		code int
 	}{{"--on-ask=fail", 3}, {"--on-ask=deny", 0}} {
 		c := resume(id, how.flag, "TURN denied")
-		if code := c.end(t); code != how.code || f.effectCount(t) != 0 || !strings.Contains(c.said(&c.err), "denied, because --on-ask was used: ") {
+		if code := c.end(t); code != how.code || f.effectCount(t) != 0 || !strings.Contains(c.said(&c.err), "denied because of --on-ask: ") {
 			t.Errorf("%s: code %d, %d effects", how.flag, code, f.effectCount(t))
 		}
 	}
@@ -562,7 +562,7 @@ func TestNobodyWaitsForUsersWhoDoNotCome(t *testing.T) {
 
 	// What waits behind it is cancelled, and the question stays open.
 	behind := resume(id, "--on-ask=fail", "TURN behind")
-	if code := behind.end(t); code != 3 || !strings.Contains(behind.said(&behind.err), "The prompt waits for a question of another one") {
+	if code := behind.end(t); code != 3 || !strings.Contains(behind.said(&behind.err), "The prompt is waiting behind another prompt's open question") {
 		t.Errorf("behind a question: code %d", code)
 	}
 	if err := f.runs.Answer(t.Context(), q.ID, runs.Answer{Allow: true, By: "user"}); err != nil {

@@ -91,6 +91,9 @@ func (m *mirror) resolve(ctx context.Context) (commit, branch string, err error)
 }
 
 func (m *mirror) missing() error {
+	if m.spec.Ref == "" {
+		return refuse("the default branch of %s does not exist. Name a branch, tag or commit with --ref, and submit the run again", m.spec.Repository)
+	}
 	return refuse("%s has no branch, tag or commit %q. Push it, then submit the run again", m.spec.Repository, m.spec.Ref)
 }
 

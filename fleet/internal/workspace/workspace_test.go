@@ -434,12 +434,15 @@ func TestPush(t *testing.T) {
 func TestWhatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	remote := newRemote(t, map[string]string{"a": "a"})
+	headless := newRemote(t, map[string]string{"a": "a"})
+	run(t, headless, "git", "symbolic-ref", "HEAD", "refs/heads/gone")
 	for _, c := range []struct {
 		spec    Spec
 		refused bool
 		says    string
 	}{
 		{Spec{Repository: remote, Ref: "none"}, true, "has no branch, tag or commit \"none\". Push it"},
+		{Spec{Repository: headless}, true, "the default branch of " + headless + " does not exist. Name a branch"},
 		{Spec{Repository: remote, Ref: strings.Repeat("1", 40)}, true, "no longer has the commit"},
 		{Spec{Repository: "/does/not/exist"}, false, "could not fetch /does/not/exist"},
 		{Spec{Repository: "ssh://127.0.0.1:1/x", Ref: "main"}, false, "could not fetch ssh://127.0.0.1:1/x@main"},

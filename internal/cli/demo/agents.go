@@ -13,7 +13,7 @@ func agentsScene() scene {
 		title:  "two sub-agents review the code at the same time, each in its own conversation",
 		intro:  "The repository is in DIR.",
 		prompt: "How good is this package? Look at the code and at the tests.",
-		next:   "The agents that come with haft, and how to write your own:\n  haft agents\n  haft help agents",
+		next:   "The agents that come with haft, and how to write your own:\n  haft agents list\n  haft help agents",
 		script: agentsScript,
 	}
 }

@@ -21,7 +21,7 @@ func crashScene() scene {
 		title:  "haft is killed in the middle of a command, and the session continues",
 		intro:  "The repository is in DIR. This scene runs haft as a separate process, in order to kill it.",
 		prompt: "Import the price list.",
-		next:   "Sessions and rewinding:\n  haft sessions\n  haft --continue\n  haft help sessions",
+		next:   "Sessions and rewinding:\n  haft sessions list\n  haft --continue\n  haft help sessions",
 		allow:  []string{"Bash(sh import.sh)", "Edit(import.sh)"},
 		ready: func() error {
 			if runtime.GOOS == "windows" {
@@ -70,7 +70,7 @@ func crash(ctx context.Context, o *Options, st *stage) error {
 	o.print("── %s\n\n", o.Lang.T("The journal was written before each step, so the session continues: haft -p --continue %q", goOn))
 	second := o.haft(ctx, st, goOn, "--continue")
 	if err := second.Run(); err != nil {
-		return fmt.Errorf("continue the session: %w", err)
+		return fmt.Errorf("could not continue the session: %w", err)
 	}
 	told := ""
 	for _, r := range st.server.Requests() {

@@ -68,7 +68,7 @@ func (o *Options) play(ctx context.Context, s scene) error {
 	}
 	server, err := script.Serve(&script.Options{Scenario: paced(spoken(s.script(dir), o.Lang), o.Quick)})
 	if err != nil {
-		return fmt.Errorf("serve the scripted model: %w", err)
+		return fmt.Errorf("could not serve the scripted model: %w", err)
 	}
 	defer server.Close()
 	o.print("%s\n", o.Lang.T("haft demo %s: the model is SCRIPTED, served at %s. Everything else is real.", s.name, server.URL()))

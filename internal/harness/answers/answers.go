@@ -210,7 +210,7 @@ func (a answerer) configText() string {
 func (a answerer) skillsText() string {
 	list := a.c.World.Project.Library.Skills.List().Skills
 	if len(list) == 0 {
-		return a.t("There are no skills. They are folders with a SKILL.md in .claude/skills or .haft/skills, here or in your home folder.")
+		return a.t("There are no skills. A skill is a folder with a SKILL.md in .claude/skills or .haft/skills, in the project or in your home folder.")
 	}
 	return table(func(row func(...any)) {
 		for _, k := range list {

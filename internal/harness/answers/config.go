@@ -68,7 +68,7 @@ func (a answerer) set(ctx context.Context, k settings.Knob, value, scope string)
 	if value == "" {
 		return a.t("%s is no longer set in %s. %s", k.Key, a.c.RulesFile(scope), when), nil
 	}
-	return a.t("%s is %s in %s. %s", k.Key, visible.Indented(value), a.c.RulesFile(scope), when), nil
+	return a.t("%s is set to %s in %s. %s", k.Key, visible.Indented(value), a.c.RulesFile(scope), when), nil
 }
 
 // configure sets or shows a value: KEY, KEY VALUE [local|project|user], unset KEY [scope].

@@ -77,8 +77,11 @@ func (a answerer) sandboxText() string {
 
 // hooksText lists the hooks that run, in their order, and those that are not trusted.
 func (a answerer) hooksText() string {
-	hooks := a.c.World.Project.Counts.Hooks()
-	text := a.t("No hooks are set up. Add them under \"hooks\" in the settings; see docs/hooks.md.")
+	hooks, off := a.c.World.Project.Counts.Hooks(), a.c.World.Project.Counts.Flag("disableAllHooks")
+	text := a.t("No hooks are set up. Add them under \"hooks\" in the settings; see 'haft help hooks'.")
+	if off {
+		text = a.t("No hooks run: disableAllHooks is set.")
+	}
 	if len(hooks) > 0 {
 		text = table(func(row func(...any)) {
 			for _, h := range hooks {
@@ -86,8 +89,8 @@ func (a answerer) hooksText() string {
 			}
 		})
 	}
-	if a.c.World.Project.Counts.Flag("disableAllHooks") {
-		text += "\n" + a.t("None of them runs: disableAllHooks is set.")
+	if len(hooks) > 0 && off {
+		text += "\n" + a.t("Only your administrator's hooks run: disableAllHooks is set.")
 	}
 	for _, h := range a.c.World.Project.Held {
 		if h.Kind == trust.Hook {

@@ -49,7 +49,7 @@ func (b *Boxes) Confinable(tier func() sandbox.Tier) error {
 	if h := t.Help(); h != "" {
 		help = "This may help: " + h + ". Or remove that setting to run commands without a sandbox"
 	}
-	return fmt.Errorf("sandbox required but unavailable: %w, and a sandbox is required in %s. %s", t.Unavailable(), origin, help)
+	return fmt.Errorf("sandbox required but unavailable: %w. It is required in %s. %s", t.Unavailable(), origin, help)
 }
 
 // Command says what a command with a confinement may touch in the folders of a guard;

@@ -14,7 +14,7 @@ import (
 func (d *Diagnosis) sandbox(p *project.Project) {
 	set := p.Counts.Sandbox()
 	if set.Mode == settings.SandboxOff {
-		d.Warn("sandbox", d.t("off: every command runs with all your rights"), d.t("remove \"mode\": \"off\" from sandbox in the settings"))
+		d.Warn("sandbox", d.t("off: every command runs with your full privileges"), d.t("remove \"mode\": \"off\" from sandbox in the settings"))
 		return
 	}
 	host := shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, NoProfile: true})
@@ -22,7 +22,7 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 	if err := host.Close(); err != nil {
 		d.Warn("sandbox", d.t("it could not be stopped: %s", err), "")
 	}
-	confined := d.t("read-only commands can only read, others run with all your rights")
+	confined := d.t("read-only commands can only read, others run with your full privileges")
 	if set.Enabled {
 		confined = d.t("read-only commands can only read, others can write only in the project")
 	}
@@ -36,6 +36,6 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 		if advice == "" {
 			advice = d.t("work in a container, or keep the rules narrow")
 		}
-		d.Warn("sandbox", d.t("%s; commands that are allowed run with all your rights", tier), advice)
+		d.Warn("sandbox", d.t("%s; commands that are allowed run with your full privileges", tier), advice)
 	}
 }

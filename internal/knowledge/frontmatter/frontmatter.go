@@ -52,7 +52,7 @@ func Parse(text string) (Document, error) {
 	}
 	values, guessed, err := decode(matter)
 	if err != nil {
-		return doc, fmt.Errorf("read the front matter: %w", err)
+		return doc, fmt.Errorf("the front matter is invalid: %w", err)
 	}
 	doc.Fields, doc.Guessed = Fields{values}, guessed
 	return doc, nil

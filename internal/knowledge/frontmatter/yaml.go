@@ -19,7 +19,7 @@ const maxBrackets = 500
 // field is read by itself, and as text if YAML refuses it alone.
 func decode(matter string) (values map[string]any, guessed []string, err error) {
 	if strings.Count(matter, "[")+strings.Count(matter, "{") > maxBrackets {
-		return nil, nil, errors.New("it is nested too deeply")
+		return nil, nil, fmt.Errorf("it has more than %d brackets", maxBrackets)
 	}
 	values = map[string]any{}
 	whole, err := unmarshal(matter)

@@ -157,7 +157,7 @@ func TestLoad(t *testing.T) {
 			opts:    &instructions.Options{MaxFile: 105, MaxTotal: 105},
 			files:   []string{"project/CLAUDE.md: 99 bytes"},
 			problems: []string{
-				"project/CLAUDE.md: is too long (300 bytes): only its first 99 bytes are used",
+				"project/CLAUDE.md: is too long: only its first 99 of 300 bytes are used",
 				"project/sub/CLAUDE.md: is left out, like everything after it: the instructions before it use up all the space",
 			},
 		},

@@ -122,7 +122,7 @@ func (l *loader) load(r request) {
 	}
 	for _, included := range mention.Paths(file.Text) {
 		if l.looks--; l.looks < 0 {
-			l.report(r.path, "mentions too many files: only the first %d are looked for", maxLooks)
+			l.report(r.path, "mentions too many files: only the first %d mentions are looked up", maxLooks)
 			return
 		}
 		l.load(request{path: l.resolve(included, path), source: r.source, from: r.path, depth: r.depth + 1})
@@ -190,7 +190,7 @@ func (l *loader) take(r request, file shelf.File) bool {
 	switch {
 	case file.Cut:
 		text = wholeLines(text)
-		l.report(r.path, "is too long (%d bytes): only its first %d bytes are used", file.Size, len(text))
+		l.report(r.path, "is too long: only its first %d of %d bytes are used", len(text), file.Size)
 	case len(text) > large:
 		l.report(r.path, "has %d bytes, which are sent with every request: move what is rarely needed into skills", len(text))
 	}

@@ -34,10 +34,11 @@ func (l *loader) loadRules(base, dir string, source settings.Source) {
 			return nil // there are no rules, or not in this folder
 		}
 		if !d.IsDir() && filepath.Ext(path) == ".md" {
-			if files = append(files, path); len(files) == maxRules {
-				l.report(dir, "has more than %d rules: the rest is left out", maxRules)
+			if len(files) == maxRules {
+				l.report(dir, "has more than %d rules: the rest are left out", maxRules)
 				return fs.SkipAll
 			}
+			files = append(files, path)
 		}
 		return nil
 	})

@@ -45,7 +45,7 @@ func Installed(shared, project string, enabled func(name string) bool) ([]Dir, [
 		err = json.Unmarshal([]byte(file.Text), &known)
 	}
 	if err != nil {
-		return nil, []knowledge.Problem{{Path: path, Text: fmt.Sprintf("could not find the plugins in it: %v", err)}}
+		return nil, []knowledge.Problem{{Path: path, Text: fmt.Sprintf("could not read the list of plugins: %v", err)}}
 	}
 	var dirs []Dir
 	var problems []knowledge.Problem

@@ -88,7 +88,7 @@ func (r *reader) settings(key, usual string, said json.RawMessage, pick func(jso
 	for _, name := range files {
 		if text := r.read(name); text != "" {
 			if !json.Valid([]byte(text)) {
-				r.report(name, "skipped: it is not JSON")
+				r.report(name, "skipped: it is not valid JSON")
 				continue
 			}
 			found = r.add(found, key, name, pick(json.RawMessage(text)))

@@ -215,7 +215,10 @@ func (r *reader) manifest() (m manifest, ok bool) {
 		return m, false
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		r.report(manifestName, "the plugin is left out: %v", err)
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
+			err = fmt.Errorf("%s cannot be a %s", wrong.Field, wrong.Value)
+		}
+		r.report(manifestName, "the plugin is skipped: its manifest is invalid: %v", err)
 		return m, false
 	}
 	return m, true
@@ -229,7 +232,7 @@ func (r *reader) inner(key string, names []string) []string {
 		clean := path.Clean(strings.TrimPrefix(name, "./"))
 		switch {
 		case !filepath.IsLocal(filepath.FromSlash(clean)):
-			r.report(manifestName, "%s: %q is left out: it leads out of the plugin", key, name)
+			r.report(manifestName, "%q under %s is skipped: it is outside the plugin", name, key)
 		case clean != key:
 			kept = append(kept, clean)
 		}

@@ -72,7 +72,7 @@ func TestAPluginBringsEverythingTogether(t *testing.T) {
 	if p.Name != "acme" || p.Version != "1.2" || p.Description != "Tools of Acme" || p.Source != settings.User {
 		t.Errorf("plugin %+v", p)
 	}
-	if len(problems) != 1 || problems[0].Text != `commands: "../../../outside" is left out: it leads out of the plugin` {
+	if len(problems) != 1 || problems[0].Text != `"../../../outside" under commands is skipped: it is outside the plugin` {
 		t.Errorf("problems %v", problems)
 	}
 	names := map[knowledge.Kind]string{knowledge.Skill: "acme:csv acme:pdf", knowledge.Command: "acme:deploy acme:extra", knowledge.Agent: "acme:reviewer"}
@@ -176,9 +176,9 @@ x
 	want := []string{
 		"b: skipped: the plugin in /home/.haft/plugins/a has the same name",
 		`badname/.claude-plugin/plugin.json: skipped: "has: colon" is not a valid plugin name; use letters, digits, dashes and underscores`,
-		"hooks/hooks/hooks.json: skipped: it is not JSON",
-		"nojson/.claude-plugin/plugin.json: the plugin is left out: unexpected end of JSON input",
-		"types/.claude-plugin/plugin.json: the plugin is left out: json: cannot unmarshal number into Go struct field manifest.commands of type []string",
+		"hooks/hooks/hooks.json: skipped: it is not valid JSON",
+		"nojson/.claude-plugin/plugin.json: the plugin is skipped: its manifest is invalid: unexpected end of JSON input",
+		"types/.claude-plugin/plugin.json: the plugin is skipped: its manifest is invalid: commands cannot be a number",
 	}
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -153,11 +153,11 @@ func (s *Server) call(ctx context.Context, method, path string, body, reply any)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return unreachable(s.URL, context.Cause(ctx))
+		return Unreachable(s.URL, context.Cause(ctx))
 	case err != nil && resp != nil:
 		return fmt.Errorf("could not read the answer of %s: %w. Is it haft serve?", s.URL, err)
 	case err != nil:
-		return unreachable(s.URL, err)
+		return Unreachable(s.URL, err)
 	}
 	return nil
 }
@@ -168,8 +168,8 @@ const (
 	replyTime = 2 * time.Minute
 )
 
-// unreachable says that there is no server, without the chain of what tried to reach it.
-func unreachable(server string, err error) error {
+// Unreachable says that there is no server, without the chain of what tried to reach it.
+func Unreachable(server string, err error) error {
 	text := err
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -245,7 +245,7 @@ func (s *Stream) events() (connected bool, err error) {
 	defer quiet.Stop()
 	resp, err := s.server.request(ctx, http.MethodGet, s.path("/events?after="+url.QueryEscape(last)), nil)
 	if err != nil {
-		return false, unreachable(s.server.URL, err)
+		return false, Unreachable(s.server.URL, err)
 	}
 	defer resp.Body.Close()
 	if err := refused(resp); err != nil {

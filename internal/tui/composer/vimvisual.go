@@ -80,7 +80,7 @@ func VimKeys() []VimKey {
 		{[]string{"d", "c", "y"}, "cut, change or copy over a motion or a text object; dd cc yy act on lines"},
 		{[]string{"x", "D", "C", "r"}, "cut a character, cut or change to the end of the line, replace a character"},
 		{[]string{"p", "P"}, "insert the cut or copied text, after or before"},
-		{[]string{"iw", "aw", "iW", "aW"}, "a word, without or with its blanks; after d, c, y or in visual mode"},
+		{[]string{"iw", "aw", "iW", "aW"}, "a word, without or with the spaces around it; after d, c, y or in visual mode"},
 		{[]string{"i\"", "a\"", "i'", "a'", "i`", "a`"}, "quoted text, without or with the quotes"},
 		{[]string{"i(", "a(", "i[", "a[", "i{", "a{", "i<", "a<"}, "text in brackets, without or with them"},
 		{[]string{"v", "V", "o"}, "select characters or lines, go to the other end; d c y p act on the selection"},
