@@ -50,7 +50,7 @@ func PreviewOf(c tool.Case, words *lang.Catalogue) Preview {
 	}
 	switch {
 	case c.Unclear != nil:
-		p.Note = words.T("What it would change cannot be shown: %s", line(c.Unclear.Error()))
+		p.Note = words.T("The changes cannot be shown: %s", line(c.Unclear.Error()))
 	case c.Preview != nil && len(c.Preview.Files) == 0:
 		p.Note = words.T("It would change nothing.")
 	case c.Preview != nil:

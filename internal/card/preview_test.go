@@ -71,7 +71,7 @@ func TestAChangeIsShown(t *testing.T) {
 func TestAPreviewSaysWhatCannotBeShown(t *testing.T) {
 	call := &tool.Call{Tool: "Edit", Input: []byte(`{"file_path":"/f"}`)}
 	p := card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Unclear: errors.New("no\x1b")}, nil)
-	if p.Note != `What it would change cannot be shown: no\u{1b}` || !strings.Contains(p.Text, "/f") || p.Path != "/f" {
+	if p.Note != `The changes cannot be shown: no\u{1b}` || !strings.Contains(p.Text, "/f") || p.Path != "/f" {
 		t.Errorf("%+v", p)
 	}
 	p = card.PreviewOf(tool.Case{Tool: unattached.Lookup("Edit"), Call: call, Preview: &tool.Preview{}}, nil)

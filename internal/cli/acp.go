@@ -53,7 +53,7 @@ asked in the editor.`,
 	for _, name := range acpFlags {
 		c.Flags().AddFlag(all.Lookup(name))
 	}
-	c.Flags().BoolVar(&setup, "setup", false, "choose a model on the screen, then leave with ctrl+d")
+	c.Flags().BoolVar(&setup, "setup", false, "open the screen to choose a model; leave it with ctrl+d")
 	return c
 }
 

@@ -67,7 +67,7 @@ this machine, haft finds the token. Never put the token into the address, which 
 		Args: atMost(1),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the server's token, readable only by you")
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
 	c.Flags().BoolVar(&f.json, "json", false, "write wire messages as JSON, one per line; see 'haft help wire'")
 	c.Flags().BoolVar(&f.cancel, "cancel", false, "stop the session's turn, drop queued prompts, and leave")
@@ -268,7 +268,7 @@ func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any
 		writeChange(&b, q.Change)
 	}
 	if q.ChangeUnknown != "" {
-		fmt.Fprintf(&b, "  Its changes are not known: %s.\n", visible.Indented(q.ChangeUnknown))
+		fmt.Fprintf(&b, "  The changes cannot be shown: %s.\n", visible.Indented(q.ChangeUnknown))
 	}
 	fmt.Fprintf(&b, "  Asked because %s.\n", visible.Indented(q.DecisionReason))
 	v, err := f.person.Decide(ctx, b.String())

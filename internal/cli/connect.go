@@ -73,7 +73,7 @@ own 'haft serve' on this machine, from that server's token file.`,
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "folder on the server; defaults to the path of the current folder")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "a file with the server's token that only you can read")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the server's token, readable only by you")
 	return c
 }
 

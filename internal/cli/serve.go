@@ -277,7 +277,7 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, urls []string, s 
 		return nil
 	}
 	if len(s.Others) > 0 {
-		fmt.Fprintf(foldedTo(f.Err), "The server listens at %s. An address that you gave with --host must lead there.\n", s.listens)
+		fmt.Fprintf(foldedTo(f.Err), "The server listens at %s. Make sure that the addresses given with --host lead there.\n", s.listens)
 	}
 	fmt.Fprintf(foldedTo(f.Err), "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
 	return nil

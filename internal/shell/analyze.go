@@ -117,6 +117,7 @@ func Analyze(command string, opts *Options) *Analysis {
 		return a.finish()
 	}
 	a.assigned, a.looped = setNames(file)
+	a.noteLiterals(file.Stmts)
 	a.lone = len(file.Stmts) == 1
 	a.stmts(file.Stmts)
 	a.denyFed()
@@ -159,33 +160,34 @@ type analyzer struct {
 	table      *grammar.Table
 	out        *Analysis
 	source     string
-	dirs       dirs               // where the shell may be
-	vars       map[string]binding // what is known about variables
-	assigned   map[string]int     // how often the script may set a name, for aside
-	looped     map[string]bool    // names that for sets
-	redirected bool               // the statement being walked has redirections
-	piped      bool               // the input of the statement being walked is not the session's
-	listed     bool               // that input is a list of files below the working directory
-	inner      bool               // the script is the operand of sh -c
-	lone       bool               // the script is one statement
-	nested     int                // depth of scripts inside words: only Deny and paths count
-	depth      int                // of the statements being walked
-	steps      int                // budget of statements and commands
-	reading    bool               // in the condition of "while read x"
-	indirect   bool               // some operand comes from the output of a command
-	listings   []listing          // the commands that list the files which others are given
-	programs   map[string]bool    // whether programs may be taken from directories, as far as was asked
-	trees      map[string]*tree   // what is known of the folders that were looked through
-	words      []string           // literal words of all commands
-	denied     map[string]bool    // texts in Deny
-	texts      []string           // what commands print or get as input
-	removes    bool               // some command removes directories
-	fed        bool               // some shell reads its script from its input
-	aliases    map[string]string  // what alias defines
-	confined   string             // why it only reads where nothing can be written
-	outside    bool               // some command shows the machine or asks a service
-	beside     bool               // some other does more than pass on text
-	taken      map[string]bool    // commands and scripts whose inner commands are in Deny
+	dirs       dirs                // where the shell may be
+	vars       map[string]binding  // what is known about variables
+	assigned   map[string]int      // how often the script may set a name, for aside
+	looped     map[string]bool     // names that for sets
+	literals   map[string][]string // what the script sets variables to, whichever of it runs
+	redirected bool                // the statement being walked has redirections
+	piped      bool                // the input of the statement being walked is not the session's
+	listed     bool                // that input is a list of files below the working directory
+	inner      bool                // the script is the operand of sh -c
+	lone       bool                // the script is one statement
+	nested     int                 // depth of scripts inside words: only Deny and paths count
+	depth      int                 // of the statements being walked
+	steps      int                 // budget of statements and commands
+	reading    bool                // in the condition of "while read x"
+	indirect   bool                // some operand comes from the output of a command
+	listings   []listing           // the commands that list the files which others are given
+	programs   map[string]bool     // whether programs may be taken from directories, as far as was asked
+	trees      map[string]*tree    // what is known of the folders that were looked through
+	words      []string            // literal words of all commands
+	denied     map[string]bool     // texts in Deny
+	texts      []string            // what commands print or get as input
+	removes    bool                // some command removes directories
+	fed        bool                // some shell reads its script from its input
+	aliases    map[string]string   // what alias defines
+	confined   string              // why it only reads where nothing can be written
+	outside    bool                // some command shows the machine or asks a service
+	beside     bool                // some other does more than pass on text
+	taken      map[string]bool     // commands and scripts whose inner commands are in Deny
 }
 
 // maxSteps bounds the statements and commands that are looked at, loops unrolled. Beyond it
@@ -197,7 +199,7 @@ const maxDepth = 100
 
 func newAnalyzer(opts *Options) *analyzer {
 	a := &analyzer{
-		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, steps: maxSteps, denied: map[string]bool{}, taken: map[string]bool{},
+		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, literals: map[string][]string{}, steps: maxSteps, denied: map[string]bool{}, taken: map[string]bool{},
 	}
 	if opts != nil {
 		a.opts = *opts
@@ -268,6 +270,35 @@ func compactPaths(paths []Path) []Path {
 		seen[p] = true
 		return dup
 	})
+}
+
+// noteLiterals notes the literal values that a script may give to variables.
+func (a *analyzer) noteLiterals(script []*syntax.Stmt) {
+	note := func(name *syntax.Lit, words ...*syntax.Word) {
+		for _, w := range words {
+			if name == nil || w == nil || !fixed(w) || len(a.literals[name.Value]) == maxOthers {
+				continue
+			}
+			if text := a.value(w).guess; !slices.Contains(a.literals[name.Value], text) {
+				a.literals[name.Value] = append(a.literals[name.Value], text)
+			}
+		}
+	}
+	for _, st := range script {
+		syntax.Walk(st, func(node syntax.Node) bool {
+			switch n := node.(type) {
+			case *syntax.Assign:
+				note(n.Name, n.Value)
+			case *syntax.WordIter:
+				note(n.Name, n.Items...)
+			case *syntax.ParamExp:
+				if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+					note(n.Param, n.Exp.Word)
+				}
+			}
+			return true
+		})
+	}
 }
 
 // setNames returns how often the script may set each variable by other means

@@ -15,6 +15,7 @@ const (
 	maxDeny         = 20_000
 	maxDenyWrappers = 24
 	maxSuffixes     = 40
+	maxOthers       = 16 // values that a word, or words that a command, may have besides the likely ones
 )
 
 // deny adds a command in every form that deny and ask rules should see.
@@ -28,12 +29,32 @@ func (a *analyzer) deny(assigns []assignment, args []value) {
 		c.Text = strings.Join(c.Words, " ")
 		a.addDeny(c)
 	}
-	a.denyWords(args, maxDenyWrappers)
-	// A name that is not known may be nothing at all: the next word is run.
-	for len(args) > 1 && args[0].Dynamic {
-		args = args[1:]
+	for _, args := range otherwise(args) {
 		a.denyWords(args, maxDenyWrappers)
+		// A name that is not known may be nothing at all: the next word is run.
+		for len(args) > 1 && args[0].Dynamic {
+			args = args[1:]
+			a.denyWords(args, maxDenyWrappers)
+		}
 	}
+}
+
+// otherwise returns the words with their likely values, and then with the others that they may have.
+func otherwise(args []value) [][]value {
+	out := [][]value{args}
+	for i, v := range args {
+		for _, like := range out {
+			for _, guess := range v.others {
+				if len(out) == maxOthers {
+					return out
+				}
+				other := slices.Clone(like)
+				other[i].guess = guess
+				out = append(out, other)
+			}
+		}
+	}
+	return out
 }
 
 func (a *analyzer) addDeny(c Command) {
@@ -282,6 +303,7 @@ func (a *analyzer) denyScript(script string, depth int) {
 		return
 	}
 	a.nested++
+	a.noteLiterals(file.Stmts)
 	a.subshell(func() { a.stmts(file.Stmts) })
 	a.nested--
 }
@@ -305,6 +327,7 @@ func (a *analyzer) unreadable(command, reason string) {
 func (a *analyzer) denyBeforeError(command string) {
 	before := parseBeforeError(command)
 	a.nested++
+	a.noteLiterals(before)
 	a.subshell(func() { a.stmts(before) })
 	a.nested--
 }

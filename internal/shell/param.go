@@ -31,9 +31,12 @@ func (b *builder) param(p *syntax.ParamExp, inQuotes bool) {
 		b.expansion(p, isBound && bound.sure || isHarmless(name), inQuotes)
 		return
 	}
-	switch {
-	case isBound && bound.sure && bound.value.Known():
+	if isBound && bound.sure && bound.value.Known() {
 		b.boundText(bound.value.Value, inQuotes)
+		return
+	}
+	defer b.otherwise(b.guess.String(), b.a.literals[name])
+	switch {
 	case isBound:
 		b.boundUnknown(bound, name, inQuotes)
 	case name == "HOME":
@@ -45,6 +48,16 @@ func (b *builder) param(p *syntax.ParamExp, inQuotes bool) {
 			b.refuse("the value of $" + name + " may be a secret")
 		}
 		b.unknown(guesses[name], !inQuotes || name == "@")
+	}
+}
+
+// otherwise notes, after a variable was added to a word that began so, what the word is if the variable has
+// another value that the script gives it.
+func (b *builder) otherwise(began string, literals []string) {
+	for _, s := range literals {
+		if s = began + s; s != b.guess.String() && len(b.others) < maxOthers {
+			b.others = append(b.others, s)
+		}
 	}
 }
 

@@ -12,10 +12,11 @@ import (
 // A value is what is known about a word before it runs.
 type value struct {
 	grammar.Word
-	guess  string // the likely value, for deny rules
-	split  bool   // blanks in guess separate words
-	refuse string // why no command with this word is read-only, "" if it may be
-	output bool   // part of it is the output of a command
+	guess  string   // the likely value, for deny rules
+	others []string // what it may be instead, if the script sets a variable several times
+	split  bool     // blanks in guess separate words
+	refuse string   // why no command with this word is read-only, "" if it may be
+	output bool     // part of it is the output of a command
 }
 
 // unknown stands in a Shape for text that is not known.
@@ -101,14 +102,15 @@ type builder struct {
 	pattern strings.Builder // known, with quoted characters escaped
 	shape   strings.Builder
 	guess   strings.Builder
-	prefix  string // known up to the first part that is not
+	others  []string // see value
+	prefix  string   // known up to the first part that is not
 	glob    bool
 	v       value
 }
 
 func (b *builder) value() value {
 	v := b.v
-	v.guess, v.Shape = b.guess.String(), b.shape.String()
+	v.guess, v.others, v.Shape = b.guess.String(), b.others, b.shape.String()
 	v.Listed = v.Listed && !strings.Contains(v.Shape, "..")
 	switch {
 	case v.Dynamic:
@@ -128,7 +130,7 @@ func (b *builder) value() value {
 func (b *builder) text(s string) {
 	b.known.WriteString(s)
 	b.shape.WriteString(s)
-	b.guess.WriteString(s)
+	b.guessed(s)
 	for i := range len(s) {
 		if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
 			b.pattern.WriteByte('\\')
@@ -144,8 +146,16 @@ func (b *builder) meta(c byte) {
 	s := string(rune(c))
 	b.known.WriteString(s)
 	b.shape.WriteString(s)
-	b.guess.WriteString(s)
+	b.guessed(s)
 	b.pattern.WriteString(s)
+}
+
+// guessed adds a part to the likely value of the word, and to the others that it may have.
+func (b *builder) guessed(part string) {
+	for i := range b.others {
+		b.others[i] += part
+	}
+	b.guess.WriteString(part)
 }
 
 // end notes that the known beginning of the word is over.
@@ -162,7 +172,7 @@ func (b *builder) unknown(guess string, many bool) {
 	b.v.Many = b.v.Many || many
 	b.v.split = b.v.split || many
 	b.shape.WriteString(unknown)
-	b.guess.WriteString(guess)
+	b.guessed(guess)
 }
 
 // wild adds a part that a file or a program chooses. Listed says that it is the
@@ -260,7 +270,7 @@ func (b *builder) home(written string) {
 	b.end()
 	b.v.Dynamic = true
 	b.shape.WriteString("~")
-	b.guess.WriteString(written)
+	b.guessed(written)
 	if b.prefix == "" {
 		b.prefix = "~" // whatever it is, it is no flag
 	}

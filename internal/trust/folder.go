@@ -38,7 +38,7 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 		project, err = filepath.Abs(project)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open project: %w", err)
+		return nil, fmt.Errorf("could not open the project: %w", err)
 	}
 	if s.path == "" {
 		return s.folder(root, project)
@@ -48,7 +48,7 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 		store = filepath.Join(real, filepath.Base(store))
 	}
 	if pathin.ContainsFold(project, store) {
-		return nil, fmt.Errorf("open project %s: %w: %s", project, ErrInside, s.path)
+		return nil, fmt.Errorf("could not open the project %s: %w: %s", project, ErrInside, s.path)
 	}
 	return s.folder(root, project)
 }
@@ -56,7 +56,7 @@ func (s *Store) Folder(dir string) (*Folder, error) {
 func (s *Store) folder(root Root, project string) (*Folder, error) {
 	in, err := filepath.Rel(root.Path, project)
 	if err != nil {
-		return nil, fmt.Errorf("open project: %w", err)
+		return nil, fmt.Errorf("could not open the project: %w", err)
 	}
 	return &Folder{store: s, root: root, project: project, in: filepath.ToSlash(in)}, nil
 }

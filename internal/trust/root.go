@@ -20,10 +20,10 @@ type Root struct {
 func FindRoot(dir string) (Root, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
-		return Root{}, fmt.Errorf("find root of %s: %w", dir, err)
+		return Root{}, fmt.Errorf("could not find the root of %s: %w", dir, err)
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return Root{}, fmt.Errorf("find root of %s: %w", dir, err)
+		return Root{}, fmt.Errorf("could not find the root of %s: %w", dir, err)
 	}
 	root := path
 	for up := path; ; up = filepath.Dir(up) {
@@ -37,7 +37,7 @@ func FindRoot(dir string) (Root, error) {
 	}
 	info, err := os.Stat(root)
 	if err != nil {
-		return Root{}, fmt.Errorf("find root of %s: %w", dir, err)
+		return Root{}, fmt.Errorf("could not find the root of %s: %w", dir, err)
 	}
 	dev, inode := identity(info)
 	return Root{root, dev, inode}, nil

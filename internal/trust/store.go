@@ -62,7 +62,7 @@ func (s *Store) takeBack(root Root, which func(hash string) bool) {
 func DefaultPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("find the trust store: %w", err)
+		return "", fmt.Errorf("could not find the trust store: %w", err)
 	}
 	return filepath.Join(dir, "haft", "trust.json"), nil
 }
@@ -111,19 +111,19 @@ func (s *Store) read() (*record, error) {
 		return &record{Version: version}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the trust store: %w", err)
+		return nil, fmt.Errorf("could not read the trust store: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("read the trust store: %w", err)
+		return nil, fmt.Errorf("could not read the trust store: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
-		return nil, fmt.Errorf("read the trust store: others may write to %s, so haft does not use it: check its contents, then run: chmod 600 %s", s.path, s.path)
+		return nil, fmt.Errorf("could not use the trust store: others may write to %s. Check its contents, then run: chmod 600 %s", s.path, s.path)
 	}
 	text, err := rewrite.ReadAll(f)
 	if err != nil {
-		return nil, fmt.Errorf("read the trust store %s: %w", s.path, err)
+		return nil, fmt.Errorf("could not read the trust store %s: %w", s.path, err)
 	}
 	return s.parse(text)
 }
@@ -134,10 +134,10 @@ func (s *Store) parse(text []byte) (*record, error) {
 		return r, nil
 	}
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("read the trust store %s: %w", s.path, err)
+		return nil, fmt.Errorf("could not read the trust store %s: %w", s.path, err)
 	}
 	if r.Version != version {
-		return nil, fmt.Errorf("read the trust store %s: it has version %d, but this haft supports version %d", s.path, r.Version, version)
+		return nil, fmt.Errorf("could not read the trust store %s: it has version %d, but this haft supports version %d", s.path, r.Version, version)
 	}
 	return r, nil
 }
@@ -145,15 +145,15 @@ func (s *Store) parse(text []byte) (*record, error) {
 // change rewrites the grants of one folder.
 func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []grant) error {
 	if s.path == "" {
-		return errors.New("save trust: there is no config folder to save it in; set HOME or XDG_CONFIG_HOME")
+		return errors.New("could not save trust: there is no config folder to save it in. Set HOME or XDG_CONFIG_HOME")
 	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("save trust: %w", err)
+		return fmt.Errorf("could not save trust: %w", err)
 	}
 	folder, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("save trust: %w", err)
+		return fmt.Errorf("could not save trust: %w", err)
 	}
 	defer folder.Close()
 	err = rewrite.File(ctx, folder, filepath.Base(s.path), func(text []byte) ([]byte, error) {
@@ -172,7 +172,7 @@ func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []gran
 		return append(text, '\n'), err
 	}, &rewrite.Options{Perm: 0o600, DirPerm: 0o700})
 	if err != nil {
-		return fmt.Errorf("save trust in %s: %w", s.path, err)
+		return fmt.Errorf("could not save trust in %s: %w", s.path, err)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (r rules) Held() []trust.Item {
 
 func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 	if r.c.World.Project.Folder == nil {
-		return lang.Errorf("there is no config folder to save it in")
+		return lang.Errorf("could not save trust: there is no config folder to save it in")
 	}
 	return r.c.World.Project.Folder.Grant(ctx, items...)
 }

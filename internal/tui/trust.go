@@ -59,7 +59,7 @@ func declinedKey(i trust.Item) string { return strings.Join([]string{i.String(),
 // counts now: hooks, servers and rules are those of a conversation from its beginning.
 func (a *app) trust(items []trust.Item) {
 	if err := a.talk.Rules.Trust(a.ctx, items); err != nil {
-		a.note(a.t("could not save trust: %s", err))
+		a.note(a.lang.Error(err))
 		return
 	}
 	said := a.t("Trusted. To revoke it: 'haft trust --revoke --all'.")

@@ -240,7 +240,7 @@ func TestACommandThatIsDeniedKeepsTheSkillOut(t *testing.T) {
 	// Through the pipeline, so that the model's error lane is seen.
 	s := sched.New(&sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict { return tool.Verdict{Behavior: tool.Allow} })})
 	out := s.Call(t.Context(), tool.NewSet(nil, []tool.Tool{sk}, nil, nil), "u", "Skill", []byte(`{"skill":"commit"}`))
-	want := "The skill commit was not loaded: run !`git diff --stat`: a rule denies it. Do the work without it, or ask the user to allow what it needs."
+	want := "The skill commit was not loaded: could not run !`git diff --stat`: a rule denies it. Do the work without it, or ask the user to allow what it needs."
 	if out.Status != sched.Failed || out.Result.Text() != want || len(out.Result.Messages) != 0 || out.Result.Change != nil {
 		t.Errorf("%s: %+v", out.Status, out.Result)
 	}

@@ -151,15 +151,12 @@ func (d *Diagnosis) Failed() error {
 
 // Conclude says what to do now. The first thing that keeps a conversation from starting comes first.
 func (d *Diagnosis) Conclude() {
-	has := func(level string, areas ...string) bool {
-		return slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == level && slices.Contains(areas, c.Area) })
-	}
 	switch {
-	case has("error", "model"):
+	case slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == "error" && c.Area == "model" }):
 		d.Next = d.t("run haft; it asks you which model to use and tests it. To see haft work without a model, run: haft demo")
 	case d.Broken > 0:
 		d.Next = d.t("fix what is marked ✗, then run haft doctor again")
-	case has("warning", "trust", "mcp"):
+	case slices.ContainsFunc(d.Checks, func(c Check) bool { return strings.Contains(c.Advice, "haft trust") }):
 		d.Next = d.t("review what the project asks for with: haft trust. Then run haft to start a conversation")
 	default:
 		d.Next = d.t("run haft to start a conversation. 'haft help first-hour' shows what to try")
@@ -272,7 +269,10 @@ func (d *Diagnosis) trust(p *project.Project) {
 		}
 		d.Warn("trust", h.String(), d.t("to review and trust what the project asks for, run: haft trust"))
 	}
-	if p.Folder == nil {
+	switch {
+	case p.Folder == nil && p.Own:
+		d.OK("trust", d.t("this folder holds your own settings, so there is nothing in it to trust"))
+	case p.Folder == nil:
 		d.Warn("trust", d.t("there is nowhere to save what you trust, so nothing in the project can be trusted"), d.t("set HOME or XDG_CONFIG_HOME"))
 	}
 }
@@ -303,6 +303,8 @@ func (d *Diagnosis) server(m *project.Servers, s mcp.Server) {
 		d.Bad("mcp", s.Name+": "+s.Problem, d.t("fix it in %s", s.Origin))
 	case s.Disabled:
 		d.OK("mcp", d.t("%s: switched off", s.Name))
+	case verdict.Pending && m.Project.Folder == nil:
+		d.Warn("mcp", s.Name+": "+verdict.Reason, "")
 	case verdict.Pending:
 		d.Warn("mcp", d.t("%s: the project asks for it, and you have not approved it", s.Name), d.t("review and approve it with: haft trust"))
 	case !verdict.Allowed:

@@ -35,7 +35,8 @@ type Project struct {
 	Settings  *settings.Settings // what the files say
 	Counts    *settings.Settings // what of it counts
 	Held      []trust.Held       // what does not, for lack of trust
-	Folder    *trust.Folder      // nil if there is nowhere to keep trust
+	Folder    *trust.Folder      // nil if there is nowhere to keep trust, or Own is set
+	Own       bool               // the folder holds the user's own settings and approvals: there is nothing of others' to trust in it
 	Guard     *guard.Guard
 	Library   *Library
 	Hooks     *Hooks

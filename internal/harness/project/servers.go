@@ -105,10 +105,12 @@ func disabledServers(s *settings.Settings) []string {
 // Approve says whether a server may be started.
 func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 	return m.Rules.Approve(func(s mcp.Server) mcp.Verdict {
-		if m.pending[s.Name] && m.Project.Folder == nil {
+		switch {
+		case m.pending[s.Name] && m.Project.Folder == nil && !m.Project.Own:
+			return mcp.Verdict{Pending: true, Reason: "there is nowhere to save an approval: set HOME or XDG_CONFIG_HOME"}
+		case m.pending[s.Name] && m.Project.Folder == nil:
 			return mcp.Verdict{Pending: true, Reason: "this folder holds your own settings and approvals, so project servers are not used in it. Add the server for yourself: haft mcp add --scope user"}
-		}
-		if m.pending[s.Name] {
+		case m.pending[s.Name]:
 			return mcp.Verdict{Pending: true, Reason: "the project's server is not approved yet. Review and approve it with: haft trust"}
 		}
 		return mcp.Verdict{Allowed: true}

@@ -55,7 +55,8 @@ func (p *Project) trusting() (*trust.Folder, error) {
 		}
 	}
 	folder, err := store.Folder(p.Dir)
-	if errors.Is(err, trust.ErrInside) { // a home folder: there is nothing of others' to trust in it
+	if errors.Is(err, trust.ErrInside) { // a home folder
+		p.Own = true
 		if !p.lends(trust.Hook) {
 			return nil, nil
 		}

@@ -77,7 +77,7 @@ func (t *Template) Expand(ctx context.Context, u Use, calls Calls) (string, erro
 		}
 		output, err := run(ctx, calls, u, text)
 		if err != nil {
-			return "", fmt.Errorf("run !`%s`: %w", text, err)
+			return "", fmt.Errorf("could not run !`%s`: %w", text, err)
 		}
 		out.WriteString(output)
 		own.WriteByte(' ')
@@ -125,7 +125,7 @@ func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, er
 		req.Allow, req.Parent = u.Allow, u.Parent
 		r, err := calls(ctx, req)
 		if err != nil {
-			return "", fmt.Errorf("read @%s: %w", name, err)
+			return "", fmt.Errorf("could not read @%s: %w", name, err)
 		}
 		kind := "file"
 		if req.Tool != "Read" {
