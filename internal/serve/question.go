@@ -349,7 +349,7 @@ func mayUpdate(u wire.PermissionUpdate) error {
 // session.
 func mayPermit(r *http.Request, destination string) error {
 	if d := deviceOf(r); d != nil && !d.Full && destination != "session" {
-		return &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: fmt.Sprintf("This device may not change %s. Allow it once or for the session.", destination)}
+		return &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: fmt.Sprintf("This device may not change %s. Allow the call once or for this session.", destination)}
 	}
 	return nil
 }

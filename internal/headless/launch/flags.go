@@ -90,7 +90,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 		fs.Var((*words)(&f.allowed), name, "rules for calls that need no approval, such as 'Bash(go test:*)'")
 	}
 	for _, name := range []string{"disallowedTools", "disallowed-tools"} {
-		fs.Var((*words)(&f.disallowed), name, "rules for calls that are denied")
+		fs.Var((*words)(&f.disallowed), name, "rules for calls to deny")
 	}
 	fs.Var((*words)(&f.tools), "tools", "the only tools to offer; 'default' means all, '' means none")
 	fs.StringVar(&f.toolsOn, "tools-on", "", "run the tools on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")
