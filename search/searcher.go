@@ -58,7 +58,7 @@ type Options struct {
 	// empty means that none are kept. Trees on file systems that do not reliably report
 	// changes are never kept.
 	Saved string
-	// Saves is called before anything is saved and can refuse it; nil means never. It must be
+	// Saves is called before anything is saved and can refuse it; nil refuses nothing. It must be
 	// safe for concurrent use.
 	Saves func() bool
 	// SavedBytes limits the size of that folder; zero means 512 MB.

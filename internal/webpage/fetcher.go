@@ -87,7 +87,7 @@ func (d dialled) public() bool { return publicip.Is(d.ip) }
 func parsePermit(text string) (permit, error) {
 	var p permit
 	host := strings.ToLower(strings.TrimSpace(text))
-	if h, port, err := net.SplitHostPort(host); err == nil {
+	if h, port, err := net.SplitHostPort(host); err == nil && !strings.Contains(host, "://") {
 		host, p.port = h, port
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return p, fmt.Errorf("%q: %q is not a port", text, port)

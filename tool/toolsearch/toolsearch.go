@@ -23,7 +23,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	Query      string `json:"query" jsonschema:"Words to look for, or select: and names." haft:"min=1;max=500;example=select:Sleep"`
+	Query      string `json:"query" jsonschema:"Words to look for, or select:NAME,NAME." haft:"min=1;max=500;example=select:Sleep"`
 	MaxResults int    `json:"max_results,omitempty" jsonschema:"Maximum number of tools to return." haft:"clamp;min=1;max=25;default=5"`
 }
 
@@ -114,7 +114,7 @@ func render(out Output) tool.Result {
 			said = append(said, "You can use these tools now.\n\n"+strings.Join(out.words, "\n\n"))
 		}
 	case len(out.unknown) == 0:
-		said = append(said, fmt.Sprintf("None of the %d deferred tools matches %q: try other words, or select: and a name.", out.Deferred, out.Query))
+		said = append(said, fmt.Sprintf("None of the %d deferred tools matches %q: try other words, or select:NAME.", out.Deferred, out.Query))
 	}
 	if len(out.unknown) > 0 {
 		said = append(said, strings.Join(out.unknown, "\n"))

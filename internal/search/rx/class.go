@@ -100,7 +100,7 @@ func (p *parser) classChar() rune {
 		r, _ = p.charEscape(at)
 	}
 	if r == '\n' && p.lineMode {
-		p.fail(at, "a line break cannot match within one line", "Set multiline to true to match across lines.")
+		p.fail(at, "line break without multiline", "Set multiline to true to match across lines.")
 	}
 	return r
 }

@@ -285,7 +285,7 @@ func (p *parser) dot() *node {
 // char is the rune itself, in both cases under (?i).
 func (p *parser) char(r rune, at int) *node {
 	if r == '\n' && p.lineMode {
-		p.fail(at, "a line break cannot match within one line", "Set multiline to true to match across lines.")
+		p.fail(at, "line break without multiline", "Set multiline to true to match across lines.")
 	}
 	if p.flags.ascii && r >= 128 {
 		var bytes []*node

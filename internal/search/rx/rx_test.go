@@ -97,7 +97,7 @@ func TestSyntaxErrors(t *testing.T) {
 		`a(?=b)`:  `invalid regular expression: look-around at character 2 of "a(?=b)". ` + noLookaround,
 		`(?<!a)b`: `invalid regular expression: look-around at character 1 of "(?<!a)b". ` + noLookaround,
 		`(a)\1`:   `invalid regular expression: back-reference at character 4 of "(a)\\1". Back-references are not supported (nor in ripgrep by default): spell out the repeated text.`,
-		`a\nb`:    `invalid regular expression: a line break cannot match within one line at character 2 of "a\\nb". Set multiline to true to match across lines.`,
+		`a\nb`:    `invalid regular expression: line break without multiline at character 2 of "a\\nb". Set multiline to true to match across lines.`,
 		`(`:       `invalid regular expression: unclosed group at character 1 of "(". Write \( for a literal parenthesis.`,
 		`a)`:      `invalid regular expression: unopened group at character 2 of "a)". Write \) for a literal parenthesis.`,
 		`[a`:      `invalid regular expression: unclosed character class at character 1 of "[a". Write \[ for a literal bracket.`,

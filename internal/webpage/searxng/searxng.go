@@ -112,7 +112,7 @@ func (c *Client) search(ctx context.Context, query string) ([]Hit, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return nil, fmt.Errorf("could not search with %s: %w", c.endpoint.Host, err)
+		return nil, fmt.Errorf("no answer from %s: %w", c.endpoint.Host, err)
 	}
 	defer resp.Body.Close()
 	switch {
