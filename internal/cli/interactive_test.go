@@ -616,7 +616,7 @@ func TestBrokenSettingsAreNamed(t *testing.T) {
 		s.launch()
 		s.see("/new starts a conversation")
 		s.type_("say hello\r")
-		s.see("Your prompt is kept until there is a conversation.")
+		s.see("Your prompt is kept until that works.")
 		if strings.Count(s.screen(), c.want) != 2 || strings.Contains(s.screen(), "No model is set up") {
 			t.Errorf("the file is not named, at first and for the prompt:\n%s", s.screen())
 		}
