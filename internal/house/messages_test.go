@@ -160,7 +160,7 @@ var notShown = map[string]string{
 	"the input ended before an answer":          "the same",
 	"the user answered":                         "the same",
 	"/memory add project|local|user NOTE":       "it is to be typed",
-	"a whole number of at least ":                      "what a setting takes is recognized by it",
+	"a whole number of at least ":               "what a setting takes is recognized by it",
 	"the clipboard as «class PNGf»":             "AppleScript",
 	"it is not a picture":                       "another error takes its place",
 	"it is too large":                           "the same",
