@@ -67,7 +67,7 @@ func TestPermissionIsDecidedByAFunction(t *testing.T) {
 			"can_use_tool: the permission callback returned no decision"},
 		{"a panic", func(context.Context, *haft.ToolRequest) (*haft.Permission, error) { panic("boom") },
 			"can_use_tool: can_use_tool: panic: boom"},
-		{"nobody decides", nil, "can_use_tool: nothing here can approve calls"},
+		{"nobody decides", nil, "can_use_tool: the program has no function that approves calls"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

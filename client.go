@@ -288,7 +288,7 @@ func (c *Client) waitOrClose() error {
 
 // initialize sends the first request and waits for the answer.
 func (c *Client) initialize(hello *wire.Initialize) error {
-	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the haft process does not answer"))
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.opts.StartTimeout, errors.New("the haft process did not answer in time"))
 	defer cancel()
 	err := c.conn.Call(ctx, hello, &c.info)
 	if err == nil && c.needsBlocking() && !c.info.HookOnFailureSupported {

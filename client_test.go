@@ -213,7 +213,7 @@ func TestACommandLineThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	opts := stubbed(t, "will not answer")
 	opts.StartTimeout = 2 * time.Second // it must have come to say why
 	_, err := haft.NewClient(t.Context(), opts)
-	if err == nil || !strings.Contains(err.Error(), "does not answer; it said: waiting for a login") {
+	if err == nil || !strings.Contains(err.Error(), "did not answer in time; it said: waiting for a login") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -49,7 +49,8 @@ type Options struct {
 	Model string
 	// FallbackModel takes over when Model is overloaded; "" means none.
 	FallbackModel string
-	// Effort is how hard the model tries: low, medium, high, max; "" means its default.
+	// Effort is how hard the model thinks: low, medium, high, xhigh or max; "" means its
+	// default.
 	Effort string
 	// MaxThinkingTokens limits thinking; 0 means the model's default, a negative number no
 	// thinking.
@@ -62,7 +63,7 @@ type Options struct {
 	// Betas are API features to turn on.
 	Betas []string
 
-	// MaxTurns limits the requests to the model; 0 means no limit.
+	// MaxTurns limits the requests to the model in each turn; 0 means no limit.
 	MaxTurns int
 	// MaxBudgetUSD limits the cost; 0 means no limit.
 	MaxBudgetUSD float64
@@ -95,7 +96,7 @@ type Options struct {
 	Resume string
 	// ResumeAt continues after the message with this id, not at the end.
 	ResumeAt string
-	// Continue continues the newest session of the directory.
+	// Continue continues the most recent session in Dir.
 	Continue bool
 	// Fork continues the session in a new one.
 	Fork bool

@@ -51,6 +51,6 @@ func DenyAndStop(reason string) *Permission {
 }
 
 var (
-	errNoCallback = errors.New("nothing here can approve calls")
+	errNoCallback = errors.New("the program has no function that approves calls")
 	errNoDecision = errors.New("the permission callback returned no decision")
 )

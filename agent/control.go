@@ -34,7 +34,7 @@ func (a *Agent) changeModel(change func(*settings)) {
 // SetMode changes the permission mode at once.
 func (a *Agent) SetMode(mode string) error {
 	if a.opts.Permissions == nil {
-		return errors.New("change permission mode: this session has no permission mode")
+		return errors.New("could not change the permission mode: this session has none")
 	}
 	if err := a.opts.Permissions.SetMode(mode); err != nil {
 		return err

@@ -33,7 +33,7 @@ func (p *peer) call(ctx context.Context, o *offer, c *tool.Call) (tool.Result, e
 		}
 		s.lose(err)
 		if again || !o.repeatable() {
-			return tool.Result{}, tool.Errorf("MCP server %s lost the session, and with it the call to %s. It is connected again; check whether the call took effect before you repeat it.", p.name, o.Name)
+			return tool.Result{}, tool.Errorf("MCP server %s lost the session during the call to %s. It is unknown whether the call took effect; check before you repeat it.", p.name, o.Name)
 		}
 		p.awaitLoss(ctx, s)
 	}

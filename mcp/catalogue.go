@@ -54,7 +54,7 @@ func (p *peer) learn(ctx context.Context, s *session) error {
 	entries, err := s.listTools(ctx)
 	if err != nil {
 		p.step("tools/list: %v", err)
-		return fmt.Errorf("list the tools: %w", err)
+		return fmt.Errorf("could not list the tools: %w", err)
 	}
 	known.offers, known.left = p.offer(entries)
 	p.mu.Lock()

@@ -139,7 +139,7 @@ func (c cache) setProtocol(cfg Server, protocol string) {
 // cachedProtocol is what to open a session with: empty asks the server.
 func (p *peer) cachedProtocol() string {
 	if known := p.host.cache.protocol(p.cfg); known != "" && known < modernProtocol {
-		p.step("uses %s, as before", known)
+		p.step("using protocol version %s, as before", known)
 		return legacyProtocol
 	}
 	return ""
@@ -158,7 +158,7 @@ func (p *peer) command() (shellrun.Command, error) {
 		dir = filepath.Join(opts.Dir, dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return shellrun.Command{}, fmt.Errorf("the directory %s does not exist", dir)
+		return shellrun.Command{}, fmt.Errorf("the folder %s does not exist", dir)
 	}
 	if strings.TrimSpace(p.cfg.Command) == "" {
 		return shellrun.Command{}, errors.New("the entry has no command")

@@ -176,7 +176,7 @@ func sameHost(host string) func(*http.Request, []*http.Request) error {
 			return fmt.Errorf("the server redirects to %s, which is another host", req.URL.Host)
 		}
 		if len(via) > 5 {
-			return errors.New("the server redirects in circles")
+			return errors.New("the server redirects too often")
 		}
 		return nil
 	}

@@ -61,11 +61,14 @@ func (p *peer) runHelper(ctx context.Context) (map[string]string, error) {
 		if ctx.Err() == context.DeadlineExceeded {
 			err = fmt.Errorf("no answer within %s", helperTime)
 		}
-		return nil, fmt.Errorf("run headersHelper: %w: %s", err, shorten(strings.TrimSpace(errs.String()), 500))
+		if said := strings.TrimSpace(errs.String()); said != "" {
+			err = fmt.Errorf("%w: %s", err, shorten(said, 500))
+		}
+		return nil, fmt.Errorf("headersHelper failed: %w", err)
 	}
 	var headers map[string]string
 	if err := json.Unmarshal(out, &headers); err != nil {
-		return nil, fmt.Errorf("run headersHelper: it must print a JSON object of strings: %w", err)
+		return nil, fmt.Errorf("headersHelper must print a JSON object of strings: %w", err)
 	}
 	return headers, nil
 }

@@ -61,7 +61,7 @@ func TestEveryHTTPMisbehaviourEndsInSuccessOrAnErrorThatNamesTheCause(t *testing
 		"ends the stream early":                     "error: MCP server bad: echo: calling \"tools/call\": request terminated without response",
 		"cuts the stream":                           "error: MCP server bad: echo: calling \"tools/call\": request terminated without response",
 		"streams nothing":                           "error: The call to echo at the MCP server bad was cancelled: no result and no progress for 500ms. It may have taken partial effect.",
-		"forgets the session":                       "error: MCP server bad lost the session, and with it the call to echo. It is connected again; check whether the call took effect before you repeat it.",
+		"forgets the session":                       "error: MCP server bad lost the session during the call to echo. It is unknown whether the call took effect; check before you repeat it.",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

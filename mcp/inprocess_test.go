@@ -261,7 +261,7 @@ func TestTheEraAndTheToolsAreRemembered(t *testing.T) {
 		}
 		h.Close()
 	}
-	if !strings.Contains(strings.Join(steps, "\n"), "uses 2025-11-25, as before") {
+	if !strings.Contains(strings.Join(steps, "\n"), "using protocol version 2025-11-25, as before") {
 		t.Errorf("steps: %q", steps)
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {

@@ -355,7 +355,7 @@ func (p *peer) absence(state State) error {
 	case Disabled:
 		return fmt.Errorf("server %s is disabled", p.name)
 	case NeedsAuth:
-		return fmt.Errorf("server %s: %w; log in with: haft mcp login %s", p.name, ErrNeedsAuth, p.name)
+		return fmt.Errorf("server %s is not connected: %w. Run: haft mcp login %s", p.name, ErrNeedsAuth, p.name)
 	}
 	return fmt.Errorf("server %s is not connected: %s", p.name, p.why())
 }

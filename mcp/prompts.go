@@ -84,7 +84,7 @@ func (h *Host) GetPrompt(ctx context.Context, command string, args map[string]st
 		for m := range envelope.Elements(envelope.Field(raw, "messages")) {
 			var message PromptMessage
 			if err := json.Unmarshal(m, &message); err != nil {
-				return nil, fmt.Errorf("could not read a message of the prompt: %w", err)
+				return nil, fmt.Errorf("could not read a message in the prompt: %w", err)
 			}
 			messages = append(messages, message)
 		}

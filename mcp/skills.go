@@ -101,7 +101,7 @@ func (h *Host) ReadSkill(ctx context.Context, skill Skill, uri string) (string, 
 		return "", err
 	}
 	if len(contents) != 1 {
-		return "", fmt.Errorf("the file %s came in %d parts", uri, len(contents))
+		return "", fmt.Errorf("the server returned %d contents instead of one for the file %s", len(contents), uri)
 	}
 	text := contents[0].Text
 	if contents[0].Blob != nil {
@@ -137,7 +137,7 @@ func (s Skill) verifyFront(text string) error {
 	}
 	found, err := frontmatter(text)
 	if err != nil {
-		return fmt.Errorf("the skill %s: %w: it is not used", s.Name, err)
+		return fmt.Errorf("the skill %s is not used: %w", s.Name, err)
 	}
 	want := make(map[string]string)
 	for name, value := range listed {

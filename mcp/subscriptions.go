@@ -61,7 +61,7 @@ func (p *peer) claim(uri string) (fresh bool, err error) {
 	case slices.Contains(p.subscribed, uri):
 		return false, nil
 	case len(p.subscribed) >= maxSubscriptions:
-		return false, fmt.Errorf("server %s: there are already %d subscriptions", p.name, maxSubscriptions)
+		return false, fmt.Errorf("server %s already has %d subscriptions, which is the limit", p.name, maxSubscriptions)
 	}
 	p.subscribed = append(p.subscribed, uri)
 	return true, nil
@@ -79,7 +79,7 @@ func (p *peer) resubscribe(uris []string) {
 	defer cancel()
 	for _, uri := range uris {
 		if err := p.host.Subscribe(ctx, p.name, uri); err != nil {
-			p.host.opts.Log.Warn("mcp: a subscription is lost", "server", p.name, "uri", uri, "cause", err)
+			p.host.opts.Log.Warn("mcp: could not renew a subscription", "server", p.name, "uri", uri, "cause", err)
 		}
 	}
 }

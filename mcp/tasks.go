@@ -261,5 +261,5 @@ func (s *session) answerInput(ctx context.Context, question sdk.InputRequest) (s
 	case *sdk.ListRootsParams:
 		return &sdk.ListRootsResult{Roots: roots(s.peer.host.rootDirs())}, nil
 	}
-	return nil, fmt.Errorf("a task asks for %T, which haft cannot answer", question)
+	return nil, errors.New("the task asks for input that haft cannot provide")
 }

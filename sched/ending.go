@@ -151,7 +151,7 @@ func (b *Batch) consequences(f *execution) ([]*execution, error) {
 		why := errors.New("the turn was ended")
 		return b.halt(why, waiting), why
 	case out.Status == Failed && b.opts.SiblingErrors == CancelSiblings && f.tool != nil && f.tool.StopsSiblings:
-		b.failed = cmp.Or(b.failed, errors.New("the call of "+f.name+" before it failed"))
+		b.failed = cmp.Or(b.failed, errors.New("an earlier call of "+f.name+" failed"))
 		b.abortBeside(f)
 		return b.behind(f), b.failed
 	}
@@ -160,7 +160,7 @@ func (b *Batch) consequences(f *execution) ([]*execution, error) {
 
 // abortBeside cancels the calls that run at the same time as f, if they may be interrupted.
 func (b *Batch) abortBeside(f *execution) {
-	why := errors.New("the call of " + f.name + " beside it failed")
+	why := errors.New("a parallel call of " + f.name + " failed")
 	for _, s := range b.calls {
 		if s != f && !s.claimed && s.state == Executing && s.within(interruptible) {
 			b.abort(s, why)
@@ -186,11 +186,11 @@ func (b *Batch) write(f *execution, rec Record) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("record call %s: the recorder crashed: %v", f.id, p)
+			err = fmt.Errorf("could not record the call %s: the recorder crashed: %v", f.id, p)
 		}
 	}()
 	if err := b.opts.Recorder.Record(context.WithoutCancel(f.ctx), rec); err != nil {
-		return fmt.Errorf("record call %s: %w", f.id, err)
+		return fmt.Errorf("could not record the call %s: %w", f.id, err)
 	}
 	return nil
 }

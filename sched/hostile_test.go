@@ -415,7 +415,7 @@ func TestAFailingCallAbortsThoseThatRun(t *testing.T) {
 	for out := range b.Outcomes() {
 		got = append(got, out.Status.String()+": "+out.Result.Text())
 	}
-	want := []string{"cancelled: Cancelled while it ran: the call of Bash beside it failed.", "failed: exit code 2", "succeeded: finished"}
+	want := []string{"cancelled: Cancelled while it ran: a parallel call of Bash failed.", "failed: exit code 2", "succeeded: finished"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -154,7 +154,7 @@ func (f *execution) judge(c *tool.Case) (tool.Verdict, *Outcome) {
 		c.Call = f.call
 	}
 	if f.batch.opts.Judge == nil {
-		return tool.Verdict{Behavior: tool.Ask, Message: c.Own.Message, Suggestions: c.Own.Suggestions, Reason: "there are no rules"}, nil
+		return tool.Verdict{Behavior: tool.Ask, Message: c.Own.Message, Suggestions: c.Own.Suggestions, Reason: "no permission rules are set up"}, nil
 	}
 	verdict := f.callJudge(*c)
 	if c.Ran() && verdict.Behavior == tool.Allow {
@@ -268,7 +268,7 @@ func (f *execution) change(input []byte, internal bool) *Outcome {
 	in.Write(input)
 	raw, err := in.Close()
 	if err != nil {
-		return f.refuse(Invalid, fmt.Sprintf("%s was not run: its input was changed to one that cannot be read: %s", f.name, err))
+		return f.refuse(Invalid, fmt.Sprintf("%s was not run: its input was changed, and the new input cannot be read: %s", f.name, err))
 	}
 	if out := f.check(raw, internal); out != nil {
 		return out

@@ -25,7 +25,7 @@ func (f *execution) prepare(in *jsonstream.Object) *Outcome {
 	raw, err := in.Close()
 	if err != nil {
 		f.out.Input = in.Raw()
-		return f.refuse(Invalid, fmt.Sprintf("InputValidationError: %s was not run, its input could not be read: %s", t.Name, err))
+		return f.refuse(Invalid, fmt.Sprintf("InputValidationError: %s was not run: its input could not be read: %s", t.Name, err))
 	}
 	return f.check(raw, false)
 }

@@ -80,7 +80,7 @@ func (r *Repeats) note(f *execution) *Outcome {
 		return out
 	}
 	noted := *out // observers hold the original
-	text := fmt.Sprintf("You have made the same %s call with the same result %d times, and nothing has changed in between. Repeating it will not help: change the input, try another way, or say what stops you.", out.Tool, times)
+	text := fmt.Sprintf("You have made the same %s call with the same result %d times, and nothing has changed in between. Repeating it will not help: change the input, try another way, or say what is stopping you.", out.Tool, times)
 	if stop > 0 && !ends {
 		text += fmt.Sprintf(" The turn ends after %d times.", stop)
 	}

@@ -137,7 +137,7 @@ func TestNothingRunsWithoutAVerdict(t *testing.T) {
 		opts *sched.Options
 		want string
 	}{
-		{"no rules and nobody to ask", nil, "Denied: there are no rules, and no one can approve it."},
+		{"no rules and nobody to ask", nil, "Denied: no permission rules are set up, and no one can approve it."},
 		{"the rules want it asked", &sched.Options{Judge: sched.JudgeFunc(func(context.Context, tool.Case) tool.Verdict {
 			return tool.Verdict{Behavior: tool.Ask, Reason: "it is loud", Suggestions: []tool.Suggestion{{Rule: "Echo(a)"}, {Rule: "Echo(b)"}}}
 		})}, "Denied: it is loud, and no one can approve it. These rules together would allow it: Echo(a), Echo(b)."},
@@ -413,7 +413,7 @@ func TestAFailingShellAndItsSiblings(t *testing.T) {
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("got %v, want %s", got, c.want)
 			}
-			if strings.Contains(c.want, "cancelled") && why != "Cancelled before it ran: the call of Bash before it failed." {
+			if strings.Contains(c.want, "cancelled") && why != "Cancelled before it ran: an earlier call of Bash failed." {
 				t.Errorf("why: %s", why)
 			}
 		})

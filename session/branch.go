@@ -64,7 +64,7 @@ func (t *tail) read(ctx context.Context, agent, at string) (*reading, error) {
 			return r, nil
 		}
 		if t.whole() {
-			return nil, fmt.Errorf("resume at %s: %w in %s", at, ErrNoMessage, t.name)
+			return nil, fmt.Errorf("%w: %s", ErrNoMessage, at)
 		}
 	}
 }

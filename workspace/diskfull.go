@@ -52,7 +52,7 @@ type Usage struct {
 
 func (e *FullError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v. The file is unchanged.", e.Space)
+	fmt.Fprintf(&b, "Could not write the file: %v. The file is unchanged.", e.Space)
 	if len(e.Largest) > 0 {
 		b.WriteString(" The largest directories under the project:")
 	}

@@ -68,7 +68,7 @@ func (w *Workspace) Load(f guard.Facts) (*File, error) {
 	raw := make([]byte, info.Size)
 	n, err := io.ReadFull(in, raw)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", f.Path, err)
+		return nil, fmt.Errorf("could not read %s: %w", f.Path, err)
 	}
 	out := &File{Path: f.Real, Info: info, Raw: raw[:n]}
 	out.Hash = blob.Digest(out.Raw)
@@ -114,5 +114,5 @@ func (w *Workspace) openError(f guard.Facts, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return refuse(NoPermission, "Permission denied: %s cannot be opened by this user.", f.Path)
 	}
-	return fmt.Errorf("open %s: %w", f.Path, err)
+	return fmt.Errorf("could not open %s: %w", f.Path, err)
 }

@@ -47,9 +47,9 @@ func (w *Workspace) identity(path string) string {
 
 func (w *Workspace) busy(err error, path string) error {
 	if err == errBusy {
-		return refuse(Busy, "Another process is changing %s and does not finish. Nothing was written. Send this call again.", path)
+		return refuse(Busy, "Another process is changing %s and has not finished. Nothing was written. Send this call again.", path)
 	}
-	return fmt.Errorf("lock %s: %w", path, err)
+	return fmt.Errorf("could not lock %s: %w", path, err)
 }
 
 // turns lets those who name the same thing take turns: goroutines in memory, processes by locked files in a directory.

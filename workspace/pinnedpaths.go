@@ -43,7 +43,7 @@ func (w *Workspace) Pin(call string, f guard.Facts) {
 func (w *Workspace) LookPinned(call, path string) (guard.Facts, error) {
 	f := w.Look(path)
 	if was := w.pinned(call, f.Path); was != nil && was.Real != f.Real {
-		return f, refuse(Swapped, "%s led to %s when this call was permitted and now leads to %s. Nothing was read or written. Check the path before you try again.", f.Path, was.Real, f.Real)
+		return f, refuse(Swapped, "%s led to %s when this call was allowed and now leads to %s. Nothing was read or written. Check the path before you try again.", f.Path, was.Real, f.Real)
 	}
 	return f, nil
 }

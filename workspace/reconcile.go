@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/merge"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -78,7 +79,7 @@ func fits(r Revision, f *File, m merge.Result) bool {
 // fitNow applies a revision to the file as it is, if it can tell that it fits.
 func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error) {
 	if r.Whole && r.OnConflict != Overwrite {
-		return nil, nil, refuse(Stale, "%s has changed since it was read, and cannot be merged with what was read. Read it again; to write it regardless, send this call again with on_conflict set to \"overwrite\".", r.Path.Path)
+		return nil, nil, refuse(Stale, "%s has changed since it was read, and the changes cannot be merged. Nothing was written. Read it again, or send this call again with on_conflict set to \"overwrite\" to replace its whole content.", r.Path.Path)
 	}
 	raw, notes, err := r.Make(f.Text)
 	if err != nil {
@@ -125,7 +126,7 @@ func describe(m merge.Result, enc textfile.Encoding) string {
 			break
 		}
 		c.Ours, c.Theirs = clip(c.Ours), clip(c.Theirs)
-		fmt.Fprintf(&b, "at line %d of what was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
+		fmt.Fprintf(&b, "at line %d of the file as it was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
 	}
 	return b.String()
 }
@@ -137,7 +138,7 @@ func clip(lines [][]byte) [][]byte {
 		return lines
 	}
 	out := slices.Clone(lines[:most/2])
-	out = append(out, fmt.Appendf(nil, "… %d more lines …\n", len(lines)-most))
+	out = append(out, fmt.Appendf(nil, "… %s …\n", plural.Of(len(lines)-most, "more line")))
 	return append(out, lines[len(lines)-most/2:]...)
 }
 
@@ -159,7 +160,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf(`%s has changed since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
 %s
 There are three ways out:
-1. overwrite: send this call again with on_conflict set to "overwrite" to take the edit's side here and keep the rest of the other change%s;
+1. overwrite: send this call again with on_conflict set to "overwrite" to use the edit here and keep the rest of the other change%s;
 2. abort: leave the file as it is now;
 3. read again: Read the file and make a new edit from what it says now.`, e.Path, strings.TrimRight(e.Hunks, "\n"), markers)
 }

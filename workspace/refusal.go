@@ -63,9 +63,9 @@ func (w *Workspace) readable(f guard.Facts) error {
 	case f.Malformed != "":
 		return refuse(Malformed, "This is not a usable path: %s.", f.Malformed)
 	case errors.Is(f.Err, guard.ErrTooManyLinks):
-		return refuse(NotAFile, "%s leads through too many symbolic links.", f.Path)
+		return refuse(NotAFile, "%s has too many symbolic links in its path.", f.Path)
 	case errors.Is(f.Err, guard.ErrLost):
-		return refuse(Malformed, "In %s %v. Use %s if you mean that.", f.Given, f.Err, f.Real)
+		return refuse(Malformed, "%s is not a usable path: it has a .. after something that is not a directory. If you mean %s, use that path.", f.Given, f.Real)
 	case errors.Is(f.Err, fs.ErrPermission):
 		return refuse(NoPermission, "Permission denied: %s cannot be reached by this user.", f.Path)
 	case errors.Is(f.Err, syscall.ENOTDIR):
@@ -73,9 +73,9 @@ func (w *Workspace) readable(f guard.Facts) error {
 	case kind == "missing":
 		return w.missing(f)
 	case kind == "directory":
-		return refuse(IsDirectory, "%s is a directory, not a file. Use Glob with the pattern %s to list it.", f.Path, filepath.Join(f.Path, "*"))
+		return refuse(IsDirectory, "%s is a directory, not a file. Use Glob with the pattern %s to list its files.", f.Path, filepath.Join(f.Path, "*"))
 	case kind != "file":
-		return refuse(NotAFile, "%s is a %s, not a file; it is not opened, because that may block forever. Use Bash with a timeout if you mean it.", f.Path, kind)
+		return refuse(NotAFile, "%s is a %s, not a file. Opening it may block forever, so it was not opened. Use Bash with a timeout instead.", f.Path, kind)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	}
 	w.decodeAs(r, f)
 	if f.Kind != nil {
-		return nil, nil, refuse(Binary, "%s is not a text file (%s) and is not edited. Replace it with Bash if you mean to.", r.Path.Path, kindOf(f.Kind))
+		return nil, nil, refuse(Binary, "%s is not a text file (%s), so it was not changed. To change it, use Bash.", r.Path.Path, kindOf(f.Kind))
 	}
 	raw, o, err := w.plan(ctx, r, f)
 	if err != nil {

@@ -81,7 +81,7 @@ func (s *session) ask(ctx context.Context, u callUpdate, options []permissionOpt
 			return reply.Outcome.Option, nil
 		}
 	}
-	return "", fmt.Errorf("its answer %q is not one of the options it was offered", visible.Indented(reply.Outcome.Outcome+" "+reply.Outcome.Option))
+	return "", fmt.Errorf("%q is not one of the options", visible.Indented(reply.Outcome.Outcome+" "+reply.Outcome.Option))
 }
 
 // errCancelled says that the user stopped the turn instead of an answer.
@@ -95,7 +95,7 @@ func unanswered(ctx context.Context, question tool.Verdict, err error) (tool.Ver
 	case errors.Is(err, errCancelled):
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user stopped the turn", Message: "The user stopped the turn before this call was made.", Interrupt: true}, nil
 	}
-	text := "the editor that was asked gave no answer: " + err.Error()
+	text := "the editor gave no valid answer: " + err.Error()
 	return tool.Verdict{Behavior: tool.Deny, Message: text, Reason: text, Unasked: true, Suggestions: question.Suggestions}, nil
 }
 
@@ -173,7 +173,7 @@ func (a *asker) grant(ctx context.Context, c tool.Case, question tool.Verdict, c
 	a.approved(c)
 	for _, s := range question.Suggestions {
 		if err := a.s.talk.Grant(ctx, s.Rule, scope); err != nil {
-			a.s.warn("The rule " + s.Rule + " could not be saved, so the call is allowed only once: " + err.Error())
+			a.s.warn("Could not save the rule " + s.Rule + ", so the call is allowed only once: " + err.Error())
 			return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
@@ -45,7 +46,7 @@ func diffs(p *tool.Preview) (list []any, places []location) {
 		places = append(places, location{Path: f.Path, Line: firstLine(f.Hunks)})
 	}
 	if unshown > 0 {
-		summary = append(summary, fmt.Sprintf("The changes to %d more files are too large to show here.", unshown))
+		summary = append(summary, fmt.Sprintf("The changes to %s are too large to show here.", plural.Of(unshown, "more file")))
 	}
 	if len(summary) > 0 {
 		list = append([]any{content(textOf(strings.Join(summary, "\n")))}, list...)

@@ -29,7 +29,7 @@ func (s *session) questions(ctx context.Context, c tool.Case) (tool.Verdict, err
 	in.Answers, err = answers(ctx, c, in.Questions)
 	switch {
 	case errors.Is(err, errMultiple):
-		return tool.Verdict{Behavior: tool.Deny, Reason: err.Error(), Message: "Nobody was asked: " + err.Error() + ". Ask in your own words.", Unasked: true}, nil
+		return tool.Verdict{Behavior: tool.Deny, Reason: err.Error(), Message: "The user was not asked: " + err.Error() + ". Ask in your own words.", Unasked: true}, nil
 	case err != nil:
 		return unanswered(ctx, tool.Verdict{}, err)
 	case in.Answers == nil:

@@ -79,7 +79,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o *Options) error {
 	}
 	s.end()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the client's messages: %w", err)
+		return fmt.Errorf("could not read the client's messages: %w", err)
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func (s *session) end() {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session did not end within %s", closeTime))
 	defer cancel()
 	if err := s.talk.Close(ctx); err != nil {
-		fmt.Fprintf(s.srv.opts.Log, "haft: end the session: %s\n", visible.Indented(err.Error()))
+		fmt.Fprintf(s.srv.opts.Log, "haft: could not end the session: %s\n", visible.Indented(err.Error()))
 	}
 	for _, uuid := range s.unanswered() {
 		s.answer(uuid, stopCancelled, nil)

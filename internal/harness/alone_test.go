@@ -25,7 +25,7 @@ func TestWithoutAPersonNobodyAnswers(t *testing.T) {
 				if ev, ok := ev.(agent.Returned); ok {
 					answers++
 					text := ev.Outcome.Result.Text()
-					if !ev.Outcome.Result.Failed || !strings.Contains(text, "there is no user who could answer") {
+					if !ev.Outcome.Result.Failed || !strings.Contains(text, "there is no user to answer") {
 						t.Errorf("it says %q", text)
 					}
 				}

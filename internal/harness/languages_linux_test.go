@@ -70,7 +70,7 @@ func TestAProjectSetsUpNoLanguageServer(t *testing.T) {
 	c := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	out := callIn(t, c, permission.Default, "LSP", `{"operation":"diagnostics","filePath":"`+path+`"}`)
-	if !strings.Contains(out.Result.Text(), "no language server is known for .fake files") {
+	if !strings.Contains(out.Result.Text(), "no language server is known for a.fake") {
 		t.Errorf("got %s", out.Result.Text())
 	}
 }

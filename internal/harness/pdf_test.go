@@ -85,7 +85,7 @@ func TestWhatIsSaidAboutALongPDFWorks(t *testing.T) {
 
 	full := r.put("full.pdf", document(strings.Repeat(strings.Repeat("word ", 40)+"\n", 800)+"The last line."))
 	out = callIn(t, c, permission.DontAsk, "Read", in("file_path", full, "pages", "1"))
-	_, command, found := strings.Cut(out.Result.Text(), "To see all of it use Bash: ")
+	_, command, found := strings.Cut(out.Result.Text(), "To see all of it, use Bash: ")
 	command, _, _ = strings.Cut(command, "\n")
 	if !found || !strings.Contains(command, filepath.Base(full)) {
 		t.Fatalf("no command is named: %.300s … %s", out.Result.Text(), out.Result.Text()[max(0, len(out.Result.Text())-300):])

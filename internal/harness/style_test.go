@@ -15,7 +15,7 @@ import (
 // TestAnOutputStyleIsPartOfThePrompt chooses a style of each kind and looks at what the
 // model is told.
 func TestAnOutputStyleIsPartOfThePrompt(t *testing.T) {
-	const brief, coding = "a question of one line deserves", "Write code that its neighbours"
+	const brief, coding = "a one-line question deserves", "Write code that its neighbours"
 	for _, test := range []struct {
 		name, chosen, used string
 		told, left         []string

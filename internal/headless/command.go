@@ -60,7 +60,7 @@ func (s *server) command(ctx context.Context, talk *harness.Conversation, h hear
 }
 
 // errOneSession is why a session is not cleared.
-var errOneSession = errors.New("/clear begins another session, and a run of a fleet is one session; begin a new session instead")
+var errOneSession = errors.New("/clear is not available here: a fleet's run is a single session. Start a new session instead")
 
 // commandIn returns which block of a prompt is a command, -1 for none. Programs send what
 // belongs to it, such as images and context, in the blocks before it, so the last command

@@ -76,14 +76,14 @@ func TestWhatAGuestMayAsk(t *testing.T) {
 		"settings":                       &wire.UpdateSettings{},
 	} {
 		var refused *wire.ControlError
-		if _, err := s.handle(t.Context(), r); !errors.As(err, &refused) || !strings.Contains(refused.Message, "only be done in a terminal") {
+		if _, err := s.handle(t.Context(), r); !errors.As(err, &refused) || !strings.Contains(refused.Message, "only possible in a terminal") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for _, u := range []wire.PermissionUpdate{
 		{Type: "setMode", Mode: "bypassPermissions"}, {Type: "addRules", Destination: "userSettings"}, {Type: "addRules", Destination: "projectSettings"}, {Type: "removeRules", Destination: "session"},
 	} {
-		if err := s.updatePermissions(t.Context(), u); err == nil || !strings.Contains(err.Error(), "only be done in a terminal") {
+		if err := s.updatePermissions(t.Context(), u); err == nil || !strings.Contains(err.Error(), "only possible in a terminal") {
 			t.Errorf("%+v: %v", u, err)
 		}
 	}

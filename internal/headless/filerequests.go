@@ -31,20 +31,20 @@ func (s *server) fileRequests() []row {
 func readFile(_ context.Context, talk *harness.Conversation, r *wire.ReadFile) (any, error) {
 	path := r.Path
 	if host := talk.World.Project.Options.ToolHost; host != nil {
-		return nil, fmt.Errorf("read %s: the files of this session are on %s", path, host.Address)
+		return nil, fmt.Errorf("cannot read %s: the files of this session are on %s", path, host.Address)
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(talk.Dir(), path)
 	}
 	if !talk.World.MayShow(path) {
-		return nil, fmt.Errorf("read %s: a rule denies it", path)
+		return nil, fmt.Errorf("cannot read %s: a rule denies it", path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: it is not a file", path)
+		return nil, fmt.Errorf("cannot read %s: it is not a file", path)
 	}
 	limit := int64(r.MaxBytes)
 	if limit <= 0 {
@@ -106,9 +106,9 @@ func registerRoot(_ context.Context, talk *harness.Conversation, r *wire.Registe
 	within := func(root string) bool { return pathin.Contains(root, dir) }
 	switch {
 	case slices.Contains(roots, dir):
-		return nil, fmt.Errorf("register_repo_root: %s is registered already", dir)
+		return nil, fmt.Errorf("register_repo_root: %s is already registered", dir)
 	case !slices.ContainsFunc(roots, within):
-		return nil, fmt.Errorf("register_repo_root: %s is not below a folder of the session", dir)
+		return nil, fmt.Errorf("register_repo_root: %s is not inside a folder of the session", dir)
 	}
 	return wire.RegisterRepoRootReply{Directory: dir}, talk.AddDirectories([]string{dir})
 }

@@ -46,7 +46,7 @@ func (s *server) guestMay(r wire.Request) error {
 }
 
 func terminalOnly(what string) error {
-	return &wire.ControlError{Message: what + " can only be done in a terminal, not on a server"}
+	return &wire.ControlError{Message: what + " is only possible in a terminal, not on a server"}
 }
 
 // guestInitialize refuses what a program brings that would run here or take the place of what
@@ -73,7 +73,7 @@ func (s *server) guestInitialize(r *wire.Initialize) error {
 func (s *server) guestLead(w *harness.World, init *wire.Initialize) error {
 	set, ok := w.Project.Counts.Text("agent")
 	if _, replaced := init.Agents[set.Text]; s.opts.Guest && ok && replaced && s.opts.Harness.Agent == "" {
-		return terminalOnly(fmt.Sprintf("Replacing the agent %q, which the settings name,", set.Text))
+		return terminalOnly(fmt.Sprintf("Replacing the agent %q, which the settings choose,", set.Text))
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (s *server) guestLead(w *harness.World, init *wire.Initialize) error {
 // made without the rules and hooks that hold for calls of a model.
 func (s *server) guestCalls(name string) error {
 	if server, owned := s.ownersServer(name); owned && server.Type != mcp.SDK {
-		return terminalOnly(fmt.Sprintf("Calling the MCP server %q, which is not inside the program, outside a turn", name))
+		return terminalOnly(fmt.Sprintf("Calling the MCP server %q, which does not run inside the program, outside a turn", name))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func guestSettings(r *wire.ApplyFlagSettings) error {
 	}
 	for _, dir := range set.Permissions.Directories {
 		if !filepath.IsAbs(dir) {
-			return &wire.ControlError{Message: fmt.Sprintf("Could not add the folder %q: give its full path", dir)}
+			return &wire.ControlError{Message: fmt.Sprintf("cannot add the folder %q: give its full path", dir)}
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func guestServers(r *wire.MCPSetServers) error {
 	for name, raw := range r.Servers {
 		var server struct{ Type string }
 		if json.Unmarshal(raw, &server) != nil || server.Type != "sdk" {
-			return terminalOnly(fmt.Sprintf("Adding the MCP server %q, which is not inside the program,", name))
+			return terminalOnly(fmt.Sprintf("Adding the MCP server %q, which does not run inside the program,", name))
 		}
 	}
 	return nil
@@ -160,7 +160,7 @@ func TerminalOnly(u wire.PermissionUpdate) string {
 	case u.Type == "setMode":
 		return ""
 	case u.Type != "addRules":
-		return fmt.Sprintf("The change %q of permissions", u.Type)
+		return fmt.Sprintf("The permission change %q", u.Type)
 	case u.Destination != "session" && u.Destination != "localSettings":
 		return "Changing " + u.Destination
 	}

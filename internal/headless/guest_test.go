@@ -176,7 +176,7 @@ func TestAGuestLeavesTheOwnersServersAlone(t *testing.T) {
 			&wire.MCPCall{Tool: "mcp__own__wipe"}, &wire.MCPReadResource{ServerName: "own", URI: "file:///x"},
 			&wire.MCPReconnect{ServerName: "off"}, &wire.MCPToggle{ServerName: "off", Enabled: true},
 		} {
-			if _, err := g.ask(r); err == nil || !strings.Contains(err.Error(), "only be done in a terminal") {
+			if _, err := g.ask(r); err == nil || !strings.Contains(err.Error(), "only possible in a terminal") {
 				t.Errorf("%s with %v: %v", r.Subtype(), set, err)
 			}
 		}
@@ -184,7 +184,7 @@ func TestAGuestLeavesTheOwnersServersAlone(t *testing.T) {
 	g.must(&wire.MCPToggle{ServerName: "own"})
 	g.must(&wire.MCPToggle{ServerName: "own", Enabled: true})
 	for _, typed := range []string{"/mcp enable off", "/mcp reconnect off", "/hooks", "Refresh it."} {
-		if result := g.turn(typed); strings.HasPrefix(typed, "/") && !strings.Contains(result, "only be done in a terminal") {
+		if result := g.turn(typed); strings.HasPrefix(typed, "/") && !strings.Contains(result, "only possible in a terminal") {
 			t.Errorf("%s: %s", typed, result)
 		}
 	}

@@ -130,5 +130,5 @@ var eventSummaries = map[string]string{
 	"PostToolBatch": "after all calls in an answer have ended", "PermissionRequest": "when a call needs a decision",
 	"UserPromptSubmit": "when a prompt is sent", "SessionStart": "when a session starts", "SessionEnd": "when a session ends",
 	"Stop": "when a turn is about to end", "SubagentStart": "when a sub-agent starts", "SubagentStop": "when a sub-agent is about to end",
-	"PreCompact": "before the conversation is compacted", "PostCompact": "after the conversation was compacted", "Notification": "when the user should look",
+	"PreCompact": "before the conversation is compacted", "PostCompact": "after the conversation was compacted", "Notification": "when the user's attention is needed",
 }

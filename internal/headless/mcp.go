@@ -165,7 +165,7 @@ func setServers(ctx context.Context, talk *harness.Conversation, r *wire.MCPSetS
 // the session more careful.
 func overrideMode(_ context.Context, talk *harness.Conversation, r *wire.SetMCPPermissionModeOverride) (any, error) {
 	if r.Mode != "" && r.Mode != "default" && r.Mode != "auto" {
-		return nil, fmt.Errorf("a mode for one server can only be default, auto or null, which make the session more careful; not %q", r.Mode)
+		return nil, fmt.Errorf("the mode of one server must be default, auto or null, not %q: it may only make the session more careful", r.Mode)
 	}
 	rule := permission.Rule{Text: "mcp__" + r.ServerName, Behavior: tool.Ask, Origin: settings.Origin{Source: settings.Session}}
 	if err := rule.Check(); err != nil {
@@ -196,7 +196,7 @@ func readResource(ctx context.Context, talk *harness.Conversation, r *wire.MCPRe
 
 func callMCP(ctx context.Context, talk *harness.Conversation, r *wire.MCPCall) (any, error) {
 	if r.CheckPermissions {
-		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot decide about calls outside a turn"}
+		return nil, &wire.ControlError{Message: "The tool did not run: this session cannot check permissions outside a turn"}
 	}
 	server, name, ok := splitTool(r.Tool)
 	if !ok || talk.MCP.Has(server) != nil {

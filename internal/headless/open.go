@@ -28,7 +28,7 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 	s.begin(s.context, r)
 	talk := s.opened()
 	if talk == nil {
-		return nil, errors.New("the conversation could not be opened; the result says why")
+		return nil, errors.New("could not open the conversation; the result message says why")
 	}
 	if again {
 		s.tell.send(s.tell.backgroundTasks())

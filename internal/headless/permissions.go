@@ -13,7 +13,7 @@ import (
 // updatePermissions applies what the program decided in addition to the call itself.
 func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
 	if what := TerminalOnly(u); s.opts.Guest && what != "" {
-		return &wire.ControlError{Message: what + " can only be done in a terminal"}
+		return &wire.ControlError{Message: what + " is only possible in a terminal"}
 	}
 	talk := s.opened()
 	switch u.Type {

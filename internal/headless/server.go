@@ -201,7 +201,7 @@ func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }
 // read reads what the program sends until its end.
 func (s *server) read(ctx context.Context) {
 	if err := s.conn.Run(ctx, s.deliver); err != nil {
-		fmt.Fprintf(s.opts.Log, "haft: read standard input: %s\n", visible.Indented(err.Error()))
+		fmt.Fprintf(s.opts.Log, "haft: could not read standard input: %s\n", visible.Indented(err.Error()))
 		s.mu.Lock()
 		s.garbled = err
 		s.mu.Unlock()
@@ -417,7 +417,7 @@ func (s *server) close() int {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session did not end within %s", closeTime))
 		defer cancel()
 		if err := talk.Close(ctx); err != nil {
-			fmt.Fprintf(s.opts.Log, "haft: end the session: %s\n", visible.Indented(err.Error()))
+			fmt.Fprintf(s.opts.Log, "haft: could not end the session: %s\n", visible.Indented(err.Error()))
 		}
 		s.mirror.repeat(talk)
 		s.lastNotices(talk)

@@ -46,11 +46,11 @@ type flagPermissions struct {
 func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSettings) error {
 	var set flagSettings
 	if err := json.Unmarshal(r.Settings, &set); err != nil {
-		key := "they are not an object"
+		problem := "they are not an object"
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-			key = wrong.Field
+			problem = "the value of " + wrong.Field + " has the wrong type"
 		}
-		return fmt.Errorf("apply settings: nothing was applied, and the previous settings stay in force. Fix these: %s", key)
+		return fmt.Errorf("could not apply the settings: %s. The previous settings stay in force", problem)
 	}
 	if set.Permissions != nil {
 		if err := s.applyPermissions(talk, set.Permissions); err != nil {

@@ -31,7 +31,7 @@ func (s *server) proposeTitle(ctx context.Context, talk *harness.Conversation, r
 	}
 	title, err := talk.ProposeTitle(ctx, r.Description)
 	if err != nil {
-		return nil, fmt.Errorf("generate a title: %w", err)
+		return nil, fmt.Errorf("could not generate a title: %w", err)
 	}
 	if r.Persist && title != "" {
 		err = talk.Rename(ctx, title)

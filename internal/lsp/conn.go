@@ -85,7 +85,7 @@ func (c *conn) writeAll() {
 		case text := <-c.outbox:
 			_ = c.w.SetWriteDeadline(time.Now().Add(c.patient))
 			if _, err := c.w.Write(text); err != nil { // half a message may be out: nothing can follow it
-				c.close(fmt.Errorf("write to the server: %w", err))
+				c.close(fmt.Errorf("could not write to it: %w", err))
 				return
 			}
 		}
@@ -110,7 +110,7 @@ func (c *conn) readAll(r io.Reader) {
 func (c *conn) take(body []byte) error {
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
-		return fmt.Errorf("%w: a message is not JSON-RPC: %.80q", errProtocol, body)
+		return fmt.Errorf("%w: it sent a message that is not JSON-RPC: %.80q", errProtocol, body)
 	}
 	if m.Method == "" {
 		c.answered(m)
@@ -165,7 +165,7 @@ func (c *conn) send(m message) error {
 	case c.outbox <- frame(body):
 		return nil
 	default:
-		err := fmt.Errorf("%w: it does not read what it is sent", errProtocol)
+		err := fmt.Errorf("%w: it does not read its input", errProtocol)
 		c.close(err)
 		return err
 	}
@@ -201,7 +201,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 			return r.err
 		}
 		if err := json.Unmarshal(r.result, result); err != nil {
-			return fmt.Errorf("%w: the answer to %s: %w", errProtocol, method, err)
+			return fmt.Errorf("%w: its answer to %s cannot be read: %w", errProtocol, method, err)
 		}
 		return nil
 	case <-c.closed:
@@ -231,7 +231,7 @@ func (c *conn) close(why error) {
 }
 
 // errEnded says that the server closed its output.
-var errEnded = errors.New("it ended")
+var errEnded = errors.New("it exited")
 
 func (c *conn) reason() error {
 	c.mu.Lock()
@@ -254,7 +254,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	for size := 0; ; {
 		line, err := r.ReadSlice('\n')
 		if size += len(line); size > maxHeader || errors.Is(err, bufio.ErrBufferFull) {
-			return nil, fmt.Errorf("%w: a header of more than %d bytes", errProtocol, maxHeader)
+			return nil, fmt.Errorf("%w: it sent a header of more than %d bytes", errProtocol, maxHeader)
 		}
 		if err != nil {
 			return nil, err
@@ -271,19 +271,19 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 			continue
 		}
 		if length, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil || length < 0 {
-			return nil, fmt.Errorf("%w: the length %.80q", errProtocol, value)
+			return nil, fmt.Errorf("%w: it sent %.80q as the length of a message", errProtocol, value)
 		}
 	}
 	switch {
 	case length < 0:
-		return nil, fmt.Errorf("%w: a message without a length", errProtocol)
+		return nil, fmt.Errorf("%w: it sent a message without a length", errProtocol)
 	case length > maxMessage:
-		return nil, fmt.Errorf("%w: a message of %d bytes, more than %d", errProtocol, length, maxMessage)
+		return nil, fmt.Errorf("it sent a message of %d bytes; the limit is %d", length, maxMessage)
 	}
 	// Memory grows with what comes, not with what was announced.
 	var body bytes.Buffer
 	if _, err := io.CopyN(&body, r, length); err != nil {
-		return nil, fmt.Errorf("read a message: %w", err)
+		return nil, fmt.Errorf("could not read its message: %w", err)
 	}
 	return body.Bytes(), nil
 }

@@ -47,7 +47,7 @@ func TestServersThatBreakTheProtocol(t *testing.T) {
 		"huge":      "a message of 99999999999 bytes",
 		"header":    "a header of more than 4096 bytes",
 		"garbage":   `it wrote "Usage`,
-		"truncated": "it ended",
+		"truncated": "it exited",
 		"nested":    "not JSON-RPC",
 		"silent":    "it did not answer within 500ms",
 		"ends":      "its last output was: fake: cannot find my library",
@@ -64,7 +64,7 @@ func TestServersThatBreakTheProtocol(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 			}
-			if _, err := servers.For(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "crashed 3 times") {
+			if _, err := servers.For(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "failed 3 times") {
 				t.Errorf("a fourth time: %v", err)
 			}
 		})

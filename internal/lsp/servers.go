@@ -67,7 +67,7 @@ func NewServers(host *shellrun.Host, opts *Options) *Servers {
 type UnknownError struct{ Path, Known string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no language server is known for %s files, only for %s", filepath.Ext(e.Path), e.Known)
+	return fmt.Sprintf("no language server is known for %s, only for files that end in %s", filepath.Base(e.Path), e.Known)
 }
 
 // A MissingError says that the server for a file is not installed.
@@ -149,7 +149,7 @@ func (s *Servers) For(ctx context.Context, path, dir string) (*Client, error) {
 		return c, nil
 	}
 	if len(sl.failed) >= maxFailures {
-		return nil, fmt.Errorf("%s crashed %d times within %v and is not restarted yet", def.Name, len(sl.failed), forgiven)
+		return nil, fmt.Errorf("%s failed %d times in the last %.0f minutes, so it is not started again yet", def.Name, len(sl.failed), forgiven.Minutes())
 	}
 	var box *sandbox.Spec
 	if s.opts.Box != nil {

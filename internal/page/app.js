@@ -31,6 +31,6 @@ async function openQuestion(id) {
 addEventListener("hashchange", () => /^#(token|pair)=/.test(location.hash) && location.reload());
 
 start().catch((err) => {
-	const text = err.message.includes("token is missing") ? "This browser is not logged in. Open the address that haft serve printed, or scan a code that 'Pair a phone' shows." : "Could not show the page: " + err.message;
+	const text = err.message.includes("token is missing") ? "This browser is not logged in. Open the address that haft serve printed, or scan the code that 'Pair a phone' shows." : "Could not show the page: " + err.message;
 	document.body.prepend(el("main.problem", el("h1", "haft"), el("p", { role: "alert" }, text), el("p", el("a", { href: "/" }, "All sessions"))));
 });

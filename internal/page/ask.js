@@ -38,7 +38,7 @@ export class Question {
 			// A command that ran in a preview is not in what it changed; an edit is.
 			inputView(r.input, r.change && !r.change.ran ? textOf(r.change.files || []) : ""),
 			r.change && changeView(r.change),
-			r.change_unknown && note("Its changes are not known: " + r.change_unknown),
+			r.change_unknown && note("The changes of this call are unknown: " + r.change_unknown),
 			r.blocked_path && !JSON.stringify(r.input).includes(JSON.stringify(r.blocked_path)) && note("Path: " + r.blocked_path));
 	}
 

@@ -15,7 +15,7 @@ const onlyPart = "Only the beginning is shown.";
 // itemView is an item. Context: detail(index) brings the whole of it, cwd is the session's
 // folder, open are the indexes of calls that the user opened or closed.
 export function itemView(item, context) {
-	const who = (item.left ? "gone back from, " : "") + (item.lane ? `agent ${item.lane}, ` : "") + (item.call ? `${toolTitle(item.call.tool)}, ${stepOf(item)[1]}` : names[item.kind] || item.kind);
+	const who = (item.left ? "no longer in the conversation, " : "") + (item.lane ? `agent ${item.lane}, ` : "") + (item.call ? `${toolTitle(item.call.tool)}, ${stepOf(item)[1]}` : names[item.kind] || item.kind);
 	return el("article.item.i-" + item.kind, { class: [item.lane && "agent", item.left && "left"].filter(Boolean).join(" "), tabindex: -1, id: "e" + item.index, "data-at": item.at, label: who },
 		item.call ? callView(item, context) : saidView(item, context),
 		el("a.perma", { href: "#e=" + item.index, title: "Link to this event", label: "Link to event " + item.index }, clock(item.at) || "#" + item.index));
@@ -98,7 +98,7 @@ function callBody(d, context) {
 // that is shown says already is not repeated.
 export function inputView(input, shown) {
 	if (input === null || typeof input !== "object") return pre(String(input ?? ""));
-	if (!shown && !Object.keys(input).length) return note("Without input.");
+	if (!shown && !Object.keys(input).length) return note("No input.");
 	const lang = language(input.file_path || input.path || "");
 	return facts("input", Object.entries(input).map(([key, value]) => {
 		const text = typeof value === "string" ? value : JSON.stringify(value, null, 1);
@@ -139,7 +139,7 @@ export function factList(item) {
 		["confinement", [c.confinement, c.tier && `by ${c.tier}`].filter(Boolean).join(" ")],
 		["effect", c.effect],
 		["queued", started && duration(started - item.at - (c.asked ? (c.answered || started) - c.asked : 0))],
-		["asked for", c.asked && duration((c.answered || c.ended || Date.now()) - c.asked)],
+		["waited for an answer", c.asked && duration((c.answered || c.ended || Date.now()) - c.asked)],
 		["ran for", c.started && duration((c.ended || Date.now()) - c.started)],
 		["started", clock(c.started || item.at)],
 		["changed", (c.files || []).join("\n")],

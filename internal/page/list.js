@@ -33,7 +33,7 @@ class ListPage {
 
 	create() {
 		const dir = input("Folder", { required: true, list: "folders", placeholder: "/home/you/project" });
-		const text = el("textarea", { rows: 2, placeholder: "What should be done?", label: "Prompt", required: true });
+		const text = el("textarea", { rows: 2, placeholder: "What should the agent do?", label: "Prompt", required: true });
 		const mode = choice("Permission mode", { default: modes.default, acceptEdits: modes.acceptEdits, plan: modes.plan }, "default");
 		const model = input("Model (default)");
 		this.cwds = el("datalist", { id: "folders" });
@@ -72,7 +72,7 @@ class ListPage {
 		this.cwds.replaceChildren(...[...new Set(this.all.map((s) => s.cwd))].slice(0, 50).map((f) => el("option", { value: f })));
 		this.rows.setTotal(this.found.length);
 		this.rows.updateAll();
-		say(this.empty, this.found.length ? "" : words.length ? "No title, folder, model or last line has these words." : "No sessions yet. Choose New session, or run haft in a terminal: its session appears here.");
+		say(this.empty, this.found.length ? "" : words.length ? "No session matches these words." : "No sessions yet. Choose New session, or run haft in a terminal: its session appears here.");
 	}
 
 	row(s) {

@@ -92,7 +92,7 @@ const exportHead = `<!doctype html>
 </head>
 <body>
 <div id="announce" class="unseen" role="status" aria-live="polite"></div>
-<noscript>This file needs JavaScript to be shown. haft sessions export --format=markdown writes one that does not.</noscript>
+<noscript>This file needs JavaScript. To read the session without it, run: haft sessions export --format=markdown</noscript>
 <script type="application/json" id="session">`
 
 const exportTail = `]}</script>

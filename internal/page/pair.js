@@ -16,7 +16,7 @@ export async function pairPhone() {
 			const tick = () => {
 				const s = Math.ceil((p.expires - Date.now()) / 1000);
 				say(left, s > 0 ? `It can be used once, in the next ${s} seconds.` : "The code is no longer valid.");
-				if (s <= 0) code.replaceChildren(button("Make another code", "", make));
+				if (s <= 0) code.replaceChildren(button("Create another code", "", make));
 				list();
 			};
 			tick();
@@ -30,10 +30,10 @@ export async function pairPhone() {
 		const sign = JSON.stringify(devices);
 		if (paired.dataset.sign === sign) return;
 		paired.dataset.sign = sign;
-		paired.replaceChildren(...devices.map((d) => el("li", el("b", d.name), el("span.meta", ` ${d.full ? "may do all" : "watches and answers"}, paired ${ago(d.created)} `),
+		paired.replaceChildren(...devices.map((d) => el("li", el("b", d.name), el("span.meta", ` ${d.full ? "can do everything" : "can watch and answer"}, paired ${ago(d.created)} `),
 			button("Revoke", "small deny", () => request("DELETE", "/devices/" + d.id).then(list), { label: "Revoke " + d.name }))));
 	};
-	const node = dialog("Pair a phone", [code, left, el("label.option", full, " It may also send prompts and change sessions"), paired]);
+	const node = dialog("Pair a phone", [code, left, el("label.option", full, " Also let it send prompts and change sessions"), paired]);
 	node.addEventListener("close", () => clearInterval(timer));
 	await list();
 	make();

@@ -36,7 +36,7 @@ func TestPairAPhone(t *testing.T) {
 	phone.open(address)
 	phone.wait(`document.querySelector(".sessions")?.dataset.ready && location.hash === "" && document.querySelector(".entry")`)
 	phone.wait(`[...document.querySelectorAll(".full-only")].every((e) => !e.offsetParent) && document.querySelectorAll(".full-only").length > 2`)
-	p.wait(`document.querySelector("dialog .devices li")?.textContent.includes("watches and answers")`)
+	p.wait(`document.querySelector("dialog .devices li")?.textContent.includes("can watch and answer")`)
 	phone.open("http://" + s.phone + "/s/" + id)
 	phone.wait(armed)
 	phone.wait(`!document.querySelector("footer").offsetParent && !document.querySelector("header select").offsetParent`)

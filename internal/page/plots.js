@@ -1,6 +1,6 @@
 // Small plots over turns: how full the context was, and what the turns cost.
 import { el, svg, button } from "./dom.js";
-import { tokens, money, relative, words } from "./words.js";
+import { tokens, money, count, relative, words } from "./words.js";
 
 const width = 280, height = 64, mostColumns = 140;
 
@@ -20,7 +20,7 @@ function plot(title, values, text, open) {
 	});
 	const last = values[values.length - 1] || 0;
 	return el("figure.plot", el("figcaption", title, el("span.value", text(last))),
-		svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", label: `${title} of ${values.length} turns: at most ${text(most)}, last ${text(last)}`, preserveAspectRatio: "none" }, bars));
+		svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", label: `${title}, ${count(values.length, "turn")}: at most ${text(most)}, last ${text(last)}`, preserveAspectRatio: "none" }, bars));
 }
 
 // plots are those of a session that say something.

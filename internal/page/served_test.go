@@ -403,7 +403,7 @@ func showsWhatWasLeft(t *testing.T, s *site, p *tab) {
 	sessiontest.Close(t, again)
 	p.open(s.url + "/s/" + made.ID())
 	p.wait(`[...document.querySelectorAll(".item.left")].map((e) => e.querySelector(".body").textContent).join(" ") === "goes Gone."`)
-	p.wait(`document.querySelectorAll(".item:not(.left)").length === 3 && document.querySelector(".left .divider").textContent.startsWith("The user went back")`)
+	p.wait(`document.querySelectorAll(".item:not(.left)").length === 3 && document.querySelector(".left .divider").textContent.startsWith("The conversation was taken back")`)
 }
 
 func interrupts(t *testing.T, s *site, p *tab) {

@@ -48,7 +48,7 @@ class SessionPage {
 		this.mode = live && el("span.full-only");
 		this.details = button("Details", "only-narrow", () => this.toggleSide(), { "aria-expanded": "false" });
 		return el("header", live && el("a.back", { href: "/", label: "All sessions" }, "‹ Sessions"), el("div.titles", this.title, this.facts), this.state,
-			el("div.acts", this.mode, this.stop, button("Replay", "", () => this.replay.toggleOpen(), { title: "Show the session again from any event (r)" }), this.details));
+			el("div.acts", this.mode, this.stop, button("Replay", "", () => this.replay.toggleOpen(), { title: "Replay the session from any event (r)" }), this.details));
 	}
 
 	// toggleSide shows or hides the details where there is no room beside the conversation.
@@ -164,7 +164,7 @@ class SessionPage {
 			if (!m.parent_tool_use_id) this.model.live.take(m.event || {});
 			return this.model.change();
 		}
-		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered from ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
+		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
 		if (m.subtype === "informational") this.warn(m.content);
 		if (m.subtype === "background_tasks_changed") this.tasks = m.tasks || [];
 		this.model.change();
@@ -180,7 +180,7 @@ class SessionPage {
 	// asked takes in the questions that are open: new ones get a card, the others are settled.
 	asked(list) {
 		const open = new Set(list.map((q) => q.id));
-		for (const [id, q] of this.questions) if (!open.has(id)) setTimeout(() => q.settle("The question was settled elsewhere."), 500); // who settled it may be on its way
+		for (const [id, q] of this.questions) if (!open.has(id)) setTimeout(() => q.settle("The question is no longer open."), 500); // who settled it may be on its way
 		for (const question of list) {
 			const old = this.questions.get(question.id);
 			if (old && !old.settled && old.digest === question.digest) continue;
@@ -201,7 +201,7 @@ class SessionPage {
 		const node = itemView(itemAt(item, this.time), this.context);
 		const before = this.model.items[index - 1];
 		if (item.lane && before?.lane === item.lane) node.classList.add("follows");
-		if (item.left && !before?.left) node.prepend(el("p.divider", "The user went back to before this. The model no longer knows what has a dashed line beside it."));
+		if (item.left && !before?.left) node.prepend(el("p.divider", "The conversation was taken back to before this point. The model no longer sees what is marked with a dashed line."));
 		if (this.source.live && item.kind === "prompt" && !item.lane) {
 			node.append(el("span.rewind.full-only", button("Rewind", "small", () => this.rewind(item), { title: "Undo the file changes made since" }), button("Fork", "small", () => this.fork(item), { title: "Continue from here in a new session" })));
 		}
@@ -256,7 +256,7 @@ class SessionPage {
 			let s = this.streams.get(index);
 			if (!s) {
 				const body = el("div.body");
-				const node = el("div.item.arriving.i-" + b.kind, el("p.who", { call: "Calls " + (b.name || "a tool"), thinking: "Thinking" }[b.kind] || "Model"), b.cut && note("You joined while this was being written. Its beginning is shown when it is complete."), body);
+				const node = el("div.item.arriving.i-" + b.kind, el("p.who", { call: "Calling " + (b.name || "a tool"), thinking: "Thinking" }[b.kind] || "Model"), b.cut && note("You joined while this was being written. The beginning appears when it is complete."), body);
 				this.streams.set(index, (s = { node, block: b, stream: new Stream(body), length: 0 }));
 				this.tail.append(node);
 			}

@@ -17,7 +17,7 @@ export function tokens(n) {
 }
 
 export function money(usd, unpriced) {
-	if (unpriced && !usd) return "cost not known";
+	if (unpriced && !usd) return "cost unknown";
 	const text = "$" + (usd || 0).toFixed(usd >= 1 || !usd ? 2 : 4);
 	return unpriced ? "at least " + text : text;
 }

@@ -70,7 +70,7 @@ func (d *Devices) newCode(full bool) (code string, expires time.Time, err error)
 }
 
 // errWrongCode refuses a code. It does not say whether there is another one.
-var errWrongCode = errors.New("the code is wrong, was used, or is older than a minute")
+var errWrongCode = errors.New("the code is wrong, was already used, or is older than a minute")
 
 // exchange gives a device a token for a code, which can be used once.
 func (d *Devices) exchange(code, name string) (token string, err error) {
@@ -190,7 +190,7 @@ func (d *Devices) read() (f deviceFile, err error) {
 		err = json.Unmarshal(raw, &f)
 	}
 	if err != nil {
-		return deviceFile{}, fmt.Errorf("read the paired devices; delete %s to shut all of them out: %w", d.file, err)
+		return deviceFile{}, fmt.Errorf("could not read the paired devices: %w. To revoke all of them, delete %s", err, d.file)
 	}
 	return f, nil
 }

@@ -44,7 +44,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, id string, rows 
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()
 	default:
-		refuse(w, &Problem{status: http.StatusServiceUnavailable, Code: "too_many_streams", Message: "Too many event streams are open."})
+		refuse(w, &Problem{status: http.StatusServiceUnavailable, Code: "too_many_streams", Message: "Too many event streams are open. Close one and try again."})
 		return
 	}
 	st := &stream{srv: s, out: w, ctl: http.NewResponseController(w), r: r, rows: rows, folded: -1, asked: -1}

@@ -24,7 +24,7 @@ func (s *Server) fileRoutes() []route {
 		takes(http.StatusOK, "POST", "/sessions/{id}/rewind", "Restore files to how they were before a message or call", s.rewind),
 		answers(http.StatusOK, "GET", "/sessions/{id}/checkpoints", "The points that the session can be rewound to", s.getCheckpoints),
 		answers(http.StatusOK, "GET", "/sessions/{id}/diff", "What a call, or the whole session, changed in files", s.getDiff, parameter{"call", "the tool_use id of the call"}),
-		answers(http.StatusOK, "GET", "/sessions/{id}/file", "The current content of a file of a running session", s.getFile, parameter{"path", "of the file"}),
+		answers(http.StatusOK, "GET", "/sessions/{id}/file", "The current content of a file of a running session", s.getFile, parameter{"path", "path of the file"}),
 	}
 }
 

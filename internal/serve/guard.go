@@ -57,7 +57,7 @@ func (s *Server) known(r *http.Request) (*http.Request, *Problem) {
 			return r.WithContext(context.WithValue(r.Context(), deviceKey{}, &d)), nil
 		}
 	}
-	return r, &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send it as Authorization: Bearer."}
+	return r, &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send the token in the header Authorization: Bearer."}
 }
 
 // checkToken refuses a token that is not the right one, and says who has guessed too often.

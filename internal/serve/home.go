@@ -49,17 +49,17 @@ type kept struct {
 // everyone who knows the old one, and every paired device.
 func OpenHome(dir string, renew bool) (*Home, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for the token: %w", err)
+		return nil, fmt.Errorf("could not create the folder for the token: %w", err)
 	}
 	h := &Home{File: filepath.Join(dir, "serve.json"), lock: flock.New(filepath.Join(dir, "serve.lock"), flock.SetPermissions(0o600))}
 	ours, err := h.lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", h.lock.Path(), err)
+		return nil, fmt.Errorf("could not lock %s: %w", h.lock.Path(), err)
 	}
 	k, err := h.read()
 	if !ours {
 		if err != nil {
-			return nil, fmt.Errorf("another haft serve is starting. Try again: %w", err)
+			return nil, fmt.Errorf("another haft serve is starting; try again (%w)", err)
 		}
 		h.Token, h.Running, h.Others, h.PID, h.port = k.Token, k.URL, k.Others, k.PID, k.Port
 		return h, nil
@@ -99,7 +99,7 @@ func readPrivate(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		return nil, fmt.Errorf("other users can read %s", path)
+		return nil, fmt.Errorf("other users can read %s. Run: chmod 600 %s", path, path)
 	}
 	return regular.Read(path, limit)
 }

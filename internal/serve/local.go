@@ -93,7 +93,7 @@ func (l *local) Watch(context.Context, string, Watcher) {}
 // Create implements [Backend].
 func (l *local) Create(ctx context.Context, id string, in *NewSession) error {
 	if in.Workspace != nil {
-		return invalid("Workspaces belong to fleets. Name a folder with cwd, or use the API of haft-fleet.")
+		return invalid("Only a fleet has workspaces. Give a folder with cwd, or use the API of haft-fleet.")
 	}
 	if info, err := os.Stat(in.Cwd); err != nil || !info.IsDir() {
 		return notFolder(in.Cwd)
@@ -130,7 +130,7 @@ func (l *local) Outcome(_ context.Context, id, prompt string) (Outcome, error) {
 	case linked:
 		return Outcome{UUID: prompt, State: OutcomeWaiting}, nil
 	}
-	return Outcome{UUID: prompt, State: OutcomeLost, Reason: "The process that ran the prompt has ended. What it did is in the session, which a prompt continues."}, nil
+	return Outcome{UUID: prompt, State: OutcomeLost, Reason: "The process that ran the prompt has ended. Its work so far is in the session; send a prompt to continue."}, nil
 }
 
 // Prompt implements [Backend].
@@ -168,7 +168,7 @@ func (l *local) reachFor(ctx context.Context, id string, r wire.Request) (*link,
 		}
 	case *wire.ReadFile:
 		if w.connect(); w.linked() == nil {
-			return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running, so haft cannot tell which files may be read. Send a prompt to continue it."}
+			return nil, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The session is not running, so haft cannot tell which files may be read. Send a prompt to continue the session."}
 		}
 	}
 	if w.connect(); w.linked() == nil {
@@ -246,7 +246,7 @@ func (w *watch) submitted() (s submitted, err error) {
 
 // Close implements [Backend].
 func (l *local) Close(ctx context.Context, id string) error {
-	return l.end(ctx, id, "Process %d runs the session; it can only be ended there.")
+	return l.end(ctx, id, "Process %d is running the session. End it there.")
 }
 
 // end ends the process of a session that this server leads, and waits for it. One that
@@ -271,7 +271,7 @@ func (l *local) end(ctx context.Context, id, elsewhere string) error {
 
 // Delete implements [Backend].
 func (l *local) Delete(ctx context.Context, id string) error {
-	if err := l.end(ctx, id, "Process %d runs the session. End it first."); err != nil {
+	if err := l.end(ctx, id, "Process %d is running the session. End the session there first."); err != nil {
 		return err
 	}
 	if _, err := l.store.Find(id); err != nil { // one in which nothing was said has no file
@@ -308,7 +308,7 @@ func (l *local) Rewind(ctx context.Context, id, path string, in *Rewind) (Rewoun
 		return out, nil
 	}
 	if len(foreign) > 0 && !in.Force {
-		return Rewound{}, &Problem{status: http.StatusConflict, Code: "conflict", Message: "Another program has changed files since, so nothing was done. Use force to discard those changes.", Paths: foreign}
+		return Rewound{}, &Problem{status: http.StatusConflict, Code: "conflict", Message: "Another program has changed some of the files since, so nothing was rewound. Set force to discard those changes.", Paths: foreign}
 	}
 	w, err := l.srv.watch(id)
 	if err != nil {

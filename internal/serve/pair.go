@@ -21,7 +21,7 @@ func (s *Server) pairRoutes() []route {
 		takes(http.StatusCreated, "POST", "/pairings", "Create a code that pairs one device; it is valid for a minute", s.makePairing),
 		{"POST", "/pair", "Exchange a code for a cookie with the device's own token", nil, http.StatusNoContent, reflect.TypeFor[PairCode](), nil, s.pair},
 		answers(http.StatusOK, "GET", "/devices", "The paired devices", s.getDevices),
-		answers(http.StatusNoContent, "DELETE", "/devices/{id}", "Shut a device out", s.revokeDevice),
+		answers(http.StatusNoContent, "DELETE", "/devices/{id}", "Revoke a device's access", s.revokeDevice),
 	}
 }
 
@@ -40,7 +40,7 @@ func (s *Server) makePairing(r *http.Request, in *NewPairing) (Pairing, error) {
 }
 
 // Unreachable says what to do about a server that a phone cannot call.
-const Unreachable = "A phone cannot reach this server: it listens on this machine only. Start it with --host https://NAME, where NAME is the host name of a tunnel to it (such as 'tailscale serve'), or with --listen and a certificate. See docs/serve.md."
+const Unreachable = "A phone cannot reach this server: it listens on this machine only. Start it with --host https://NAME, where NAME is the host name of a tunnel to it (such as 'tailscale serve'), or with --listen and a certificate. See 'haft help serve'."
 
 // NewPairing makes a code for the server at an address that ends in a slash.
 func (d *Devices) NewPairing(base string, full bool) (Pairing, error) {
@@ -116,7 +116,7 @@ func (s *Server) pair(w http.ResponseWriter, r *http.Request) {
 	token, err := s.opts.Devices.exchange(in.Code, cmp.Or(deviceName(r.UserAgent()), "Another device"))
 	if errors.Is(err, errWrongCode) {
 		s.codes.failed(from, time.Now())
-		refuse(w, &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: "The code is wrong, was used, or is older than a minute. Make another one."})
+		refuse(w, &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: "The code is wrong, was already used, or is older than a minute. Create another one."})
 		return
 	}
 	if err != nil {
@@ -185,13 +185,13 @@ func (s *Server) limited(rt route) http.HandlerFunc {
 			return
 		}
 		if slices.Contains(userOnly, rt.path) {
-			refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "A paired device may not do this. Use the page on the server's machine."})
+			refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "A paired device may not do this. Use the page on the machine where the server runs."})
 			return
 		}
 		if !d.Full {
 			w.Header().Set("Haft-Access", "answer") // the page hides the rest
 			if rt.method != http.MethodGet && !slices.Contains(answerOnly, rt.path) || slices.Contains(fullOnly, rt.path) {
-				refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "This device may only watch and answer. To do more with it, pair it with haft serve --pair=full."})
+				refuse(w, &Problem{status: http.StatusForbidden, Code: "not_allowed", Message: "This device may only watch and answer. To do more with it, pair it again with 'haft serve --pair=full'."})
 				return
 			}
 		}

@@ -168,7 +168,7 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 		return !open
 	})
 	if err != nil {
-		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not accepted the answer yet. Check the question again."}
+		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not confirmed the answer yet. Check whether the question is still open."}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 }
 
 func wasAnswered(by, behavior string) *Problem {
-	return &Problem{status: http.StatusConflict, Code: "answered", Message: "The question has already been answered, from " + by + ".", By: by, Behavior: behavior}
+	return &Problem{status: http.StatusConflict, Code: "answered", Message: "The question has already been answered by " + by + ".", By: by, Behavior: behavior}
 }
 
 // claim gives the answer to the question, if it is the first one.
@@ -340,7 +340,7 @@ func (q *question) mayAdd(rules []wire.PermissionRule) error {
 // mayUpdate refuses changes of the permissions that belong to the terminal.
 func mayUpdate(u wire.PermissionUpdate) error {
 	if what := headless.TerminalOnly(u); what != "" {
-		return &Problem{status: http.StatusForbidden, Code: "terminal_only", Message: what + " can only be done in a terminal."}
+		return &Problem{status: http.StatusForbidden, Code: "terminal_only", Message: what + " is only possible in a terminal."}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestARequestIsRepeatedAsItWas(t *testing.T) {
 			other := in
 			change(&other)
 			p := s.refused("POST", "/v1/sessions", other, http.StatusConflict)
-			if p.Code != "id_taken" || !strings.Contains(p.Message, "another value of "+want+", which") || strings.Contains(p.Message, "SECRET") {
+			if p.Code != "id_taken" || !strings.Contains(p.Message, "different value of "+want+", which") || strings.Contains(p.Message, "SECRET") {
 				t.Errorf("%s, %s: %+v", server, want, p)
 			}
 		}

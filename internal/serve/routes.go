@@ -29,7 +29,7 @@ type parameter struct{ name, about string }
 func (s *Server) table() []route {
 	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), []route{
 		{"POST", "/login", "Exchange the token for a cookie", nil, http.StatusNoContent, reflect.TypeFor[Login](), nil, s.login},
-		{"GET", "/wire", "Run a conversation from a program, as over a pipe; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
+		{"GET", "/wire", "Run a conversation from a program over this connection; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
 		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
 	})
 }

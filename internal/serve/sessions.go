@@ -24,18 +24,18 @@ import (
 func (s *Server) sessionRoutes() []route {
 	return []route{
 		answers(http.StatusOK, "GET", "/sessions", "List sessions, most recently used first", s.listSessions,
-			parameter{"limit", "maximum number of sessions; defaults to 200"}, parameter{"cwd", "only sessions of this folder"}),
-		takes(http.StatusCreated, "POST", "/sessions", "Begin a session", s.createSession),
+			parameter{"limit", "maximum number of sessions; defaults to 200"}, parameter{"cwd", "only sessions in this folder"}),
+		takes(http.StatusCreated, "POST", "/sessions", "Start a session", s.createSession),
 		answers(http.StatusOK, "GET", "/sessions/{id}", "A session", s.getSession),
-		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, change its mode or its model", s.changeSession),
+		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, or change its mode or model", s.changeSession),
 		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session permanently", s.deleteSession),
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
 		answers(http.StatusOK, "GET", "/sessions/{id}/prompts/{uuid}", "The outcome of a prompt", s.getOutcome),
 		answers(http.StatusNoContent, "DELETE", "/sessions/{id}/prompts/{uuid}", "Cancel a prompt: if it is waiting, it is dropped; if it is running, its turn is stopped", s.cancelPrompt),
 		answers(http.StatusNoContent, "POST", "/sessions/{id}/interrupt", "Stop the running turn", s.interrupt),
-		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a task that runs in the background", s.stopTask),
-		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server leads; the session can be resumed", s.closeSession),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/tasks/{task}/stop", "Stop a background task", s.stopTask),
+		answers(http.StatusNoContent, "POST", "/sessions/{id}/close", "End the process of a session that this server runs; the session can be resumed", s.closeSession),
 	}
 }
 
@@ -145,11 +145,11 @@ func (s *Server) same(ctx context.Context, w *watch, in *NewSession) error {
 		cwd = w.row().Cwd
 	}
 	if cwd != in.place() {
-		taken.Message = fmt.Sprintf("There is a session %s, and it works in %s.", in.ID, cwd)
+		taken.Message = fmt.Sprintf("The session %s already exists and works in %s.", in.ID, cwd)
 		return taken
 	}
 	if others := began.unlike(in); len(others) > 0 {
-		taken.Message = fmt.Sprintf("There is a session %s that began with another value of %s, which this request cannot change. Repeat the request that began it, or begin a new session with another id.", w.id, strings.Join(others, ", "))
+		taken.Message = fmt.Sprintf("The session %s already exists and was started with a different value of %s, which this request cannot change. Repeat the original request, or start a new session with another id.", w.id, strings.Join(others, ", "))
 		return taken
 	}
 	return nil
@@ -418,7 +418,7 @@ func (s *Server) cancelPrompt(r *http.Request) (nothing, error) {
 			return nothing{}, known
 		}
 		if err != nil {
-			return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt waits for the turn of another one and cannot be cancelled now. Close the session to cancel everything in it."}
+			return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt is waiting for the turn of another prompt and cannot be cancelled now. To cancel both, close the session."}
 		}
 	}
 	// The process that leads the session knows whether another turn has begun meanwhile.
@@ -471,7 +471,7 @@ func (p *Prompt) content() (wire.Content, error) {
 	}
 	for _, f := range p.Files {
 		if f.Name == "" || strings.ContainsAny(f.Name, "\n\"<>") {
-			return wire.Content{}, invalid("%q is not the name of a file.", f.Name)
+			return wire.Content{}, invalid("%q is not a valid file name.", f.Name)
 		}
 		blocks = append(blocks, wire.Text(fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Name, f.Text)))
 	}

@@ -14,7 +14,7 @@ func (s *Server) timelineRoutes() []route {
 	after := parameter{"after", "the position to continue after, as the id of an event; the header Last-Event-ID takes precedence"}
 	revision := parameter{"timeline", "also send timeline events, with what changed after this revision"}
 	return []route{
-		encoded[Timeline](answers(http.StatusOK, "GET", "/sessions/{id}/timeline", "The folded view of a session", s.getTimeline,
+		encoded[Timeline](answers(http.StatusOK, "GET", "/sessions/{id}/timeline", "The view of a session that the page shows", s.getTimeline,
 			parameter{"from", "index of the first item; a negative number counts from the end"}, parameter{"limit", "maximum number of items; defaults to 500"}, parameter{"since", "only items that changed after this revision"})),
 		answers(http.StatusOK, "GET", "/sessions/{id}/items/{index}", "An item with its full text", s.getItem),
 		{"GET", "/sessions/{id}/events", "The events of a session, as server-sent events", []parameter{after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {

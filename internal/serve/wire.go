@@ -87,12 +87,12 @@ func readLaunching(in *bufio.Reader) (*Launching, error) {
 		return nil, errNoLaunch
 	}
 	if !filepath.IsAbs(l.Dir) {
-		return nil, fmt.Errorf("%q is not a folder on the server", l.Dir)
+		return nil, fmt.Errorf("%q is not the full path of a folder on the server", l.Dir)
 	}
 	return &l.Launching, nil
 }
 
-var errNoLaunch = errors.New("the first line must be a haft_launch")
+var errNoLaunch = errors.New("the first line must be a haft_launch message")
 
 // Lead leads a conversation with a program at the other end of a connection, which has
 // sent what it wants: prepare says what that is. Log becomes the diagnostics of the

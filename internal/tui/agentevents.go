@@ -201,7 +201,7 @@ func (a *app) retracted() {
 		b.close()
 		delete(w.think, i)
 	}
-	a.note(a.t("the answer broke off; retrying"))
+	a.note(a.t("The answer broke off. Retrying."))
 }
 
 func (a *app) called(ev agent.Called) {
@@ -291,7 +291,7 @@ func promptText(blocks []model.Block) string {
 
 func (a *app) compacted(ev agent.Compacted) {
 	if ev.Err != nil {
-		a.note(a.t("could not compact the conversation: %s", ev.Err))
+		a.note(a.t("Could not compact the conversation: %s", ev.Err))
 		return
 	}
 	a.show.add(&note{text: a.t("The conversation was compacted from %s to %s tokens.", thousands(ev.PreTokens), thousands(ev.Tokens)), quiet: true})
@@ -380,7 +380,7 @@ func (a *app) advise(r agent.Result) {
 // streamEnded is told when the conversation's events end.
 func (a *app) streamEnded(err error) {
 	if err != nil && a.ctx.Err() == nil {
-		a.show.add(&note{text: a.t("the conversation has ended: %s", err), style: failure})
+		a.show.add(&note{text: a.t("The conversation has ended: %s", err), style: failure})
 	}
 	a.working = nil
 }

@@ -49,7 +49,7 @@ func (b *call) tail(v view) []string {
 	}
 	switch {
 	case b.waits:
-		return []string{b.head(v, v.paint.Warn.Of("?"), v.t("waits for you"))}
+		return []string{b.head(v, v.paint.Warn.Of("?"), v.t("waiting for you"))}
 	case !b.started:
 		return []string{b.head(v, v.paint.Dim.Of("○"), "")}
 	case b.asks:

@@ -198,7 +198,7 @@ func TestMessagesWaitWhileItWorks(t *testing.T) {
 		b.tell(agent.TurnStarted{})
 		b.talk.queue = []agent.Prompt{said("and this")}
 		b.tell(agent.Requesting{Model: "m"})
-		b.sees("⏎ and this (waits)")
+		b.sees("⏎ and this (queued)")
 		b.type_("\x1b[A") // it is taken back to be changed
 		b.sees("› and this")
 	})
@@ -216,7 +216,7 @@ func TestWhatIsTypedBeforeTheConversationIsOpenIsSaidThen(t *testing.T) {
 		}
 		b.type_("/resume x\r")
 		b.type_("hello\r")
-		b.sees("⏎ hello (waits)")
+		b.sees("⏎ hello (queued)")
 		close(gate)
 		b.pause(2 * frame)
 		if !slices.Equal(talk.sent, []string{"hello"}) {

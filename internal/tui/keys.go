@@ -140,7 +140,7 @@ func (a *app) searchHistory() {
 			items = append(items, pick{value: text, text: strings.Join(strings.Fields(text), " ")})
 		}
 	}
-	a.pop(&picker{title: a.t("Your earlier prompts:"), items: items, chooses: "takes it", choose: func(p pick) {
+	a.pop(&picker{title: a.t("Your earlier prompts:"), items: items, chooses: "inserts it", choose: func(p pick) {
 		a.closeOwn()
 		a.write.Set(p.value)
 	}})
@@ -257,7 +257,7 @@ func (a *app) stop() {
 	if a.working != nil {
 		a.interrupt()
 	}
-	a.hint = a.t("ctrl+c again leaves")
+	a.hint = a.t("ctrl+c again quits")
 }
 
 func (a *app) leave() {

@@ -84,7 +84,7 @@ func TestEveryKey(t *testing.T) {
 				t.Error("it was not cleared")
 			}
 			press()
-			b.sees("ctrl+c again leaves")
+			b.sees("ctrl+c again quits")
 		},
 		"ctrl+d": func(t *testing.T, b *bed, press func()) {
 			press()

@@ -26,7 +26,7 @@ func (a *app) mcp(args string) {
 		}
 		items = append(items, pick{value: s.Name, text: s.Name, detail: detail, also: string(s.Type)})
 	}
-	a.pop(&picker{title: a.t("MCP servers"), items: items, chooses: "looks at it", choose: func(p pick) {
+	a.pop(&picker{title: a.t("MCP servers"), items: items, chooses: "opens it", choose: func(p pick) {
 		a.closeOwn()
 		for _, s := range list {
 			if s.Name == p.value {

@@ -111,7 +111,7 @@ func (p *picker) help(v view) []string {
 	for _, m := range p.more {
 		help = append(help, v.t(m))
 	}
-	return append(help, v.t("esc closes"), v.t("typing narrows down"))
+	return append(help, v.t("esc closes"), v.t("type to filter"))
 }
 
 // selected is what enter would choose.

@@ -97,7 +97,7 @@ func (p *sessionPicker) list() error {
 	}
 	p.title, p.none = p.app.t("Which session in this folder should be resumed?"), "There are no earlier sessions in this folder; tab lists those in all folders."
 	if p.all {
-		p.title, p.none = p.app.t("Resume which session?"), "There are no earlier sessions."
+		p.title, p.none = p.app.t("Which session should be resumed?"), "There are no earlier sessions."
 	}
 	p.items, p.sessions = nil, map[string]session.Info{}
 	for _, s := range list {

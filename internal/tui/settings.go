@@ -60,9 +60,9 @@ func (a *app) askRule() {
 		return a.talk.Rules.CheckRule(optionAt(ruleKinds, f.values["behavior"]), rule)
 	}
 	f = newForm(a.t("Which rule?"), []string{a.t("Such as %s", "Bash(git diff:*), Read(./secrets/**), Edit(/src/**), WebFetch(domain:example.com), mcp__server")}, []field{
-		{name: "behavior", label: a.t("Calls that match it are"), options: ruleKinds, value: "1", required: true},
+		{name: "behavior", label: a.t("What to do with calls that match"), options: ruleKinds, value: "1", required: true},
 		{name: "rule", label: a.t("Rule"), required: true, check: valid},
-		{name: "scope", label: a.t("Kept in"), options: a.scopeOptions("session"), value: "2", required: true},
+		{name: "scope", label: a.t("Saved in"), options: a.scopeOptions("session"), value: "2", required: true},
 	}, func(v map[string]string) {
 		a.closeOwn()
 		a.local("permissions", fmt.Sprintf("add %s %s %s", optionAt(ruleKinds, v["behavior"]), v["rule"], optionAt([]string{"session", "local", "project", "user"}, v["scope"])))
@@ -139,7 +139,7 @@ func (a *app) askSetting(s SettingLine) {
 	if options != nil {
 		value.help, value.required, value.value = "", true, strconv.Itoa(max(slices.Index(options, s.Value), 0)+1)
 	}
-	a.pop(newForm(s.Key, body, []field{value, {name: "scope", label: a.t("Kept in"), options: a.scopeOptions(), value: "3", required: true}}, func(v map[string]string) {
+	a.pop(newForm(s.Key, body, []field{value, {name: "scope", label: a.t("Saved in"), options: a.scopeOptions(), value: "3", required: true}}, func(v map[string]string) {
 		a.closeOwn()
 		typed, scope := v["value"], optionAt([]string{"local", "project", "user"}, v["scope"])
 		if options != nil {

@@ -23,10 +23,10 @@ func TestRulesAreShownAddedAndRemoved(t *testing.T) {
 		b.type_("\x1b[3~") // delete
 		b.ran("permissions remove allow Bash(make:*) local")
 		b.type_("/permissions\r\r")
-		b.sees("Calls that match it are", "1 allow")
+		b.sees("What to do with calls that match", "1 allow")
 		b.type_("3\r")
 		b.type_("Bash(rm:*)\r")
-		b.sees("Kept in", "▸ 2 local: .claude/settings.local.json", "4 user")
+		b.sees("Saved in", "▸ 2 local: .claude/settings.local.json", "4 user")
 		b.type_("4\r")
 		b.ran("permissions add deny Bash(rm:*) user")
 		b.type_("/permissions plan\r")

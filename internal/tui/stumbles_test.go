@@ -45,7 +45,7 @@ func TestARuleIsCheckedWhereItIsTyped(t *testing.T) {
 		b.type_("Bash(rm:*\r")
 		b.sees("the closing parenthesis is missing", "Rule: Bash(rm:*▏")
 		b.type_(")\r")
-		b.sees("Kept in")
+		b.sees("Saved in")
 		b.type_("\r")
 		if want := "permissions add deny Bash(rm:*) local"; !slices.Contains(b.talk.builtins, want) {
 			t.Errorf("ran %q, want %q", b.talk.builtins, want)

@@ -68,7 +68,7 @@ func (a *app) say(text string) {
 		for _, path := range images {
 			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
 			if err != nil {
-				a.later(func() { a.note(a.t("could not read the image: %s", err)) })
+				a.later(func() { a.note(a.t("Could not read the image: %s", err)) })
 				continue
 			}
 			for _, b := range r.Content {
@@ -260,7 +260,7 @@ func ownCommands() []Command {
 		does lang.Text
 	}{
 		{"copy", "Copy the last answer to the clipboard"},
-		{"exit", "Leave"},
+		{"exit", "Quit haft"},
 		{"tasks", "Show and stop background work"},
 		{"keys", "Show the key bindings"},
 		{"login", "Set up a model"},

@@ -93,7 +93,7 @@ func (a *app) taskDetail(t agent.Task) string {
 func (a *app) showTask(t agent.Task) {
 	text, err := tailOf(t.OutputFile, 256<<10)
 	if err != nil {
-		a.note(a.t("could not read its output: %s", err))
+		a.note(a.t("Could not read the output: %s", err))
 		return
 	}
 	if t.Type == "local_agent" {

@@ -32,7 +32,7 @@ func TestACallThatIsAskedAboutWaits(t *testing.T) {
 		b.ask(ctx, c, q)
 		// The pipeline tells of the call's state when it likes.
 		b.tell(agent.Called{Event: sched.Event{UseID: "1", Tool: "Bash", State: sched.Executing}})
-		b.sees("? Bash make it · waits for you", "Run this command?")
+		b.sees("? Bash make it · waiting for you", "Run this command?")
 		if s := b.screen(); strings.Contains(s, "working") {
 			t.Errorf("it is said to work:\n%s", s)
 		}
@@ -44,7 +44,7 @@ func TestACallThatIsAskedAboutWaits(t *testing.T) {
 		cancel()
 		b.pause(2 * frame)
 		b.sees("working")
-		if s := b.screen(); strings.Contains(s, "waits for you") {
+		if s := b.screen(); strings.Contains(s, "waiting for you") {
 			t.Errorf("it still waits:\n%s", s)
 		}
 	})

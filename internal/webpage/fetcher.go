@@ -192,13 +192,13 @@ func parse(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("it is not an address: %w", err)
+		return nil, fmt.Errorf("the address is not valid: %w", plain(err))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("an address must start with http:// or https://")
+		return nil, errors.New("the address must start with http:// or https://")
 	case u.Hostname() == "":
-		return nil, errors.New("it has no host")
+		return nil, errors.New("the address has no host")
 	case u.User != nil:
-		return nil, errors.New("it contains a user name or password, which are not sent; leave them out")
+		return nil, errors.New("the address contains a user name or password, which haft does not send; leave them out")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	u.Host = strings.ToLower(u.Host)
@@ -244,7 +244,7 @@ func (f *Fetcher) request(ctx context.Context, u *url.URL) (*http.Response, erro
 	if f.opts.Proxy != nil {
 		switch through, err := f.opts.Proxy(req); {
 		case err != nil:
-			return nil, fmt.Errorf("choose a proxy: %w", err)
+			return nil, fmt.Errorf("the proxy settings are not valid: %w", err)
 		case through != nil:
 			if err := f.admitName(u.Hostname(), u.Port()); err != nil {
 				return nil, err
@@ -268,7 +268,7 @@ func redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
 	}
 	next, err := from.Parse(to)
 	if err != nil {
-		return nil, fmt.Errorf("it redirects to something that is not an address: %w", err)
+		return nil, fmt.Errorf("it redirects to %q, which is not a valid address: %w", to, plain(err))
 	}
 	next.User = nil
 	if next, err = parse(next.String()); err != nil {

@@ -40,7 +40,7 @@ func TestAddresses(t *testing.T) {
 		"example.com":             "http:// or https://",
 		"http://":                 "has no host",
 		"http://a:b@c/":           "user name or password",
-		"http://[::1":             "not an address",
+		"http://[::1":             "the address is not valid",
 	} {
 		u, err := parse(address)
 		if err == nil && u.String() != want || err != nil && !strings.Contains(err.Error(), want) {

@@ -53,14 +53,14 @@ func (f *Fetcher) read(ctx context.Context, u *url.URL, resp *http.Response) (*P
 	p.MediaType, p.Kind = kindOf(declared, raw)
 	switch {
 	case p.Kind != Text && cut != "":
-		return nil, fmt.Errorf("it is %s that was only partly received: %s", p.MediaType, cut)
+		return nil, fmt.Errorf("only part of the %s file was received: %s", p.MediaType, cut)
 	case p.Kind != Text:
 		p.Data = raw
 		return p, nil
 	}
 	text, ok := decode(raw, declared)
 	if !ok {
-		return nil, fmt.Errorf("it is %s of %d bytes, which cannot be shown as text; download it with Bash if you need it", p.MediaType, len(raw))
+		return nil, fmt.Errorf("it is %s (%d bytes), which cannot be shown as text; download it with Bash if you need it", p.MediaType, len(raw))
 	}
 	p.show(u, text, int(f.opts.MaxBytes))
 	return p, nil
@@ -75,7 +75,7 @@ func (f *Fetcher) body(ctx context.Context, r io.Reader) (raw []byte, cut string
 	case err == nil:
 		return raw, "", nil
 	case len(raw) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return raw, fmt.Sprintf("the server did not send the rest within %s", f.opts.Timeout), nil
+		return raw, fmt.Sprintf("the server did not send all of it within %s", f.opts.Timeout), nil
 	case len(raw) > 0 && errors.Is(err, io.ErrUnexpectedEOF):
 		return raw, "the connection was closed before the end", nil
 	}
@@ -108,12 +108,12 @@ func (p *Page) show(u *url.URL, text string, most int) {
 	case p.MediaType == "text/html" || p.MediaType == "application/xhtml+xml":
 		page, err := markdown.Read(text, &markdown.Options{Base: u, Most: most})
 		if err != nil {
-			p.Text, p.Cut = text, "it could not be read as HTML ("+err.Error()+"), so this is its source"
+			p.Text, p.Cut = text, "it could not be parsed as HTML ("+err.Error()+"), so this is its source"
 			return
 		}
 		p.Title, p.Text = page.Title, page.Text
 		if page.Cut && p.Cut == "" {
-			p.Cut = fmt.Sprintf("its text is larger than %d bytes", most)
+			p.Cut = fmt.Sprintf("its text is larger than the limit of %d bytes", most)
 		}
 	case strings.HasSuffix(p.MediaType, "json"):
 		p.Text = indented(text)

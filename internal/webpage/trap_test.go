@@ -247,7 +247,7 @@ func TestASlowDripIsBoundedInTime(t *testing.T) {
 	})
 	began := time.Now()
 	p, err := s.fetcher(t, &Options{Timeout: 300 * time.Millisecond}).Get(t.Context(), address)
-	if err != nil || !strings.HasPrefix(p.Text, "drip drip") || p.Cut != "the server did not send the rest within 300ms" {
+	if err != nil || !strings.HasPrefix(p.Text, "drip drip") || p.Cut != "the server did not send all of it within 300ms" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if d := time.Since(began); d > 5*time.Second {

@@ -33,8 +33,8 @@ import (
 type Entry struct {
 	Name   string
 	Raw    json.RawMessage
-	Scope  string // who says so: managed, local, project, user, …
-	Origin string // where it stands
+	Scope  string // where it was configured: managed, local, project, user, …
+	Origin string // the file, or the file and the line
 }
 
 // Hash identifies the entry's name and content, regardless of formatting.
@@ -79,7 +79,7 @@ func Servers(entries []Entry, opts *Options) (servers []mcp.Server, warnings []s
 		}
 		end := endpoint(s)
 		if first, double := endpoints[end]; double && end != "" && !s.Disabled {
-			warnings = append(warnings, fmt.Sprintf("%s: MCP server %q is the same as %q, which is used", e.Origin, e.Name, first))
+			warnings = append(warnings, fmt.Sprintf("%s: MCP server %q is ignored: it is the same as %q", e.Origin, e.Name, first))
 			continue
 		}
 		endpoints[end] = e.Name
@@ -126,7 +126,11 @@ func read(e Entry, lookup func(string) (string, bool)) (s mcp.Server, notes []st
 		}
 	}
 	if missing := expand(&s, lookup); len(missing) > 0 {
-		s.Problem = fmt.Sprintf("the variable %s is not set: set it, or give a default as in ${%s:-value}", strings.Join(missing, ", "), missing[0])
+		what := "the variable " + missing[0] + " is not set: set it"
+		if len(missing) > 1 {
+			what = "the variables " + strings.Join(missing, ", ") + " are not set: set them"
+		}
+		s.Problem = fmt.Sprintf("%s, or give a default as in ${%s:-value}", what, missing[0])
 		return s, notes
 	}
 	s.Problem = check(&s)
@@ -151,7 +155,7 @@ func check(s *mcp.Server) string {
 		return "the entry has neither a command nor a url"
 	case s.URL != "":
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Sprintf("%q is not the address of a web server", s.URL)
+			return fmt.Sprintf("%q is not an http or https URL", s.URL)
 		}
 	}
 	return ""

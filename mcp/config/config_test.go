@@ -50,7 +50,7 @@ func TestAnEntryThatCannotBeUsedSaysWhy(t *testing.T) {
 		`{"command":"x","url":"http://h"}`:      "the entry has both a command and a url: remove one of them",
 		`{"type":"ws","url":"wss://h"}`:         "the type ws is not supported: use http",
 		`{"type":"pigeon","command":"x"}`:       `unknown type "pigeon": use stdio, http or sse`,
-		`{"type":"http","url":"h/mcp"}`:         `"h/mcp" is not the address of a web server`,
+		`{"type":"http","url":"h/mcp"}`:         `"h/mcp" is not an http or https URL`,
 		`{"command":5}`:                         "the entry cannot be read",
 		`{"url":"http://h/mcp"}`:                "",
 	} {
@@ -76,7 +76,7 @@ func TestTheStrongerScopeWinsAndASecondNameIsNoSecondServer(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	want := []string{
-		`u: MCP server "c" is the same as "b", which is used`,
+		`u: MCP server "c" is ignored: it is the same as "b"`,
 		`u: MCP server " d": the name has spaces around it`,
 		`u: MCP server " d": there are spaces around "d "`,
 	}

@@ -34,7 +34,7 @@ func ReadMatches(raw json.RawMessage) ([]Match, error) {
 	}
 	for _, m := range list {
 		if n := m.fields(); n != 1 {
-			return nil, fmt.Errorf("read a list of MCP servers: each entry needs exactly one of serverName, serverCommand and serverUrl")
+			return nil, fmt.Errorf("each entry of a list of MCP servers needs exactly one of serverName, serverCommand and serverUrl")
 		}
 	}
 	return list, nil

@@ -149,7 +149,7 @@ func (p *tomlReader) assign(into map[string]any) error {
 		return err
 	}
 	if p.peek() != '=' {
-		return errors.New("expected a value: name = value")
+		return errors.New("expected NAME = VALUE")
 	}
 	p.at++
 	p.skipSpace(false)
@@ -271,7 +271,7 @@ func (p *tomlReader) inline(depth int) (any, error) {
 			return nil, err
 		}
 		if p.peek() != '=' {
-			return nil, errors.New("expected a value: name = value")
+			return nil, errors.New("expected NAME = VALUE")
 		}
 		p.at++
 		p.skipSpace(false)

@@ -86,7 +86,7 @@ func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(to
 			ProgressToken: token, Progress: done, Total: total, Message: text,
 		})
 		if err != nil && ctx.Err() == nil {
-			s.opts.Log.Debug("progress was not delivered", "error", err)
+			s.opts.Log.Debug("could not report progress", "error", err)
 		}
 	}
 }

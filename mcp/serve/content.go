@@ -21,7 +21,7 @@ func (s *Server) result(t Tool, r tool.Result) *sdk.CallToolResult {
 	}
 	structured, err := bounded(r.Output)
 	if err != nil {
-		s.opts.Log.Error("the output of a tool cannot be encoded", "tool", t.Name, "error", err)
+		s.opts.Log.Error("could not encode the output of a tool", "tool", t.Name, "error", err)
 		return out
 	}
 	out.StructuredContent = structured

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -68,5 +69,5 @@ func cut(s string, most int) string {
 	if len(r) <= most {
 		return s
 	}
-	return fmt.Sprintf("%s… (%d more characters are not shown)", string(r[:most]), len(r)-most)
+	return fmt.Sprintf("%s… (%s not shown)", string(r[:most]), plural.Of(len(r)-most, "more character"))
 }

@@ -156,7 +156,7 @@ func onlyTools(next sdk.MethodHandler) sdk.MethodHandler {
 func (s *Server) add(t Tool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("offer the tool %s: %v", t.Name, p)
+			err = fmt.Errorf("cannot offer the tool %s: %v", t.Name, p)
 		}
 	}()
 	if t.Long {

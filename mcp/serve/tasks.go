@@ -177,7 +177,7 @@ func checkName(req sdk.Request, id string) error {
 		return nil
 	}
 	if name := extra.Header.Get("Mcp-Name"); name != "" && name != id {
-		return &jsonrpc.Error{Code: sdk.CodeHeaderMismatch, Message: "the header Mcp-Name names a different task from the request"}
+		return &jsonrpc.Error{Code: sdk.CodeHeaderMismatch, Message: "the header Mcp-Name names a different task than the request"}
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (a *answer) end(err error, yield func(model.Event, error) bool) {
 	case over && a.stop.Reason != "" && len(a.open) == 0:
 		a.finish(yield)
 	case err == io.EOF:
-		yield(nil, &model.Error{Kind: model.ConnectionLost, Message: "the answer broke off before its end", Err: io.ErrUnexpectedEOF})
+		yield(nil, &model.Error{Kind: model.ConnectionLost, Message: "the answer ended early", Err: io.ErrUnexpectedEOF})
 	default:
 		yield(nil, err)
 	}
@@ -148,7 +148,7 @@ func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 		return true
 	case "message_stop":
 		if !a.started {
-			return yieldError(yield, sse.Garbled("it ends before it begins", nil))
+			return yieldError(yield, sse.Garbled("it ends without having started", nil))
 		}
 		return a.finish(yield)
 	case "error":
@@ -163,7 +163,7 @@ func (a *answer) take(raw sse.Event, yield func(model.Event, error) bool) bool {
 
 func (a *answer) start(m *wireMessage, yield func(model.Event, error) bool) bool {
 	if m == nil || a.started {
-		return yieldError(yield, sse.Garbled("it has no beginning, or two", nil))
+		return yieldError(yield, sse.Garbled("it starts with no message, or more than once", nil))
 	}
 	a.started = true
 	a.open = map[int]*block{}
@@ -173,11 +173,11 @@ func (a *answer) start(m *wireMessage, yield func(model.Event, error) bool) bool
 
 func (a *answer) startBlock(index int, raw json.RawMessage, yield func(model.Event, error) bool) bool {
 	if !a.started || a.open[index] != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d begins out of order", index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d starts out of order", index), nil))
 	}
 	b, err := newBlock(raw)
 	if err != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d is not a block", index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d cannot be read", index), err))
 	}
 	a.open[index] = b
 	if !yield(model.BlockStart{Index: index, Block: b.head()}, nil) {
@@ -229,11 +229,11 @@ func (b *block) first() (model.Delta, bool) {
 func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error) bool) bool {
 	b := a.open[ev.Index]
 	if b == nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("a delta for block %d, which is not open", ev.Index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("it continues block %d, which has not started", ev.Index), nil))
 	}
 	text, err := b.add(&ev.Delta, raw)
 	if err != nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("a piece of block %d is not a block", ev.Index), err))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("part of block %d cannot be read", ev.Index), err))
 	}
 	return yield(model.Delta{Index: ev.Index, Type: ev.Delta.Type, Text: text}, nil)
 }
@@ -241,7 +241,7 @@ func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error)
 func (a *answer) stopBlock(index int, yield func(model.Event, error) bool) bool {
 	b := a.open[index]
 	if b == nil {
-		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d ends but is not open", index), nil))
+		return yieldError(yield, sse.Garbled(fmt.Sprintf("block %d ends without having started", index), nil))
 	}
 	delete(a.open, index)
 	done, err := b.done()
@@ -262,7 +262,7 @@ func (a *answer) replay(doc []byte, yield func(model.Event, error) bool) {
 			yield(nil, e)
 			return
 		}
-		yield(nil, sse.Garbled("the server sent a document that is not a message", err))
+		yield(nil, sse.Garbled("it is not a message", err))
 		return
 	}
 	if !a.start(&m.wireMessage, yield) {

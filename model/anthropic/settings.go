@@ -67,7 +67,7 @@ func settingsOf(req *model.Request, without features) *settings {
 	if req.TaskBudget > 0 && !without[budgets] {
 		total := max(req.TaskBudget, leastTaskBudget)
 		if total > req.TaskBudget {
-			s.adjust("The task budget is %d tokens, the minimum, instead of %d.", total, req.TaskBudget)
+			s.adjust("The task budget is set to %d tokens, the minimum, instead of %d.", total, req.TaskBudget)
 		}
 		s.budget = &taskBudget{"tokens", total}
 		s.need(betaTaskBudgets)
@@ -86,7 +86,7 @@ const leastTaskBudget = 20_000
 func (s *settings) tryFor(level string, info catalog.Info) {
 	if info.Effort == "" {
 		if info.Known {
-			s.adjust("%s does not support effort levels: %s is left out.", info.Name, level)
+			s.adjust("%s does not support effort levels: %s is ignored.", info.Name, level)
 		}
 		return
 	}
@@ -146,7 +146,7 @@ func (s *settings) thinkWithin(want model.ThinkingOptions) {
 	budget := cmp.Or(want.Budget, usualBudget)
 	given := min(max(budget, least), s.maxTokens-1)
 	if want.Budget > 0 && given != want.Budget {
-		s.adjust("The thinking budget is %d tokens instead of %d: it must be at least %d and less than the output limit of %d.", given, want.Budget, least, s.maxTokens)
+		s.adjust("The thinking budget is set to %d tokens instead of %d: it must be at least %d and less than the output limit of %d.", given, want.Budget, least, s.maxTokens)
 	}
 	s.thinking = &thinking{Type: "enabled", Budget: given}
 	s.need(betaInterleaved)

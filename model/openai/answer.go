@@ -81,7 +81,7 @@ func (a *answer) end(err error) {
 			a.yield(model.Stop{Reason: stopReason(a.finish, len(a.calls) > 0), Usage: a.usage}, nil)
 		}
 	case err == io.EOF:
-		a.fail(&model.Error{Kind: model.ConnectionLost, Message: "the answer broke off before its end", Err: io.ErrUnexpectedEOF})
+		a.fail(&model.Error{Kind: model.ConnectionLost, Message: "the answer ended early", Err: io.ErrUnexpectedEOF})
 	default:
 		a.fail(err)
 	}
@@ -115,7 +115,7 @@ func (a *answer) take(raw []byte, document bool) bool {
 		return a.fail(sse.Parse(raw))
 	}
 	if document && len(c.Choices) == 0 {
-		return a.fail(sse.Garbled("the server sent a document that is not a completion", nil))
+		return a.fail(sse.Garbled("it is not a completion", nil))
 	}
 	if c.Usage != nil {
 		a.usage = c.Usage.tokens()
@@ -235,7 +235,7 @@ func (a *answer) call(d *callDelta) bool {
 		if strings.TrimSpace(piece) == "" {
 			return true
 		}
-		return a.fail(sse.Garbled("the arguments of a call continued after their end", nil))
+		return a.fail(sse.Garbled("the arguments of a tool call continued after their end", nil))
 	}
 	c.text.WriteString(piece)
 	if !c.opened {

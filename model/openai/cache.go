@@ -62,7 +62,7 @@ func translateTools(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &tools); err != nil {
-		return nil, fmt.Errorf("read the tools: %w", err)
+		return nil, fmt.Errorf("the tools cannot be read: %w", err)
 	}
 	type described struct {
 		Name        string          `json:"name"`

@@ -90,7 +90,7 @@ func bedrock(o *Options, _ http.RoundTripper) (route cloud.Route, server, key st
 		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_BEDROCK is set but AWS_REGION is not. Set it, for example to us-east-1", ErrNotConfigured)
 	}
 	if strings.ContainsAny(b.Region, "/.:@ ") {
-		return route, "", "", fmt.Errorf("%w: AWS_REGION is %q, which is not a region", ErrNotConfigured, b.Region)
+		return route, "", "", fmt.Errorf("%w: %q is not an AWS region. Set AWS_REGION to one such as us-east-1", ErrNotConfigured, b.Region)
 	}
 	key = "none"
 	switch {
@@ -111,10 +111,10 @@ func bedrock(o *Options, _ http.RoundTripper) (route cloud.Route, server, key st
 func vertex(o *Options, base http.RoundTripper) (route cloud.Route, server, key string, err error) {
 	v := &cloud.VertexOptions{Project: cmp.Or(o.Getenv("ANTHROPIC_VERTEX_PROJECT_ID"), o.Getenv("GOOGLE_CLOUD_PROJECT"), o.Getenv("GCLOUD_PROJECT")), Region: cmp.Or(o.Getenv("CLOUD_ML_REGION"), "us-east5"), Base: o.Getenv("ANTHROPIC_VERTEX_BASE_URL")}
 	if v.Project == "" {
-		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_VERTEX is set but ANTHROPIC_VERTEX_PROJECT_ID is not. Set it to the id of your project", ErrNotConfigured)
+		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_VERTEX is set but ANTHROPIC_VERTEX_PROJECT_ID is not. Set it to the ID of your project", ErrNotConfigured)
 	}
 	if strings.ContainsAny(v.Region, "/.:@ ") {
-		return route, "", "", fmt.Errorf("%w: CLOUD_ML_REGION is %q, which is not a region", ErrNotConfigured, v.Region)
+		return route, "", "", fmt.Errorf("%w: CLOUD_ML_REGION is %q, which is not a region. Set it to one such as us-east5", ErrNotConfigured, v.Region)
 	}
 	key = "none"
 	if !on(o.Getenv("CLAUDE_CODE_SKIP_VERTEX_AUTH")) {
@@ -126,7 +126,10 @@ func vertex(o *Options, base http.RoundTripper) (route cloud.Route, server, key 
 
 func foundry(o *Options, _ http.RoundTripper) (route cloud.Route, server, key string, err error) {
 	f := &cloud.FoundryOptions{Base: o.Getenv("ANTHROPIC_FOUNDRY_BASE_URL"), Key: o.Getenv("ANTHROPIC_FOUNDRY_API_KEY"), Token: o.Getenv("ANTHROPIC_FOUNDRY_AUTH_TOKEN")}
-	if resource := o.Getenv("ANTHROPIC_FOUNDRY_RESOURCE"); f.Base == "" && resource != "" && !strings.ContainsAny(resource, "/.:@ ") {
+	if resource := o.Getenv("ANTHROPIC_FOUNDRY_RESOURCE"); f.Base == "" && resource != "" {
+		if strings.ContainsAny(resource, "/.:@ ") {
+			return route, "", "", fmt.Errorf("%w: ANTHROPIC_FOUNDRY_RESOURCE is %q, which is not the name of a resource. Set ANTHROPIC_FOUNDRY_BASE_URL to use an address", ErrNotConfigured, resource)
+		}
 		f.Base = "https://" + resource + ".services.ai.azure.com/anthropic"
 	}
 	if f.Base == "" {
@@ -140,7 +143,7 @@ func foundry(o *Options, _ http.RoundTripper) (route cloud.Route, server, key st
 	case f.Token != "":
 		key = "ANTHROPIC_FOUNDRY_AUTH_TOKEN"
 	default:
-		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_FOUNDRY is set, but there are no credentials. Set ANTHROPIC_FOUNDRY_API_KEY, or ANTHROPIC_FOUNDRY_AUTH_TOKEN to what az account get-access-token prints", ErrNotConfigured)
+		return route, "", "", fmt.Errorf("%w: CLAUDE_CODE_USE_FOUNDRY is set, but there are no credentials. Set ANTHROPIC_FOUNDRY_API_KEY, or set ANTHROPIC_FOUNDRY_AUTH_TOKEN to an access token, such as az account get-access-token prints", ErrNotConfigured)
 	}
 	return cloud.Foundry(f), f.Base, key, nil
 }

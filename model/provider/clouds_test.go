@@ -157,6 +157,31 @@ func TestBedrockWithAKeyOfItsOwnAndAnError(t *testing.T) {
 	}
 }
 
+// TestMissingCredentialsAreNotANetworkProblem: they are named, and no second request is made.
+func TestMissingCredentialsAreNotANetworkProblem(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none")
+	for want, e := range map[string]env{
+		"could not sign the request for Amazon Bedrock": {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "eu-west-1", "AWS_SHARED_CREDENTIALS_FILE": missing},
+		"could not log in to Vertex AI":                 {"CLAUDE_CODE_USE_VERTEX": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p", "GOOGLE_APPLICATION_CREDENTIALS": missing},
+	} {
+		m, info, err := Open(&Options{MaxRetries: -1, Getenv: e.get})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &model.History{}
+		if err := h.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf("hi")}}); err != nil {
+			t.Fatal(err)
+		}
+		var failed *model.Error
+		for _, err := range m.Stream(t.Context(), &model.Request{Model: info.Model, Messages: h}) {
+			errors.As(err, &failed)
+		}
+		if failed == nil || failed.Temporary() || !strings.HasPrefix(failed.Error(), want) || strings.Contains(failed.Error(), "network") {
+			t.Errorf("the error is %v", failed)
+		}
+	}
+}
+
 // TestVertexLogsInWithAServiceAccount checks the statement that the account signs, and that
 // a token is kept.
 func TestVertexLogsInWithAServiceAccount(t *testing.T) {
@@ -230,9 +255,10 @@ func TestFoundry(t *testing.T) {
 func TestAVariableIsNeverAnotherProvider(t *testing.T) {
 	for want, e := range map[string]env{
 		"AWS_REGION is not":                                      {"CLAUDE_CODE_USE_BEDROCK": "1"},
-		"which is not a region":                                  {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "evil.example/"},
+		"is not an AWS region":                                   {"CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "evil.example/"},
 		"ANTHROPIC_VERTEX_PROJECT_ID is not":                     {"CLAUDE_CODE_USE_VERTEX": "yes"},
 		"neither ANTHROPIC_FOUNDRY_RESOURCE":                     {"CLAUDE_CODE_USE_FOUNDRY": "1"},
+		"is not the name of a resource":                          {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "https://res"},
 		"there are no credentials":                               {"CLAUDE_CODE_USE_FOUNDRY": "1", "ANTHROPIC_FOUNDRY_RESOURCE": "res"},
 		"CLAUDE_CODE_USE_BEDROCK and CLAUDE_CODE_USE_VERTEX are": {"CLAUDE_CODE_USE_BEDROCK": "1", "CLAUDE_CODE_USE_VERTEX": "1"},
 		"could not use CLAUDE_CODE_USE_MANTLE":                   {"CLAUDE_CODE_USE_MANTLE": "1"},

@@ -240,11 +240,11 @@ func (t *Tools) describe(s *tool.Session) string {
 	limits := fmt.Sprintf("- `timeout` is in milliseconds: default %d, maximum %d", t.opts.Timeout.Milliseconds(), t.opts.MaxTimeout.Milliseconds())
 	switch {
 	case !hasBackground(s):
-		limits += ". A command that outlives it is ended."
+		limits += ". A command that runs longer is stopped."
 	case t.opts.EndAtLimit:
-		limits += fmt.Sprintf(" (%d in the background). A command that outlives it is ended.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
+		limits += fmt.Sprintf(" (%d in the background). A command that runs longer is stopped.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
 	default:
-		limits += fmt.Sprintf(" (%d in the background). A command that outlives it continues in the background.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
+		limits += fmt.Sprintf(" (%d in the background). A command that runs longer continues in the background.", max(t.opts.MaxTimeout, maxBackground).Milliseconds())
 	}
 	text := strings.Replace(bashText, "{limits}", limits, 1)
 	if !hasBackground(s) {

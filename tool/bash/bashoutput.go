@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -14,9 +15,9 @@ import (
 // OutputInput is what the model sends to BashOutput.
 type OutputInput struct {
 	BashID  string `json:"bash_id" jsonschema:"The id of the background command." haft:"min=1;alias=task_id|shell_id;example=b1a2b3c4d5"`
-	Filter  string `json:"filter,omitempty" jsonschema:"A regular expression that returned lines must match. The others are not returned again."`
+	Filter  string `json:"filter,omitempty" jsonschema:"Return only lines that match this regular expression. The others count as read."`
 	Block   bool   `json:"block,omitempty" jsonschema:"Wait for the command to end."`
-	Timeout int64  `json:"timeout,omitempty" jsonschema:"With block: how long to wait at most, in milliseconds." haft:"clamp;min=1;max=600000;default=30000"`
+	Timeout int64  `json:"timeout,omitempty" jsonschema:"With block: maximum time to wait, in milliseconds." haft:"clamp;min=1;max=600000;default=30000"`
 }
 
 // Status of a background command, in the words of the wire.
@@ -55,7 +56,7 @@ func (t *Tools) bashOutput() tool.Tool {
 		},
 		Validate: func(_ context.Context, _ *tool.Call, in OutputInput) *tool.Problem {
 			if _, err := regexp.Compile(in.Filter); err != nil {
-				return &tool.Problem{Message: fmt.Sprintf("filter is not a regular expression: %v. Give one in RE2 syntax, or leave it out.", err)}
+				return &tool.Problem{Message: fmt.Sprintf("filter is not a valid regular expression: %v. Use RE2 syntax, or leave it out.", err)}
 			}
 			return t.unknown(in.BashID)
 		},
@@ -93,7 +94,7 @@ func (t *Tools) unknown(id string) *tool.Problem {
 	if len(known) == 0 {
 		return &tool.Problem{Message: message + "There are none in this session: start one with Bash and run_in_background."}
 	}
-	return &tool.Problem{Message: message + "There are: " + strings.Join(known, ", ") + "."}
+	return &tool.Problem{Message: message + "The background commands are: " + strings.Join(known, ", ") + "."}
 }
 
 func status(task *shellrun.Task) string {
@@ -214,8 +215,8 @@ func (o OutputOutput) Render() tool.Result {
 	head += fmt.Sprintf(", after %v", (time.Duration(o.Elapsed) * time.Millisecond).Round(100*time.Millisecond))
 	parts := []string{head}
 	if o.Lost > 0 {
-		parts = append(parts, fmt.Sprintf("[%d bytes before this are lost: the quota for command output was reached. "+
-			"%s has the beginning.]", o.Lost, o.Path))
+		parts = append(parts, fmt.Sprintf("[%s lost before this: the quota for command output was reached. "+
+			"%s has the beginning.]", plural.Of(o.Lost, "byte"), o.Path))
 	}
 	switch {
 	case o.Stdout != "":
@@ -226,7 +227,7 @@ func (o OutputOutput) Render() tool.Result {
 		parts = append(parts, "(no new output)")
 	}
 	if o.Unread > 0 && o.Stdout != "" {
-		parts = append(parts, fmt.Sprintf("[%d more bytes: call again, or look into %s with Read or Grep.]", o.Unread, o.Path))
+		parts = append(parts, fmt.Sprintf("[%s: call again, or look at %s with Read or Grep.]", plural.Of(o.Unread, "more byte"), o.Path))
 	}
 	if len(o.Others) > 0 {
 		parts = append(parts, "Also running: "+strings.Join(o.Others, ", ")+".")

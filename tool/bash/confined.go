@@ -71,7 +71,7 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status
 	}
 	o.Sandbox = s.Tier.String()
 	for _, taken := range s.Taken {
-		o.note("Commands in the sandbox cannot make %s: it was moved to %s.", taken.Path, taken.Kept)
+		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
 	}
 	if o.ExitCode == 0 || o.CodeMeaning != "" {
 		return
@@ -107,7 +107,7 @@ func (o *Output) wanted(refused []string) string {
 	case networkFault().MatchString(text):
 		return "reach the network"
 	case o.Sandbox == sandbox.TierLandlock.String() && deniedFault().MatchString(text): // which has no other answer
-		return "do something that is denied there"
+		return "do something that the sandbox denies"
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func (t *Tools) kill(_ context.Context, _ *tool.Call, in KillInput) (KillOutput,
 func (t *Tools) killAgent(id, work string) KillOutput {
 	out := KillOutput{TaskID: id, TaskType: agentType, Message: fmt.Sprintf("The agent %s (%s) was no longer running.", id, brief(work))}
 	if t.opts.Agents.Stop(id) {
-		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. To continue it, use SendMessage.", id, brief(work))
+		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. It can be continued with SendMessage.", id, brief(work))
 	}
 	return out
 }

@@ -54,13 +54,13 @@ func (t *Tools) monitor() tool.Tool {
 		},
 		Validate: func(_ context.Context, _ *tool.Call, in MonitorInput) *tool.Problem {
 			if _, err := regexp.Compile(in.Pattern); err != nil {
-				return &tool.Problem{Message: fmt.Sprintf("pattern is not a regular expression: %v. Give one in RE2 syntax, or leave it out.", err)}
+				return &tool.Problem{Message: fmt.Sprintf("pattern is not a valid regular expression: %v. Use RE2 syntax, or leave it out.", err)}
 			}
 			switch {
 			case in.BashID == "" && in.File == "":
-				return &tool.Problem{Message: "bash_id or file_path is needed: give the command or the file to wait for, or both."}
+				return &tool.Problem{Message: "bash_id or file_path is missing: give the command or the file to wait for, or both."}
 			case in.BashID == "" && in.Pattern != "":
-				return &tool.Problem{Message: "pattern is about the lines of a command. Give bash_id with it, or leave it out."}
+				return &tool.Problem{Message: "pattern matches lines of a command's output. Give bash_id as well, or leave pattern out."}
 			case in.BashID == "":
 				return nil
 			}

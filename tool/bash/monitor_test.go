@@ -126,10 +126,10 @@ func TestMonitorRefuses(t *testing.T) {
 	r := newRig(t, nil, nil)
 	id := r.background(t, "sleep 600")
 	for input, want := range map[string]string{
-		fmt.Sprintf(`{"bash_id":%q,"pattern":"("}`, id): "pattern is not a regular expression",
+		fmt.Sprintf(`{"bash_id":%q,"pattern":"("}`, id): "pattern is not a valid regular expression",
 		`{"bash_id":"b0"}`:                 "There is no background command with the id",
-		`{}`:                               "bash_id or file_path is needed",
-		`{"file_path":"/x","pattern":"y"}`: "pattern is about the lines of a command",
+		`{}`:                               "bash_id or file_path is missing",
+		`{"file_path":"/x","pattern":"y"}`: "pattern matches lines of a command's output",
 	} {
 		if _, err := r.call(t.Context(), "Monitor", "", input); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", input, err)

@@ -259,7 +259,7 @@ func (t *Tools) dropPreview(key pendingCall, p *pending) error {
 	}
 	t.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("drop a preview: %w", err)
+		return fmt.Errorf("could not discard a preview: %w", err)
 	}
 	return nil
 }

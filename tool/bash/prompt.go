@@ -81,7 +81,7 @@ var complaints = sync.OnceValue(func() []complaint {
 		},
 		{
 			regexp.MustCompile(`Host key verification failed|Permission denied \((?:publickey|password|keyboard-interactive|gssapi)[^)]*\)`),
-			"ssh could not log in without asking. Ask the user to add the host key or to load the key into ssh-agent.",
+			"ssh could not log in without a prompt, which no one can answer here. Ask the user to add the host key or to load the key into ssh-agent.",
 		},
 		{
 			regexp.MustCompile(`gpg: .*(?:Inappropriate ioctl for device|cannot open '/dev/tty'|No pinentry)|error: gpg failed to sign the data`),

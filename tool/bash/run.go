@@ -18,9 +18,9 @@ type Input struct {
 	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;alias=cmd|script;example=go test ./..."`
 	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The time limit, in milliseconds." haft:"min=1;example=120000"`
 	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the user."`
-	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Return at once and let the command run on. You are told when it ends." haft:"when=background"`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Run in the background and return at once. You are told when it ends." haft:"when=background"`
 
-	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox. The user is asked first. Only after a result has said that the sandbox was in the way."`
+	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox, if the user approves. Only after a result said that the sandbox was in the way."`
 }
 
 // Output is what programs get from Bash. The names are those of Claude Code; stderr is part of
@@ -214,7 +214,7 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 		o.note("The working directory %q can no longer be entered; the command ran in %q.", r.DirHealed, r.Dir)
 	}
 	if r.DirLost {
-		o.note("The directory in which the command ended cannot be entered; the working directory is still %q.", r.Dir)
+		o.note("The directory that the command changed to cannot be entered; the working directory is still %q.", r.Dir)
 	}
 	if r.DirChanged {
 		o.note("The working directory is now %q.", r.Dir)

@@ -36,7 +36,7 @@ type Input struct {
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every occurrence of old_string." haft:"default=false"`
 	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How often old_string occurs; all occurrences are replaced." haft:"min=1"`
 	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
-	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a reported conflict: overwrite keeps this edit, markers writes both sides between conflict markers." haft:"enum=overwrite|markers"`
 }
 
 // Output is what programs get from Edit.

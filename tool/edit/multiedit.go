@@ -22,7 +22,7 @@ type MultiInput struct {
 	FilePath   string    `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
 	Edits      []OneEdit `json:"edits" jsonschema:"The replacements, in order." haft:"min=1;max=500"`
 	Encoding   string    `json:"encoding,omitempty" jsonschema:"The encoding of the file, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
-	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes these edits' side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+	OnConflict string    `json:"on_conflict,omitempty" jsonschema:"After a reported conflict: overwrite keeps these edits, markers writes both sides between conflict markers." haft:"enum=overwrite|markers"`
 }
 
 // OneEdit is one replacement of a MultiEdit.

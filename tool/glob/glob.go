@@ -26,7 +26,7 @@ var description string
 
 // Input is what the model sends.
 type Input struct {
-	Pattern string `json:"pattern" jsonschema:"The pattern of the file names." haft:"min=1;example=**/*.go"`
+	Pattern string `json:"pattern" jsonschema:"The glob pattern." haft:"min=1;example=**/*.go"`
 	Path    string `json:"path,omitempty" jsonschema:"Directory to look in. Default: the working directory."`
 }
 

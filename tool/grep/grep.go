@@ -29,16 +29,16 @@ var description string
 type Input struct {
 	Pattern      string `json:"pattern" jsonschema:"The regular expression to look for, in ripgrep's syntax." haft:"min=1;alias=regex|query;example=func\\s+Test\\w+"`
 	Path         string `json:"path,omitempty" jsonschema:"File or directory to search. Default: the working directory."`
-	Glob         string `json:"glob,omitempty" jsonschema:"Only files whose name matches, such as *.js or **/*.{ts,tsx}; ! excludes; several are separated by spaces." haft:"alias=include"`
+	Glob         string `json:"glob,omitempty" jsonschema:"Only files that match, such as *.js or **/*.{ts,tsx}; ! excludes; separate several with spaces." haft:"alias=include"`
 	Type         string `json:"type,omitempty" jsonschema:"Only files of this type, such as go, py, rust, js."`
 	OutputMode   string `json:"output_mode,omitempty" jsonschema:"What to show: content (lines), files_with_matches (paths) or count (lines per file)." haft:"enum=content|files_with_matches|count;default=files_with_matches"`
-	After        int    `json:"-A,omitempty" jsonschema:"Lines to show after each match, with content." haft:"min=0;max=1000"`
-	Before       int    `json:"-B,omitempty" jsonschema:"Lines to show before each match, with content." haft:"min=0;max=1000"`
-	Around       int    `json:"-C,omitempty" jsonschema:"Lines to show before and after each match, with content." haft:"min=0;max=1000"`
+	After        int    `json:"-A,omitempty" jsonschema:"Lines to show after each match, in content mode." haft:"min=0;max=1000"`
+	Before       int    `json:"-B,omitempty" jsonschema:"Lines to show before each match, in content mode." haft:"min=0;max=1000"`
+	Around       int    `json:"-C,omitempty" jsonschema:"Lines to show before and after each match, in content mode." haft:"min=0;max=1000"`
 	Context      int    `json:"context,omitempty" jsonschema:"The same as -C." haft:"min=0;max=1000"`
-	LineNumbers  *bool  `json:"-n,omitempty" jsonschema:"Show line numbers, with content." haft:"default=true"`
+	LineNumbers  *bool  `json:"-n,omitempty" jsonschema:"Show line numbers, in content mode." haft:"default=true"`
 	IgnoreCase   bool   `json:"-i,omitempty" jsonschema:"Ignore case."`
-	OnlyMatching bool   `json:"-o,omitempty" jsonschema:"Show only the matching parts of lines, with content."`
+	OnlyMatching bool   `json:"-o,omitempty" jsonschema:"Show only the matching parts of lines, in content mode."`
 	Multiline    bool   `json:"multiline,omitempty" jsonschema:"Let matches span lines and . match line breaks."`
 	HeadLimit    *int   `json:"head_limit,omitempty" jsonschema:"Show at most this many lines or files; 0 means all." haft:"min=0;default=250"`
 	Offset       int    `json:"offset,omitempty" jsonschema:"Skip this many lines or files first." haft:"min=0"`

@@ -175,13 +175,13 @@ func render(o Output) tool.Result {
 		fmt.Fprintf(&b, "\n\nFound %s in %s.", plural.Of(value(o.NumMatches), "match"), plural.Of(o.NumFiles, "file"))
 	}
 	if o.AppliedLimit > 0 {
-		fmt.Fprintf(&b, "\n\n[There are more results. For the next ones set offset to %d.]", o.AppliedOffset+o.AppliedLimit)
+		fmt.Fprintf(&b, "\n\n[There are more results. To see them, set offset to %d.]", o.AppliedOffset+o.AppliedLimit)
 	}
 	if o.Note != "" {
 		b.WriteString("\n\n[" + o.Note + "]")
 	}
 	if len(o.Doubtful) > 0 {
-		fmt.Fprintf(&b, "\n\n[Encoding uncertain, so matches may be missing: %s. Call Read with encoding to look into one.]", strings.Join(o.Doubtful, ", "))
+		fmt.Fprintf(&b, "\n\n[Encoding uncertain, so matches may be missing: %s. Call Read with encoding to look at one.]", strings.Join(o.Doubtful, ", "))
 	}
 	return tool.Text(b.String())
 }

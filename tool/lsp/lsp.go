@@ -33,7 +33,7 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	Operation string `json:"operation" jsonschema:"What to ask." haft:"enum=goToDefinition|findReferences|hover|documentSymbol|workspaceSymbol|goToImplementation|prepareCallHierarchy|incomingCalls|outgoingCalls|diagnostics;example=findReferences"`
-	FilePath  string `json:"filePath" jsonschema:"The file." haft:"path;min=1;alias=file_path|path|file;example=/project/main.go"`
+	FilePath  string `json:"filePath" jsonschema:"Absolute path of the file." haft:"path;min=1;alias=file_path|path|file;example=/project/main.go"`
 	Line      int    `json:"line,omitempty" jsonschema:"The line of the name, counted from 1." haft:"min=1;example=12"`
 	Character int    `json:"character,omitempty" jsonschema:"The column of the name, counted from 1." haft:"min=1;alias=column;example=6"`
 	Query     string `json:"query,omitempty" jsonschema:"Part of a name, for workspaceSymbol."`
@@ -98,7 +98,7 @@ func (t *Tools) LSP() tool.Tool {
 			if t.opts.Confined() {
 				return tool.Verdict{}
 			}
-			return tool.Verdict{Message: "the language server is not confined and may run programs that the project names"}
+			return tool.Verdict{Message: "the language server does not run in a sandbox and may run programs that the project names"}
 		},
 		Paths:     func(_ *tool.Call, in Input) tool.Paths { return tool.Paths{Reads: []string{in.FilePath}} },
 		Classify:  func(in Input) string { return "ask a language server for " + in.Operation + " in " + in.FilePath },
@@ -126,7 +126,7 @@ var placed = strings.Fields("goToDefinition findReferences hover goToImplementat
 
 func validate(_ context.Context, _ *tool.Call, in Input) *tool.Problem {
 	if slices.Contains(placed, in.Operation) && (in.Line == 0 || in.Character == 0) {
-		return &tool.Problem{Message: in.Operation + " needs line and character: give the place of the name, counted from 1."}
+		return &tool.Problem{Message: in.Operation + " needs line and character: give the position of the name, counted from 1."}
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	q := &question{tools: t, client: client, in: in, path: path, dir: c.Dir, lines: map[string][]string{}}
 	out, err := q.answer(ctx)
 	if err != nil {
-		return Output{}, forModel(fmt.Errorf("%s could not answer: %w", client.Name(), err))
+		return Output{}, forModel(fmt.Errorf("%s failed: %w", client.Name(), err))
 	}
 	out.Operation, out.FilePath = in.Operation, path
 	return out, nil
@@ -168,11 +168,11 @@ func forModel(err error) error {
 	case errors.As(err, &taught):
 		return taught
 	case errors.As(err, &unknown):
-		return tool.Errorf("There is no answer: %w. Search with other tools; the user can set up a server with lspServers in the settings.", err)
+		return tool.Errorf("LSP cannot answer: %w. Search with other tools. The user can set up a server with lspServers in the settings.", err)
 	case errors.As(err, &missing):
-		return tool.Errorf("There is no answer: %w. The user can install it with %s. Until then, search with other tools.", err, missing.Definition.Install)
+		return tool.Errorf("LSP cannot answer: %w. The user can install it with %s. Until then, search with other tools.", err, missing.Definition.Install)
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		return tool.Errorf("The file %s does not exist. Give the path of an existing file.", path.Path)
 	}
-	return tool.Errorf("There is no answer: %w. Try again, or search with other tools.", err)
+	return tool.Errorf("LSP cannot answer: %w. Try again, or search with other tools.", err)
 }

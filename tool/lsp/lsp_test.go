@@ -61,7 +61,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		want string
 	}{
 		{lsp.Input{Operation: "hover", FilePath: "b.missing", Line: 1, Character: 1}, "not installed: no-such-server was not found in PATH. The user can install it with apt install it."},
-		{lsp.Input{Operation: "hover", FilePath: "c.cobol", Line: 1, Character: 1}, "no language server is known for .cobol files"},
+		{lsp.Input{Operation: "hover", FilePath: "c.cobol", Line: 1, Character: 1}, "no language server is known for c.cobol"},
 		{lsp.Input{Operation: "diagnostics", FilePath: "gone.fake"}, "gone.fake does not exist"},
 		{lsp.Input{Operation: "diagnostics", FilePath: "d.fake"}, "is not a regular file"},
 		{lsp.Input{Operation: "hover", FilePath: "a.fake", Line: 9, Character: 1}, "has only 1 line, but line is 9"},
@@ -82,7 +82,7 @@ func TestFilesThatMayNotBeReadAreNotNamed(t *testing.T) {
 	r := newRig(t, map[string]string{"a.fake": "one"}, fake("good"))
 	hides := lsp.New(&lsp.Options{Servers: r.servers, Show: func(string) bool { return false }}).LSP()
 	result, err := hides.Run(t.Context(), &tool.Call{Dir: r.dir, Input: []byte(`{"operation":"goToDefinition","filePath":"a.fake","line":1,"character":1}`)})
-	if err != nil || strings.Contains(result.Text(), "a.fake") || !strings.Contains(result.Text(), "1 definition in files that may not be read") {
+	if err != nil || strings.Contains(result.Text(), "a.fake") || !strings.Contains(result.Text(), "1 definition not shown: in files that may not be read") {
 		t.Errorf("got %q, %v", result.Text(), err)
 	}
 }

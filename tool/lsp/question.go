@@ -45,7 +45,7 @@ func (q *question) answer(ctx context.Context) (Output, error) {
 	case "hover":
 		text, err := q.client.Hover(ctx, q.path, at)
 		if err != nil || strings.TrimSpace(text) == "" {
-			return q.nothing("Nothing is known"), err
+			return q.nothing("No information was found"), err
 		}
 		return Output{Result: strings.TrimSpace(text), Count: 1, Files: 1}, nil
 	case "prepareCallHierarchy", "incomingCalls", "outgoingCalls":
@@ -74,7 +74,7 @@ func (q *question) position() (lsp.Position, error) {
 	lines := strings.Split(text, "\n")
 	q.lines[q.path] = lines
 	if q.in.Line > len(lines) {
-		return lsp.Position{}, tool.Errorf("%s has only %s, but line is %d. Give the place of a name in the file.", q.path, plural.Of(len(lines), "line"), q.in.Line)
+		return lsp.Position{}, tool.Errorf("%s has only %s, but line is %d. Give a line that the file has.", q.path, plural.Of(len(lines), "line"), q.in.Line)
 	}
 	runes := []rune(lines[q.in.Line-1])
 	before := runes[:min(q.in.Character-1, len(runes))]
@@ -131,7 +131,7 @@ func (q *question) places(noun string, found []lsp.Location) Output {
 		fmt.Fprintf(&b, "… [%d more]\n", more)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "%s in files that may not be read.\n", plural.Of(hidden, noun))
+		fmt.Fprintf(&b, "%s not shown: in files that may not be read.\n", plural.Of(hidden, noun))
 	}
 	out.Result = strings.TrimRight(head+b.String(), "\n")
 	return out
@@ -329,10 +329,15 @@ func linesOf(calls []lsp.Range) string {
 	for _, r := range calls[:min(len(calls), most)] {
 		lines = append(lines, fmt.Sprint(r.Start.Line+1))
 	}
-	if len(lines) == 0 {
+	lines = slices.Compact(lines)
+	noun := "lines"
+	switch len(lines) {
+	case 0:
 		return ""
+	case 1:
+		noun = "line"
 	}
-	return " (calls in line " + strings.Join(slices.Compact(lines), ", ") + ")"
+	return " (calls in " + noun + " " + strings.Join(lines, ", ") + ")"
 }
 
 // maxDiagnose is how long a server may take to look for errors.

@@ -42,7 +42,7 @@ var readDescription string
 
 // ListInput is what the model sends to list.
 type ListInput struct {
-	Server string `json:"server,omitempty" jsonschema:"The server to ask; absent means all." haft:"example=github"`
+	Server string `json:"server,omitempty" jsonschema:"The server to ask. Default: all." haft:"example=github"`
 }
 
 // ReadInput is what the model sends to read.

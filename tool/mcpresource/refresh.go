@@ -10,7 +10,7 @@ import (
 
 // RefreshInput is what the model sends to RefreshMcpTools.
 type RefreshInput struct {
-	Server string `json:"server,omitempty" jsonschema:"The server to reconnect; absent means all that are not connected." haft:"example=github"`
+	Server string `json:"server,omitempty" jsonschema:"The server to reconnect. Default: all that are not connected." haft:"example=github"`
 }
 
 // RefreshOutput is what programs get from RefreshMcpTools.

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -33,11 +34,11 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	NotebookPath string `json:"notebook_path" jsonschema:"Absolute path of the notebook." haft:"path;alias=file_path|path;min=1;example=/project/analysis.ipynb"`
-	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty for delete."`
-	CellID       string `json:"cell_id,omitempty" jsonschema:"Id of the cell. For insert, the new cell comes after this one, or first if no id is given." haft:"example=3f2a9c01"`
-	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Needed for insert; without it, replace keeps the type." haft:"enum=code|markdown"`
+	NewSource    string `json:"new_source" jsonschema:"The new source of the cell; empty to delete it."`
+	CellID       string `json:"cell_id,omitempty" jsonschema:"The id of the cell. For insert, the new cell comes after this one, or first if no id is given." haft:"example=3f2a9c01"`
+	CellType     string `json:"cell_type,omitempty" jsonschema:"Type of the cell. Required for insert; without it, replace keeps the type." haft:"enum=code|markdown"`
 	EditMode     string `json:"edit_mode,omitempty" jsonschema:"What to do." haft:"enum=replace|insert|delete;default=replace"`
-	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this edit's side." haft:"enum=overwrite"`
+	OnConflict   string `json:"on_conflict,omitempty" jsonschema:"After a reported conflict: overwrite keeps this edit." haft:"enum=overwrite"`
 }
 
 // Output is what programs get.
@@ -128,7 +129,7 @@ func revision(c *tool.Call, facts guard.Facts, in Input, made *cellEdit) workspa
 		Make: func(t *textfile.Text) ([]byte, []string, error) {
 			nb, err := parse(t.Bytes())
 			if err != nil {
-				return nil, nil, tool.Errorf("%s was not changed. It is not a Jupyter notebook of format 4: %v. Fix it with Edit first.", facts.Path, err)
+				return nil, nil, tool.Errorf("%s was not changed. It is not a Jupyter notebook of format 4: %v. Fix or convert the file first.", facts.Path, err)
 			}
 			e, err := nb.edit(in, nb.newID(c, in))
 			if err != nil {
@@ -184,7 +185,7 @@ func bounded(source string) string {
 	if len(lines) <= most {
 		return source
 	}
-	return strings.Join(lines[:most], "") + fmt.Sprintf("… [%d more lines]", 1+strings.Count(lines[most], "\n"))
+	return strings.Join(lines[:most], "") + fmt.Sprintf("… [%s]", plural.Of(1+strings.Count(lines[most], "\n"), "more line"))
 }
 
 // newID makes an id for a new cell, in the form that notebooks use. It comes from the call, so that the cell which is shown

@@ -22,7 +22,7 @@ import (
 // Input is what the model sends.
 type Input struct {
 	Message string `json:"message" jsonschema:"What to say, in one line of at most 200 characters." haft:"min=1;alias=text|body;example=The tests pass. The branch is ready for review."`
-	Status  string `json:"status,omitempty" jsonschema:"Accepted; proactive is the only one." haft:"example=proactive"`
+	Status  string `json:"status,omitempty" jsonschema:"Has no effect: proactive is the only value." haft:"example=proactive"`
 }
 
 // Output is what programs get.

@@ -88,7 +88,7 @@ func interactive(s *tool.Session) bool { return s != nil && s.Interactive }
 func (p *planner) check(c *tool.Call, inPlan bool) *tool.Problem {
 	switch {
 	case c.Agent != "":
-		return &tool.Problem{Message: "Plan mode is between the user and the main conversation. Return what you found or planned as your result instead."}
+		return &tool.Problem{Message: "Only the main conversation can use plan mode. Return what you found or planned as your result instead."}
 	case !interactive(c.Session):
 		return &tool.Problem{Message: "No one in this session can approve a plan. Write the plan as your answer, and change nothing that you were not told to change."}
 	case inPlan && p.mode(c) != planMode:
@@ -114,7 +114,7 @@ func (p *planner) enter() tool.Tool {
 	return tool.New(tool.Def[EnterInput, EnterOutput]{
 		Name: "EnterPlanMode", SearchHint: "plan mode think design before changes approach", Description: enterText,
 		Enabled:  interactive,
-		Needs:    "there is no user who could answer",
+		Needs:    "there is no user to answer",
 		Marks:    marks[EnterInput],
 		Validate: func(_ context.Context, c *tool.Call, _ EnterInput) *tool.Problem { return p.check(c, false) },
 		Permission: func(context.Context, *tool.Call, EnterInput) tool.Verdict {
@@ -164,7 +164,7 @@ func (p *planner) exit() tool.Tool {
 	return tool.New(tool.Def[ExitInput, ExitOutput]{
 		Name: "ExitPlanMode", Title: "Plan", SearchHint: "present plan approve leave plan mode begin start work", Description: exitText,
 		Enabled: interactive,
-		Needs:   "there is no user who could answer",
+		Needs:   "there is no user to answer",
 		Marks:   marks[ExitInput],
 		Validate: func(_ context.Context, c *tool.Call, in ExitInput) *tool.Problem {
 			if problem := p.check(c, true); problem != nil || in.Plan != "" {
@@ -191,7 +191,7 @@ func (p *planner) exit() tool.Tool {
 		},
 		Render: renderExit,
 
-		SummarizeResult: func(ExitOutput) string { return "agreed" },
+		SummarizeResult: func(ExitOutput) string { return "approved" },
 		Deferred:        true,
 	})
 }

@@ -100,7 +100,7 @@ func TestWhatMakesNoSenseIsSaid(t *testing.T) {
 		call *tool.Call
 		want string
 	}{
-		{"a sub-agent cannot leave plan mode", exit, of("a1"), "between the user and the main conversation"},
+		{"a sub-agent cannot leave plan mode", exit, of("a1"), "Only the main conversation can use plan mode"},
 		{"without a person nobody agrees", exit, alone, "No one in this session can approve"},
 		{"nor in a session without facts", enter, &tool.Call{Input: []byte(`{}`)}, "No one in this session can approve"},
 		{"what is not entered is not left", exit, call(aPlan, "default"), "not in plan mode"},

@@ -76,7 +76,7 @@ func New() tool.Tool {
 		SearchHint:  "ask user question choose options clarify preference decision",
 		Description: description,
 		Enabled:     func(s *tool.Session) bool { return s.Interactive },
-		Needs:       "there is no user who could answer",
+		Needs:       "there is no user to answer",
 		Marks:       func(Input) tool.Marks { return tool.Marks{ReadOnly: true, Effect: tool.Idempotent} },
 		Validate:    func(_ context.Context, c *tool.Call, in Input) *tool.Problem { return in.check(c) },
 		Permission: func(_ context.Context, _ *tool.Call, in Input) tool.Verdict {

@@ -25,7 +25,7 @@ func (f opened) sample() (b []byte, whole bool, err error) {
 	}
 	n, err := f.file.ReadAt(b, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, fmt.Errorf("read %s: %w", f.facts.Path, err)
+		return nil, false, fmt.Errorf("could not read %s: %w", f.facts.Path, err)
 	}
 	if b = b[:n]; !whole {
 		b = wholeCharacters(b)

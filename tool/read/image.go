@@ -55,7 +55,7 @@ func readUpTo(f opened, most int64) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(io.NewSectionReader(f.file, 0, most))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.facts.Path, err)
+		return nil, fmt.Errorf("could not read %s: %w", f.facts.Path, err)
 	}
 	return raw, nil
 }

@@ -128,9 +128,9 @@ func notebookNotes(path string, in Input, from, next, total, images int) []strin
 	case total == 0:
 		say("The notebook has no cells.")
 	case from == total:
-		say("The notebook has %d cells, so there is nothing at cell %d. Call Read with an offset from 1 to %d.", total, in.Offset, total)
+		say("The notebook has %s, so there is nothing at cell %d. Call Read with an offset from 1 to %d.", plural.Of(total, "cell"), in.Offset, total)
 	case next < total:
-		say("Cells %d-%d of %d are shown. To continue, call Read with file_path %q and offset %d.", from+1, next, total, path, next+1)
+		say("%s of %d %s shown. To continue, call Read with file_path %q and offset %d.", span("Cell", from+1, next), total, verb(from+1, next), path, next+1)
 	}
 	if images > 0 {
 		say("%s not shown: damaged, or over the limit.", plural.Of(images, "image"))
@@ -145,9 +145,9 @@ func notebookFault(err error) string {
 	case err == nil:
 		return "it has no cells array"
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Sprintf("%s is a %s, which is not allowed there", kind.Field, kind.Value)
+		return fmt.Sprintf("%s must not be a %s", kind.Field, kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("it contains a %s where none is allowed", kind.Value)
+		return fmt.Sprintf("it has a %s where none is allowed", kind.Value)
 	}
 	return err.Error()
 }
@@ -215,7 +215,7 @@ func (c *Cell) bound(i int, path string) []string {
 	var notes []string
 	if len(c.Source) > maxSource {
 		c.Source = strings.ToValidUTF8(c.Source[:maxSource], "") + "… [cut]"
-		notes = append(notes, fmt.Sprintf("The source of cell %s is cut off. To see all of it use Bash: jq -r '.cells[%d].source' %s", c.ID, i, path))
+		notes = append(notes, fmt.Sprintf("The source of cell %s is cut off. To see all of it, use Bash: jq -r '.cells[%d].source' %s", c.ID, i, path))
 	}
 	room, cut := maxOutput, false
 	for j := range c.Outputs {
@@ -227,7 +227,7 @@ func (c *Cell) bound(i int, path string) []string {
 		room = max(0, room-len(o.Text))
 	}
 	if cut {
-		notes = append(notes, fmt.Sprintf("The outputs of cell %s are cut off. To see all of them use Bash: jq '.cells[%d].outputs' %s", c.ID, i, path))
+		notes = append(notes, fmt.Sprintf("The outputs of cell %s are cut off. To see all of them, use Bash: jq '.cells[%d].outputs' %s", c.ID, i, path))
 	}
 	return notes
 }

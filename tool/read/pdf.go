@@ -60,16 +60,18 @@ func (r *reader) showPages(ctx context.Context, in Input, f opened) (Output, err
 	}
 	switch {
 	case strings.TrimSpace(strings.Join(parts[:shown], "")) == "":
-		say("These pages have no text or are beyond the end. Scanned pages can be seen by calling Read without pages.")
+		say("These pages have no text or are beyond the end. To see scanned pages, call Read without pages.")
 	case out.File.Truncated:
-		say("Pages %d-%d are shown (the result is limited to about %d tokens). To continue, call Read with pages \"%d-%d\".", first, end, in.tokens(), end+1, last)
+		say("%s %s shown (the result is limited to about %d tokens). To continue, call Read with pages \"%d-%d\".", span("Page", first, end), verb(first, end), in.tokens(), end+1, last)
 	case shown < len(parts):
-		say("Pages %d-%d are shown. To continue, call Read with pages \"%d-%d\".", first, end, end+1, end+1+last-first)
+		say("%s %s shown. To continue, call Read with pages \"%d-%d\".", span("Page", first, end), verb(first, end), end+1, end+1+last-first)
+	case first == end:
+		say("Page %d is shown; it is the last.", first)
 	default:
 		say("Pages %d-%d are shown; page %d is the last.", first, end, end)
 	}
 	if strings.HasSuffix(content, cutPage) {
-		say("The text of page %d is cut off. To see all of it use Bash: pdftotext -layout -f %d -l %d %s -", end, end, end, f.facts.Path)
+		say("The text of page %d is cut off. To see all of it, use Bash: pdftotext -layout -f %d -l %d %s -", end, end, end, f.facts.Path)
 	}
 	return out, nil
 }
@@ -110,7 +112,7 @@ func pages(s string) (first, last int, err error) {
 	case last < first:
 		return 0, 0, tool.Errorf("pages %q ends before it begins. Use %d-%d.", s, last, first)
 	case last-first >= maxPages:
-		return 0, 0, tool.Errorf("pages %q is too many for one call. Use at most %d, such as %d-%d.", s, maxPages, first, first+maxPages-1)
+		return 0, 0, tool.Errorf("pages %q is more than one call can show. Use at most %d pages, such as %d-%d.", s, maxPages, first, first+maxPages-1)
 	}
 	return first, last, nil
 }
@@ -119,7 +121,7 @@ func pages(s string) (first, last int, err error) {
 func pdftotext(ctx context.Context, pdf disk.File, first, last int) (string, error) {
 	bin, err := exec.LookPath("pdftotext")
 	if err != nil {
-		return "", tool.Errorf("The text of single pages needs the program pdftotext, which is not installed (package poppler-utils). Call Read without pages to see the whole document, or install pdftotext.")
+		return "", tool.Errorf("To show the text of pages, Read needs the program pdftotext, which is not installed (package poppler-utils). Call Read without pages to see the whole document, or install pdftotext.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, pdfPatience)
 	defer cancel()

@@ -38,7 +38,7 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/main.go"`
-	Offset     int    `json:"offset,omitempty" jsonschema:"Line to start from, counted from 1; of a notebook, the cell." haft:"min=0"`
+	Offset     int    `json:"offset,omitempty" jsonschema:"First line to show, counted from 1; in a notebook, the first cell." haft:"min=0"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines or cells to show." haft:"min=1;default=2000"`
 	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`
 	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the text, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
@@ -139,7 +139,7 @@ func (r *reader) run(ctx context.Context, c *tool.Call, in Input) (Output, error
 	head := make([]byte, first)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && (n == 0 && info.Size > 0 || first == info.Size && !errors.Is(err, io.EOF)) {
-		return Output{}, filetool.Error(fmt.Errorf("read %s: %w", facts.Path, err))
+		return Output{}, filetool.Error(fmt.Errorf("could not read %s: %w", facts.Path, err))
 	}
 	out, err := r.show(ctx, c, in, opened{facts: facts, file: f, info: info, head: head[:min(n, headSize)], first: head[:n]})
 	if err != nil {
@@ -176,7 +176,7 @@ func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Ou
 	case imageTypes[kind] != "":
 		return r.showImage(ctx, c, f, imageTypes[kind])
 	case imageExtensions[ext]:
-		return Output{}, tool.Errorf("%s is named like an image, but its content is not one: it starts with %s.", f.facts.Path, hexOf(f.head))
+		return Output{}, tool.Errorf("%s is named like an image, but its content is not an image: it starts with %s.", f.facts.Path, hexOf(f.head))
 	case ext == ".ipynb":
 		return r.showNotebook(ctx, c, in, f)
 	}
@@ -185,7 +185,7 @@ func (r *reader) show(ctx context.Context, c *tool.Call, in Input, f opened) (Ou
 
 func hexOf(b []byte) string {
 	if len(b) == 0 {
-		return "nothing, it is empty"
+		return "nothing: it is empty"
 	}
 	return fmt.Sprintf("% x", b[:min(len(b), 12)])
 }

@@ -67,7 +67,7 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 	sum := sha256.New()
 	raw := &counted{r: io.TeeReader(source, sum)}
 	if _, err := io.CopyN(io.Discard, raw, int64(len(enc.BOM()))); err != nil && !errors.Is(err, io.EOF) {
-		return Output{}, fmt.Errorf("read %s: %w", f.facts.Path, err)
+		return Output{}, fmt.Errorf("could not read %s: %w", f.facts.Path, err)
 	}
 	var text io.Reader = raw
 	if !whole && !enc.Wide() {
@@ -82,7 +82,7 @@ func (r *reader) showText(ctx context.Context, c *tool.Call, in Input, f opened)
 		if ctx.Err() != nil {
 			return Output{}, ctx.Err()
 		}
-		return Output{}, binaryError(f, fmt.Errorf("read %s: %w", f.facts.Path, err))
+		return Output{}, binaryError(f, fmt.Errorf("could not read %s: %w", f.facts.Path, err))
 	}
 	if w.stopped {
 		return w.output(f.facts.Path, in, enc, eol), nil
@@ -138,6 +138,21 @@ func (w *window) output(path string, in Input, enc textfile.Encoding, eol textfi
 	return Output{Type: "text", File: f}
 }
 
+// span names a part, such as Line 3 or Lines 3-5, and verb is what follows it.
+func span(noun string, from, to int) string {
+	if from == to {
+		return fmt.Sprintf("%s %d", noun, from)
+	}
+	return fmt.Sprintf("%ss %d-%d", noun, from, to)
+}
+
+func verb(from, to int) string {
+	if from == to {
+		return "is"
+	}
+	return "are"
+}
+
 // notes says what the lines themselves do not.
 func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfile.EOL) []string {
 	var out []string
@@ -145,29 +160,29 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	last := w.from + len(w.lines) - 1
 	switch {
 	case w.stopped:
-		say("Lines %d-%d are shown. The file is too large to read to the end, so its number of lines is unknown and it cannot be edited. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, path, last+1, w.limit)
+		say("%s %s shown. The file is too large to read to the end, so its number of lines is unknown and it cannot be edited. To continue, call Read with file_path %q, offset %d and limit %d.", span("Line", w.from, last), verb(w.from, last), path, last+1, w.limit)
 	case w.total == 0:
 		say("The file exists but is empty.")
 	case len(w.lines) == 0:
-		say("The file has %d lines, so there is nothing at line %d. Call Read with an offset from 1 to %d.", w.total, w.from, w.total)
+		say("The file has %s, so there is nothing at line %d. Call Read with an offset from 1 to %d.", plural.Of(w.total, "line"), w.from, w.total)
 	case last < w.total:
 		why := ""
 		if w.full {
 			why = fmt.Sprintf(" (the result is limited to about %d tokens)", w.tokens)
 		}
 		if in.Limit > 0 && !w.full { // who asks for so many knows how to ask for more
-			say("Lines %d-%d of %d.", w.from, last, w.total)
+			say("%s of %d.", span("Line", w.from, last), w.total)
 			break
 		}
-		say("Lines %d-%d of %d are shown%s. To continue, call Read with file_path %q, offset %d and limit %d.", w.from, last, w.total, why, path, last+1, min(w.limit, w.total-last))
+		say("%s of %d %s shown%s. To continue, call Read with file_path %q, offset %d and limit %d.", span("Line", w.from, last), w.total, verb(w.from, last), why, path, last+1, min(w.limit, w.total-last))
 	}
 	if w.cut > 0 {
-		say("%s over %d characters cut off. To see the rest of line N use Bash: sed -n 'Np' FILE | cut -c%d-", plural.Of(w.cut, "line"), maxLine, maxLine+1)
+		say("%s over %d characters cut off. To see the rest of line N, use Bash: sed -n 'Np' FILE | cut -c%d-", plural.Of(w.cut, "line"), maxLine, maxLine+1)
 	}
 	switch {
 	case enc.UTF8():
 	case enc.Unsure():
-		say("The file is not UTF-8; it may be %s, but it has too little text to be sure. If this looks wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
+		say("The file is not UTF-8; it may be %s, but there is too little text to be sure. If this looks wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
 	case enc.Source() != "":
 		say("The file is encoded in %s (%s). Edits keep this encoding; only characters that it has may be inserted.", enc, enc.Source())
 	case enc.Guessed():

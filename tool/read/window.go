@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/plural"
 )
 
 // maxLine is how many characters of a line are shown.
@@ -149,7 +151,7 @@ func cutLine(s string, skipped int) (string, bool) {
 		n++
 	}
 	if missing := len(s) - end + skipped; missing > 0 {
-		return fmt.Sprintf("%s… [%d more bytes]", s[:end], missing), true
+		return fmt.Sprintf("%s… [%s]", s[:end], plural.Of(missing, "more byte")), true
 	}
 	return s, false
 }

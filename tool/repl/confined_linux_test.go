@@ -68,7 +68,7 @@ func TestEachConfinementHasAProcessOfItsOwn(t *testing.T) {
 	}
 	spec = &sandbox.Spec{Write: []string{inside}, Read: []string{dir}, Hide: []string{outside}}
 	out := eval(tool.ProjectOnly, "python", "mine")
-	if notes := strings.Join(out.Notes, " "); out.State != "error" || !strings.Contains(notes, "What code may access has changed") || !strings.Contains(notes, "with other rights is gone") {
+	if notes := strings.Join(out.Notes, " "); out.State != "error" || !strings.Contains(notes, "What code may access has changed") || !strings.Contains(notes, "with other rights is not available here") {
 		t.Errorf("after what it may touch has changed: %+v", out)
 	}
 	if out := eval(tool.ProjectOnly, "python", "import os; os.listdir('"+outside+"')"); out.Output != "[]" || out.Confinement != tool.ProjectOnly {

@@ -37,7 +37,7 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	Language string `json:"language" jsonschema:"The language of the code." haft:"enum=python|javascript;alias=lang;example=python"`
-	Code     string `json:"code,omitempty" jsonschema:"What to evaluate. Leave it out to only reset." haft:"alias=command|script|source;example=sum(range(10))"`
+	Code     string `json:"code,omitempty" jsonschema:"The code to evaluate. Leave it out to only reset." haft:"alias=command|script|source;example=sum(range(10))"`
 	Timeout  int64  `json:"timeout,omitempty" jsonschema:"The time limit, in milliseconds." haft:"min=1;example=120000"`
 	Reset    bool   `json:"reset,omitempty" jsonschema:"End this language's process first, with all its state."`
 }

@@ -112,7 +112,7 @@ func (t *Tools) about(at place) string {
 		text = " It can only write in the project and reach the hosts that the settings allow."
 	}
 	if t.elsewhere(at) {
-		text += " What was defined in a process with other rights is gone."
+		text += " What was defined in the process with other rights is not available here."
 	}
 	return text
 }
@@ -152,7 +152,7 @@ func (t *Tools) evaluate(ctx context.Context, c *tool.Call, in Input, s *slot, o
 	e, err := s.process.begin(in.Code, written)
 	if err != nil {
 		s.end()
-		return Output{}, tool.Errorf("The code was not evaluated: the %s process does not answer (%w). It was ended; call again to start a new one.", in.Language, err)
+		return Output{}, tool.Errorf("The code was not evaluated: the %s process did not answer (%w). It was ended; call again to start a new one.", in.Language, err)
 	}
 	why := watch(ctx, c, s.process, e, limit)
 	if why == stateTimedOut || why == stateInterrupted {
@@ -232,7 +232,7 @@ func (t *Tools) stop(out *Output, s *slot, e *evaluation, why string, limit time
 		}
 	}
 	s.end()
-	out.note("%s. It did not react, so the process was ended with everything it started: its state is lost. The next call starts a new one.", what)
+	out.note("%s. The code kept running, so the process was ended with everything it started: its state is lost. The next call starts a new one.", what)
 }
 
 func (o *Output) note(format string, args ...any) {

@@ -73,7 +73,7 @@ func parseField(word string, i int) (bits uint64, err error) {
 			}
 		}
 		if from > to {
-			return 0, fmt.Errorf("%d is after %d", from, to)
+			return 0, fmt.Errorf("the range is in reverse order: %d is after %d", from, to)
 		}
 		for n := from; n <= to; n += step {
 			bits |= 1 << n
@@ -137,11 +137,13 @@ func human(text string) string {
 	minute, errMinute := strconv.Atoi(w[0])
 	hour, errHour := strconv.Atoi(w[1])
 	rest := strings.Join(w[2:], " ")
+	steps, isStep := strings.CutPrefix(w[0], "*/")
+	step, _ := strconv.Atoi(steps)
 	switch {
-	case w[0] == "*" && w[1] == "*" && rest == "* * *":
+	case (w[0] == "*" || isStep && step == 1) && w[1] == "*" && rest == "* * *":
 		return "every minute"
-	case strings.HasPrefix(w[0], "*/") && w[1] == "*" && rest == "* * *":
-		return "every " + w[0][2:] + " minutes"
+	case isStep && step > 1 && step < 60 && 60%step == 0 && w[1] == "*" && rest == "* * *": // others start again with each hour
+		return fmt.Sprintf("every %d minutes", step)
 	case errMinute == nil && w[1] == "*" && rest == "* * *":
 		return fmt.Sprintf("every hour at minute %d", minute)
 	case errMinute == nil && errHour == nil && rest == "* * *":

@@ -55,3 +55,11 @@ func FuzzCron(f *testing.F) {
 		}
 	})
 }
+
+func TestStepsThatDoNotDivideTheHourAreNotCalledEvery(t *testing.T) {
+	for text, want := range map[string]string{"*/15 * * * *": "every 15 minutes", "*/1 * * * *": "every minute", "*/45 * * * *": "*/45 * * * *"} {
+		if got := human(text); got != want {
+			t.Errorf("%s is %q, want %q", text, got, want)
+		}
+	}
+}

@@ -204,8 +204,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	r.s.Start()
 	for _, tt := range []struct{ name, input, want string }{
-		{"ScheduleWakeup", `{}`, "delaySeconds and prompt are needed"},
-		{"ScheduleWakeup", `{"delaySeconds":60}`, "delaySeconds and prompt are needed"},
+		{"ScheduleWakeup", `{}`, "delaySeconds and prompt are required"},
+		{"ScheduleWakeup", `{"delaySeconds":60}`, "delaySeconds and prompt are required"},
 		{"CronCreate", `{"cron":"* * * *","prompt":"x"}`, "has 4 fields instead of 5"},
 		{"CronCreate", `{"cron":"61 * * * *","prompt":"x"}`, `minute "61"`},
 		{"CronCreate", `{"cron":"5-1 * * * *","prompt":"x"}`, "5 is after 1"},

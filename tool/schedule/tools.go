@@ -26,10 +26,10 @@ func (s *Schedule) Tools() []tool.Tool {
 // WakeupInput is what the model sends to ScheduleWakeup.
 type WakeupInput struct {
 	Delay  float64 `json:"delaySeconds,omitempty" jsonschema:"Seconds from now, 60 to 3600." haft:"alias=delay_seconds|seconds;example=1200"`
-	Reason string  `json:"reason,omitempty" jsonschema:"One sentence for the user: why then." haft:"example=The build takes about 20 minutes."`
+	Reason string  `json:"reason,omitempty" jsonschema:"One sentence that tells the user why then." haft:"example=The build takes about 20 minutes."`
 	Prompt string  `json:"prompt,omitempty" jsonschema:"What to do then; it is sent to you as it is." haft:"example=Check whether the build has passed."`
 	Stop   bool    `json:"stop,omitempty" jsonschema:"Cancel the wake-up that is set, instead of setting one."`
-	Noop   *bool   `json:"noop,omitempty" jsonschema:"Whether nothing has changed since the last wake-up."`
+	Noop   *bool   `json:"noop,omitempty" jsonschema:"Set it if nothing has changed since the last wake-up."`
 }
 
 // WakeupOutput is what programs get from ScheduleWakeup.
@@ -58,11 +58,11 @@ func (s *Schedule) refuse(c *tool.Call) *tool.Problem {
 	s.mu.Unlock()
 	switch {
 	case !started:
-		return &tool.Problem{Message: "There is no conversation here that could continue later. Call " + c.Tool + " in a session."}
+		return &tool.Problem{Message: "There is no conversation here that can continue later. Call " + c.Tool + " in a session."}
 	case c.Agent == "":
 		return nil
 	}
-	return &tool.Problem{Message: c.Tool + " is for the main conversation: an agent has ended by the time it is due. Report what should be done, and when."}
+	return &tool.Problem{Message: c.Tool + " is for the main conversation: an agent ends before the prompt is due. Report what should be done, and when."}
 }
 
 func (s *Schedule) wakeup() tool.Tool {
@@ -75,7 +75,7 @@ func (s *Schedule) wakeup() tool.Tool {
 			switch {
 			case in.Stop:
 			case in.Delay <= 0 || strings.TrimSpace(in.Prompt) == "":
-				return &tool.Problem{Message: "delaySeconds and prompt are needed: when to wake up, and what to do then. Or set stop to cancel the wake-up that is set."}
+				return &tool.Problem{Message: "delaySeconds and prompt are required: when to wake up, and what to do then. To cancel the wake-up that is set, set stop instead."}
 			case len(in.Prompt) > maxPrompt:
 				return &tool.Problem{Message: fmt.Sprintf("prompt has %d bytes; the maximum is %d. Give a shorter one.", len(in.Prompt), maxPrompt)}
 			}
@@ -137,7 +137,7 @@ type CreateInput struct {
 	Cron      string `json:"cron" jsonschema:"When: minute, hour, day of the month, month, day of the week, in local time." haft:"min=1;alias=schedule|expression;example=*/15 9-17 * * 1-5"`
 	Prompt    string `json:"prompt" jsonschema:"What to do then; it is sent to you as it is." haft:"min=1;max=20000;example=Check for new review comments."`
 	Recurring *bool  `json:"recurring,omitempty" jsonschema:"Whether it repeats; otherwise it comes once, at the next such time." haft:"default=true"`
-	Durable   bool   `json:"durable,omitempty" jsonschema:"Accepted; every job is kept with the session."`
+	Durable   bool   `json:"durable,omitempty" jsonschema:"Has no effect: every job is kept with the session."`
 }
 
 // CreateOutput is what programs get from CronCreate.

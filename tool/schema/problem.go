@@ -80,7 +80,7 @@ func (c *checker) unknown(path, name string, value any, n *node, first bool) Pro
 	p := Problem{Path: join(path, cut(name)), Got: show(value)}
 	switch canonical := n.alias[name]; {
 	case canonical != "":
-		p.Hint = fmt.Sprintf("It is an older name for %s, which was sent as well: send only %s.", canonical, canonical)
+		p.Hint = fmt.Sprintf("It is another name for %s, which was sent too: send only %s.", canonical, canonical)
 	case len(n.order) == 0:
 		p.Hint = "No parameters are allowed here."
 	default:

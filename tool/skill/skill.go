@@ -121,7 +121,7 @@ func (s *skills) menu() string {
 	}
 	menu := library.Menu(listed, s.Budget)
 	if menu == "" {
-		return "There are no skills here."
+		return "There are no skills in this session."
 	}
 	return "Skills:\n" + menu
 }
@@ -138,7 +138,7 @@ func (s *skills) validate(_ context.Context, call *tool.Call, in Input) *tool.Pr
 		return &tool.Problem{Message: err.Error(), Code: missing}
 	}
 	if !sk.ForModel {
-		return &tool.Problem{Message: "Only the user can call the skill " + sk.Name + ", by typing /" + sk.Name + ". Say so if it is needed.", Code: forPeople}
+		return &tool.Problem{Message: "Only the user can call the skill " + sk.Name + ", by typing /" + sk.Name + ". Tell the user if it is needed.", Code: forPeople}
 	}
 	return loading.CheckFork(s.Crew, call, fork(sk, ""))
 }

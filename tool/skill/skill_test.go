@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestWithoutSkillsItSaysSo(t *testing.T) {
-	if d := skill.New(nil).Describe(nil); !strings.HasSuffix(d, "There are no skills here.") {
+	if d := skill.New(nil).Describe(nil); !strings.HasSuffix(d, "There are no skills in this session.") {
 		t.Errorf("description: %s", d)
 	}
 }
@@ -134,7 +134,7 @@ func TestASkillThatWantsAnAgentOfItsOwn(t *testing.T) {
 		return &tool.Call{UseID: "use", Input: []byte(`{"skill":"fork"}`), Tools: tool.NewSet(nil, tools, nil, nil)}
 	}
 	r, err := sk.Run(t.Context(), with(agent))
-	if err != nil || !strings.HasPrefix(r.Text(), "A separate agent did the skill fork. Its report:\n\nIt is there.") || r.Messages != nil || r.Change != nil || r.Failed {
+	if err != nil || !strings.HasPrefix(r.Text(), "A separate agent carried out the skill fork. Its report:\n\nIt is there.") || r.Messages != nil || r.Change != nil || r.Failed {
 		t.Errorf("%+v, %v", r, err)
 	}
 	got := workers.job
@@ -162,7 +162,7 @@ func TestWhatAnAgentOfItsOwnMayDoIsAskedAbout(t *testing.T) {
 	s := newShop(t)
 	agent := tool.New(tool.Def[struct{}, string]{Name: "Agent", Description: "x", Run: func(context.Context, *tool.Call, struct{}) (string, error) { return "", nil }})
 	for kind, want := range map[string]string{
-		"Copy": "the skill fork gets its own worktree", "Forbidden": "is for the agent Forbidden, which a rule denies", "Nobody": `There is no agent "Nobody"`, "Explore": "",
+		"Copy": "the skill fork gets its own worktree", "Forbidden": "runs in the agent Forbidden, which a rule denies", "Nobody": `There is no agent "Nobody"`, "Explore": "",
 	} {
 		s.write("fork", "---\ncontext: fork\nagent: "+kind+"\n---\nFind it.")
 		sk := s.tool(skill.Options{Crew: &crew{}})
@@ -189,7 +189,7 @@ func TestALongTextIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := r.Messages[0].Content[0].Text
-	if len([]rune(text)) > 101_000 || !strings.HasSuffix(text, "SKILL.md]") {
+	if len([]rune(text)) > 101_000 || !strings.HasSuffix(text, "SKILL.md.]") {
 		t.Errorf("%d characters, ending in %q", len([]rune(text)), text[len(text)-60:])
 	}
 }
@@ -224,7 +224,7 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"skill":"comit"}`:  `There is no skill named "comit". Did you mean commit?`,
 		`{"skill":"/plain"}`: `There is no skill named "/plain". Did you mean plain?`,
-		`{"skill":"deploy"}`: "Only the user can call the skill deploy, by typing /deploy. Say so if it is needed.",
+		`{"skill":"deploy"}`: "Only the user can call the skill deploy, by typing /deploy. Tell the user if it is needed.",
 	} {
 		p := sk.Validate(t.Context(), &tool.Call{Input: []byte(input)})
 		if p == nil || p.Message != want {

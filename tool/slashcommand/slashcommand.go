@@ -121,7 +121,7 @@ func (s *commands) menu() string {
 	}
 	menu := command.Menu(listed, s.Budget)
 	if menu == "" {
-		return "There are no such commands here."
+		return "There are no commands in this session."
 	}
 	return "Commands:\n" + menu
 }
@@ -139,7 +139,7 @@ func (s *commands) validate(_ context.Context, call *tool.Call, in Input) *tool.
 	case problem != nil:
 		return problem
 	case !c.ForModel:
-		return &tool.Problem{Message: "Only the user can call /" + c.Name + ". Say so if it is needed.", Code: forPeople}
+		return &tool.Problem{Message: "Only the user can call /" + c.Name + ". Tell the user if it is needed.", Code: forPeople}
 	}
 	return loading.CheckFork(s.Crew, call, fork(c, ""))
 }

@@ -59,7 +59,7 @@ func TestTheDescriptionListsWhatMayBeCalled(t *testing.T) {
 	if d := sc.Describe(nil); !strings.HasSuffix(d, "Commands:\n- /docs:explain: Explain $ARGUMENTS.") {
 		t.Errorf("description: %s", d)
 	}
-	if d := slashcommand.New(nil); !strings.HasSuffix(d.Describe(nil), "There are no such commands here.") {
+	if d := slashcommand.New(nil); !strings.HasSuffix(d.Describe(nil), "There are no commands in this session.") {
 		t.Errorf("description: %s", d.Describe(nil))
 	}
 }
@@ -100,7 +100,7 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 		"review 12": "A command starts with a slash and its name, as in /review-pr 123.",
 		" /review":  "A command starts with a slash and its name, as in /review-pr 123.",
 		"/revew 12": `There is no command named "revew". Did you mean review?`,
-		"/secret":   "Only the user can call /secret. Say so if it is needed.",
+		"/secret":   "Only the user can call /secret. Tell the user if it is needed.",
 		"/clear":    "/clear is one of haft's own commands: only the user can type it",
 	} {
 		p := sc.Validate(t.Context(), &tool.Call{Input: []byte(`{"command":"` + line + `"}`)})

@@ -46,7 +46,7 @@ const general = "general-purpose"
 func (f Fork) Check(crew Crew) *tool.Problem {
 	kind := cmp.Or(f.Agent, general)
 	if slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Denied && strings.EqualFold(k.Name, kind) }) {
-		return &tool.Problem{Message: fmt.Sprintf("The %s %s is for the agent %s, which a rule denies. Tell the user.", f.Kind, f.Name, kind)}
+		return &tool.Problem{Message: fmt.Sprintf("The %s %s runs in the agent %s, which a rule denies. Tell the user.", f.Kind, f.Name, kind)}
 	}
 	if p := checkKind(crew, f.Agent); p != nil {
 		return &tool.Problem{Message: fmt.Sprintf("The %s %s cannot be used: %s Tell the user.", f.Kind, f.Name, p.Message)}

@@ -25,7 +25,7 @@ type Listed struct {
 // ListInput is what the model sends to ListAgents.
 type ListInput struct {
 	Query   string `json:"q,omitempty" jsonschema:"Only agents with this in their id, name, type or description." haft:"alias=query"`
-	Channel string `json:"channel,omitempty" jsonschema:"Accepted; the agents of this session are listed."`
+	Channel string `json:"channel,omitempty" jsonschema:"Has no effect: the agents of this session are listed."`
 }
 
 // ListOutput is what programs get from ListAgents.

@@ -135,13 +135,13 @@ var description string
 type Input struct {
 	Description string `json:"description" jsonschema:"What the agent does, in three to five words, for the user." haft:"min=1;max=200;example=Find dead code"`
 	Prompt      string `json:"prompt" jsonschema:"The whole task. The agent knows nothing of this conversation." haft:"min=1;example=List the exported functions of package x that nothing calls."`
-	Kind        string `json:"subagent_type,omitempty" jsonschema:"Which agent. Default: general-purpose." haft:"max=100;example=Explore"`
+	Kind        string `json:"subagent_type,omitempty" jsonschema:"The agent's type. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
-	Effort      string `json:"effort,omitempty" jsonschema:"How hard it tries. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|xhigh|max"`
+	Effort      string `json:"effort,omitempty" jsonschema:"Its effort level. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|xhigh|max"`
 	Background  *bool  `json:"run_in_background,omitempty" jsonschema:"false waits for the report, true returns at once."`
-	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one less careful than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
+	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one less strict than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
 	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on its own branch." haft:"enum=worktree"`
-	Name        string `json:"name,omitempty" jsonschema:"What others call it in a team." haft:"max=64"`
+	Name        string `json:"name,omitempty" jsonschema:"Its name in a team." haft:"max=64"`
 	Team        string `json:"team_name,omitempty" jsonschema:"The team it joins." haft:"max=64"`
 	Dir         string `json:"cwd,omitempty" jsonschema:"The folder in the project to work in, as an absolute path. Default: the project." haft:"max=4096;when=agentDirs"`
 }

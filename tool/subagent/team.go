@@ -69,8 +69,8 @@ func newTeam(crew Crew) tool.Tool {
 	return tool.New(tool.Def[TeamInput, TeamOutput]{
 		Name:       "TeamCreate",
 		SearchHint: "team teammates together swarm shared tasks",
-		Description: "Create a team: agents started with its team_name and a name work in parallel, share one task list " +
-			"(TaskCreate, TaskList, TaskUpdate), and talk by SendMessage. You lead it and are told when each finishes.",
+		Description: "Creates a team: agents started with its team_name and a name work in parallel, share one task list " +
+			"(TaskCreate, TaskList, TaskUpdate), and talk with SendMessage. You lead the team and are told when each member finishes.",
 		Marks:      func(TeamInput) tool.Marks { return tool.Marks{ReadOnly: true} },
 		Permission: harmless[TeamInput],
 		Run: func(ctx context.Context, _ *tool.Call, in TeamInput) (TeamOutput, error) {
@@ -100,7 +100,7 @@ func newEndTeam(crew Crew) tool.Tool {
 	return tool.New(tool.Def[EndTeamInput, EndTeamOutput]{
 		Name:        "TeamDelete",
 		SearchHint:  "end team stop teammates",
-		Description: "End a team. Members that are still working are stopped; their changes stay.",
+		Description: "Ends a team. Members that are still working are stopped; their changes stay.",
 		Marks:       func(EndTeamInput) tool.Marks { return tool.Marks{} },
 		Permission:  harmless[EndTeamInput],
 		Run: func(ctx context.Context, _ *tool.Call, in EndTeamInput) (EndTeamOutput, error) {

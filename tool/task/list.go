@@ -56,7 +56,7 @@ func (l *List) find(id string) (*Task, error) {
 	if t := l.Find(id); t != nil {
 		return t, nil
 	}
-	return nil, tool.Errorf("There is no task %s. TaskList shows the tasks.", id)
+	return nil, tool.Errorf("There is no task %s. TaskList shows all tasks.", id)
 }
 
 // Blocks returns the tasks that wait for one.
@@ -107,6 +107,9 @@ func (l *List) order(first, then string) error {
 		if _, err := l.find(id); err != nil {
 			return err
 		}
+	}
+	if first == then {
+		return tool.Errorf("Task %s cannot wait for itself.", then)
 	}
 	if l.reaches(first, then) {
 		return tool.Errorf("Task %s cannot wait for task %s, which already waits for it.", then, first)

@@ -49,7 +49,7 @@ func (s *Store) Load() (List, error) {
 		return List{Tasks: []Task{}}, nil
 	}
 	if err != nil {
-		return List{}, fmt.Errorf("open the task list: %w", err)
+		return List{}, fmt.Errorf("could not open the task list: %w", err)
 	}
 	defer root.Close()
 	f, err := root.Open(fileName)
@@ -57,7 +57,7 @@ func (s *Store) Load() (List, error) {
 		return List{Tasks: []Task{}}, nil
 	}
 	if err != nil {
-		return List{}, fmt.Errorf("open the task list: %w", err)
+		return List{}, fmt.Errorf("could not open the task list: %w", err)
 	}
 	defer f.Close()
 	raw, err := rewrite.ReadAll(f)
@@ -73,11 +73,11 @@ func (s *Store) Update(ctx context.Context, change func(*List) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("create the folder of the task list: %w", err)
+		return fmt.Errorf("could not create the folder of the task list: %w", err)
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
-		return fmt.Errorf("open the folder of the task list: %w", err)
+		return fmt.Errorf("could not open the folder of the task list: %w", err)
 	}
 	defer root.Close()
 	var after List

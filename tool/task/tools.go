@@ -29,7 +29,7 @@ func New(s *Store) []tool.Tool {
 	tools := []tool.Tool{newCreate(s), newGet(s), newList(s), newUpdate(s)}
 	for i := range tools {
 		tools[i].Enabled = func(s *tool.Session) bool { return !s.Flags[OffFlag] }
-		tools[i].Needs = "this session uses TodoWrite instead, or the setting todoTools leaves it out"
+		tools[i].Needs = "this session uses TodoWrite instead, or the setting todoTools turns it off"
 	}
 	return tools
 }
@@ -52,8 +52,8 @@ var (
 // CreateInput is what the model sends to TaskCreate.
 type CreateInput struct {
 	Subject     string                     `json:"subject" jsonschema:"What to do, in a few words, such as Fix the login test." haft:"min=1;max=300;example=Fix the login test"`
-	Description string                     `json:"description" jsonschema:"What is needed to do it, and when it is done." haft:"max=8000;example=It fails since the session became a cookie."`
-	ActiveForm  string                     `json:"activeForm,omitempty" jsonschema:"The subject while it is done, such as Fixing the login test." haft:"max=300"`
+	Description string                     `json:"description" jsonschema:"What is needed to do it, and what counts as done." haft:"max=8000;example=It fails since the session became a cookie."`
+	ActiveForm  string                     `json:"activeForm,omitempty" jsonschema:"The subject as an ongoing action, such as Fixing the login test." haft:"max=300"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"Anything else to keep with the task."`
 }
 
@@ -126,7 +126,7 @@ func newGet(s *Store) tool.Tool {
 		},
 		Render: func(out GetOutput) tool.Result {
 			if out.Task == nil {
-				return tool.Text("There is no such task. TaskList shows the tasks.")
+				return tool.Text("There is no such task. TaskList shows all tasks.")
 			}
 			return tool.Text(out.Task.text())
 		},

@@ -14,11 +14,11 @@ import (
 // UpdateInput is what the model sends to TaskUpdate.
 type UpdateInput struct {
 	ID           string                     `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;alias=id|task_id;example=1"`
-	Status       Status                     `json:"status,omitempty" jsonschema:"How far it is; deleted removes it." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed|deleted"`
+	Status       Status                     `json:"status,omitempty" jsonschema:"The new status; deleted removes the task." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed|deleted"`
 	Subject      string                     `json:"subject,omitempty" jsonschema:"What to do, in a few words." haft:"min=1;max=300"`
-	Description  *string                    `json:"description,omitempty" jsonschema:"What is needed to do it, and when it is done." haft:"max=8000"`
-	ActiveForm   *string                    `json:"activeForm,omitempty" jsonschema:"The subject while it is done." haft:"max=300"`
-	Owner        *string                    `json:"owner,omitempty" jsonschema:"The agent that does it; empty for none." haft:"max=200"`
+	Description  *string                    `json:"description,omitempty" jsonschema:"What is needed to do it, and what counts as done." haft:"max=8000"`
+	ActiveForm   *string                    `json:"activeForm,omitempty" jsonschema:"The subject as an ongoing action." haft:"max=300"`
+	Owner        *string                    `json:"owner,omitempty" jsonschema:"The agent that works on it; empty for none." haft:"max=200"`
 	AddBlocks    []string                   `json:"addBlocks,omitempty" jsonschema:"Tasks that wait for this one from now on." haft:"max=100"`
 	AddBlockedBy []string                   `json:"addBlockedBy,omitempty" jsonschema:"Tasks that this one waits for from now on." haft:"max=100"`
 	Metadata     map[string]json.RawMessage `json:"metadata,omitempty" jsonschema:"Keys to set; null removes one."`
@@ -97,7 +97,7 @@ func (in UpdateInput) take(t *Task, agent string) error {
 		owner = agent
 	}
 	if t.Status == InProgress && t.Owner != "" && t.Owner != agent && owner != t.Owner && owner != "" {
-		return tool.Errorf("Task %s is being worked on by %s. Choose another task, or let its owner give it back first.", t.ID, t.Owner)
+		return tool.Errorf("Task %s is being worked on by %s. Choose another task, or ask its owner to release it with an empty owner.", t.ID, t.Owner)
 	}
 	t.Owner = owner
 	if in.Status != "" {
@@ -183,7 +183,7 @@ func (out UpdateOutput) text() string {
 		fmt.Fprintf(&b, " It still waits for %s.", strings.Join(out.Waits, ", "))
 	}
 	if len(out.Freed) > 0 {
-		fmt.Fprintf(&b, " No longer waiting: %s.", strings.Join(out.Freed, ", "))
+		fmt.Fprintf(&b, " Tasks that can start now: %s.", strings.Join(out.Freed, ", "))
 	}
 	return b.String()
 }

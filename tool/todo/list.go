@@ -9,8 +9,8 @@ import (
 // An Item is one thing to do.
 type Item struct {
 	Content    string `json:"content" jsonschema:"What to do, such as Run the tests." haft:"min=1;max=1000;example=Run the tests"`
-	Status     Status `json:"status" jsonschema:"How far it is." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed;example=pending"`
-	ActiveForm string `json:"activeForm,omitempty" jsonschema:"The same while it is done, such as Running the tests. Default: content." haft:"max=1000;example=Running the tests"`
+	Status     Status `json:"status" jsonschema:"Its status." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed;example=pending"`
+	ActiveForm string `json:"activeForm,omitempty" jsonschema:"The same as an ongoing action, such as Running the tests. Default: content." haft:"max=1000;example=Running the tests"`
 }
 
 // Status is the state of an item.

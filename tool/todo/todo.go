@@ -42,7 +42,7 @@ func New(list *List) tool.Tool {
 		SearchHint:  "todo list plan steps checklist progress",
 		Description: description,
 		Enabled:     func(s *tool.Session) bool { return !s.Flags[OffFlag] },
-		Needs:       "this session uses TaskCreate and TaskUpdate instead, or the setting todoTools leaves it out",
+		Needs:       "this session uses TaskCreate and TaskUpdate instead, or the setting todoTools turns it off",
 		Marks: func(Input) tool.Marks {
 			// The list is the agent's own note, so plan mode has it too. The order
 			// of two writes matters, so they do not run beside each other.

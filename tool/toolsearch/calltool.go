@@ -21,7 +21,7 @@ func NewDoor() tool.Tool {
 	return tool.New(tool.Def[DoorInput, string]{
 		Name:        tool.DoorName,
 		SearchHint:  "call run a tool by name",
-		Description: "Calls a tool that is not in your list by its name: one that ToolSearch found or that was added later.",
+		Description: "Calls, by name, a tool that is not in your list: one that ToolSearch found or that was added later.",
 		Marks: func(DoorInput) tool.Marks {
 			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Effect: tool.Pure}
 		},

@@ -31,8 +31,8 @@ var description string
 // Input is what the model sends.
 type Input struct {
 	URL    string `json:"url" jsonschema:"The address of the page." haft:"min=1;max=8000;example=https://go.dev/doc/"`
-	Prompt string `json:"prompt,omitempty" jsonschema:"What you want to know from the page. Default: the page itself." haft:"max=10000"`
-	Offset int    `json:"offset,omitempty" jsonschema:"Where to continue in a long page, in characters, as the last result says." haft:"min=0"`
+	Prompt string `json:"prompt,omitempty" jsonschema:"A question about the page. Without it, the page itself is returned." haft:"max=10000"`
+	Offset int    `json:"offset,omitempty" jsonschema:"Where to continue in a long page: the offset that the last result named." haft:"min=0"`
 }
 
 // Output is what programs get.
@@ -123,7 +123,7 @@ func (f *fetcher) validate(_ context.Context, _ *tool.Call, in Input) *tool.Prob
 
 // private is what the model is told about an address that only a setting opens.
 func private(url string, err error) string {
-	return fmt.Sprintf("Could not fetch %s: %v. Only the user can allow it, with the setting webFetch.allowPrivate.", url, err)
+	return fmt.Sprintf("Could not fetch %s: %v. Only the user can allow that, with the setting webFetch.allowPrivate.", url, err)
 }
 
 // render says where the text is from before the text, and how to continue after it.

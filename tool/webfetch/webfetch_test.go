@@ -189,7 +189,7 @@ func TestAPrivateAddressSaysWhoCanAllowIt(t *testing.T) {
 	}
 	url := site(t)
 	_, err = fetch(t, webfetch.New(f, nil), webfetch.Input{URL: url + "/page"})
-	want := "Could not fetch " + url + "/page: 127.0.0.1 is not on the public internet. Only the user can allow it, with the setting webFetch.allowPrivate."
+	want := "Could not fetch " + url + "/page: 127.0.0.1 is not on the public internet. Only the user can allow that, with the setting webFetch.allowPrivate."
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -198,7 +198,7 @@ func TestAPrivateAddressSaysWhoCanAllowIt(t *testing.T) {
 func TestABadAddressIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
 	f := webfetch.New(fetcher(t), nil)
 	p := f.Validate(t.Context(), &tool.Call{Input: []byte(`{"url":"file:///etc/passwd"}`)})
-	if p == nil || p.Message != `Could not fetch "file:///etc/passwd": an address must start with http:// or https://.` {
+	if p == nil || p.Message != `Could not fetch "file:///etc/passwd": the address must start with http:// or https://.` {
 		t.Errorf("%+v", p)
 	}
 }

@@ -86,8 +86,8 @@ func New(search Backend) tool.Tool {
 		Classify: func(in Input) string { return "search the web for " + in.Query },
 		Run: func(ctx context.Context, c *tool.Call, in Input) (Output, error) {
 			if search == nil {
-				return Output{}, tool.Errorf("Web search is not set up, so nothing was searched. The user can set webSearch.endpoint in the settings " +
-					"to the address of a SearXNG server that answers in JSON, such as http://localhost:8888. Continue without it, or ask for addresses to fetch.")
+				return Output{}, tool.Errorf("Web search is not set up, so there are no results. The user can set webSearch.endpoint in the settings " +
+					"to the address of a SearXNG server that answers in JSON, such as http://localhost:8888. Continue without a search, or ask the user for addresses to fetch.")
 			}
 			return run(ctx, c, in, search)
 		},
@@ -152,7 +152,7 @@ func render(out Output) tool.Result {
 	if len(out.Results) == 0 {
 		fmt.Fprintf(&b, "Nothing was found for %q.", out.Query)
 	} else {
-		fmt.Fprintf(&b, "Found for %q:\n", out.Query)
+		fmt.Fprintf(&b, "Results for %q:\n", out.Query)
 	}
 	for i, h := range out.Results {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, h.Title, h.URL)
@@ -161,7 +161,7 @@ func render(out Output) tool.Result {
 		}
 	}
 	if out.LeftOut > 0 {
-		fmt.Fprintf(&b, "\n%s from other domains left out.", plural.Of(out.LeftOut, "result"))
+		fmt.Fprintf(&b, "\n%s left out because of allowed_domains or blocked_domains.", plural.Of(out.LeftOut, "result"))
 	}
 	return tool.Text(strings.TrimRight(b.String(), "\n"))
 }

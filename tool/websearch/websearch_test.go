@@ -54,7 +54,7 @@ func TestWhatTheModelReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `Found for "go":
+	want := `Results for "go":
 
 1. Generics
    https://go.dev/doc/tutorial/generics
@@ -63,7 +63,7 @@ func TestWhatTheModelReads(t *testing.T) {
 2. Package
    https://pkg.go.dev/slices
 
-1 result from other domains left out.`
+1 result left out because of allowed_domains or blocked_domains.`
 	if d := cmp.Diff(want, r.Text()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

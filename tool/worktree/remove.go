@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/tool"
 )
@@ -30,7 +31,7 @@ func (s *stay) remove(ctx context.Context, discard bool, out *ExitOutput) error 
 	case errors.Is(err, worktree.ErrWork):
 		return s.refusal(ctx)
 	case err != nil:
-		return tool.Errorf("Could not remove the worktree %s: %w. Leave it with the action keep.", out.Path, err)
+		return tool.Errorf("Could not remove the worktree %s: %w. To leave it, use the action keep.", out.Path, err)
 	}
 	out.KeptBranch, out.Saved = gone.KeptBranch, gone.Saved
 	return nil
@@ -42,10 +43,10 @@ func (s *stay) refusal(ctx context.Context) error {
 	fmt.Fprintf(&b, "The worktree %s was not removed because it contains work that exists nowhere else:\n", s.tree.Path)
 	loss, err := s.tree.Loss(ctx)
 	if err != nil {
-		fmt.Fprintf(&b, "(it cannot be listed: %v)\n", err)
+		fmt.Fprintf(&b, "(could not list it: %v)\n", err)
 	}
-	show(&b, "not committed", loss.Files)
-	show(&b, "commits", loss.Commits)
+	show(&b, "uncommitted change", loss.Files)
+	show(&b, "commit", loss.Commits)
 	b.WriteString("Commit and merge that work, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	return tool.Errorf("%s", b.String())
 }
@@ -53,7 +54,7 @@ func (s *stay) refusal(ctx context.Context) error {
 func show(b *strings.Builder, what string, lines []string) {
 	for i, line := range lines {
 		if i == maxShown {
-			fmt.Fprintf(b, "- and %d more %s\n", len(lines)-i, what)
+			fmt.Fprintf(b, "- and %s\n", plural.Of(len(lines)-i, "more "+what))
 			return
 		}
 		fmt.Fprintf(b, "- %s: %s\n", what, strings.TrimSpace(line))

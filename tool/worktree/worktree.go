@@ -65,8 +65,8 @@ type stay struct {
 
 // EnterInput is what the model sends to EnterWorktree.
 type EnterInput struct {
-	Name string `json:"name,omitempty" jsonschema:"What to call a new worktree, such as fix-login. Default: the time." haft:"max=64;example=fix-login"`
-	Path string `json:"path,omitempty" jsonschema:"An existing worktree, instead of a new one." haft:"max=4096"`
+	Name string `json:"name,omitempty" jsonschema:"Name of the new worktree, such as fix-login. Default: the current time." haft:"max=64;example=fix-login"`
+	Path string `json:"path,omitempty" jsonschema:"Path of an existing worktree, to enter that one instead." haft:"max=4096"`
 }
 
 // EnterOutput is what programs get from EnterWorktree.
@@ -122,12 +122,12 @@ func (s *stays) runEnter(ctx context.Context, c *tool.Call, in EnterInput) (Ente
 	case ctx.Err() != nil:
 		return EnterOutput{}, ctx.Err()
 	case errors.Is(err, worktree.ErrNoRepository):
-		return EnterOutput{}, tool.Errorf("Could not create a worktree: %s is not in a git repository with a commit. Work where you are.", s.opts.Root)
+		return EnterOutput{}, tool.Errorf("Could not enter a worktree: %s is not in a git repository with a commit. Work where you are.", s.opts.Root)
 	case err != nil:
 		return EnterOutput{}, tool.Errorf("Could not enter the worktree: %w.", err)
 	}
 	if err := s.opts.Move(c.Agent, now.tree.Path); err != nil {
-		return EnterOutput{}, tool.Errorf("The worktree %s exists but cannot be entered: %w.", now.tree.Path, err)
+		return EnterOutput{}, tool.Errorf("Could not enter the worktree %s, which exists: %w.", now.tree.Path, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func find(ctx context.Context, repo *worktree.Repo, in EnterInput, from string) 
 	}
 	tree, err := repo.Find(ctx, path)
 	if err == nil && tree.Path == repo.Root {
-		return nil, fmt.Errorf("%s is the main working tree", path)
+		return nil, fmt.Errorf("%s is the main working tree, not a worktree", path)
 	}
 	return tree, err
 }
@@ -160,13 +160,13 @@ func (s *stay) welcome() string {
 	if s.tree.Branch != "" {
 		text += " on the branch " + s.tree.Branch
 	}
-	return text + ". Commands start there. Give file tools absolute paths inside it; the main copy has separate files."
+	return text + ". Commands start there. Give file tools absolute paths inside it: the main copy has its own files."
 }
 
 // ExitInput is what the model sends to ExitWorktree.
 type ExitInput struct {
-	Action  string `json:"action" jsonschema:"Whether to keep the worktree or remove it." haft:"enum=keep|remove;example=keep"`
-	Discard bool   `json:"discard_changes,omitempty" jsonschema:"With remove: discard what is only in the worktree. Only if the user said so."`
+	Action  string `json:"action" jsonschema:"Keep the worktree or remove it." haft:"enum=keep|remove;example=keep"`
+	Discard bool   `json:"discard_changes,omitempty" jsonschema:"With remove: discard the work that is only in the worktree. Only if the user said so."`
 }
 
 // ExitOutput is what programs get from ExitWorktree.
@@ -191,7 +191,7 @@ func (s *stays) exit() tool.Tool {
 		Validate: func(_ context.Context, c *tool.Call, in ExitInput) *tool.Problem { return s.checkExit(c.Agent, in) },
 		Permission: func(_ context.Context, c *tool.Call, in ExitInput) tool.Verdict {
 			if in.Action == "keep" {
-				return tool.Verdict{Behavior: tool.Allow, Reason: "returning to where the session was changes nothing"}
+				return tool.Verdict{Behavior: tool.Allow, Reason: "leaving a worktree changes nothing"}
 			}
 			return tool.Verdict{Behavior: tool.Ask, Message: s.question(c.Agent, in)}
 		},
@@ -208,7 +208,7 @@ func (s *stays) checkExit(agent string, in ExitInput) *tool.Problem {
 	case stay == nil:
 		return &tool.Problem{Message: "You are not in a worktree that EnterWorktree entered, so there is nothing to leave."}
 	case in.Action == remove && !stay.made:
-		return &tool.Problem{Message: fmt.Sprintf("%s existed before you entered it, so it is not removed. Leave it with the action keep.", stay.tree.Path)}
+		return &tool.Problem{Message: fmt.Sprintf("%s existed before you entered it, so ExitWorktree does not remove it. Leave it with the action keep.", stay.tree.Path)}
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (s *stays) question(agent string, in ExitInput) string {
 	case stay == nil:
 		return ""
 	case in.Discard:
-		return fmt.Sprintf("Remove the worktree %s and discard what is only in it?", stay.tree.Path)
+		return fmt.Sprintf("Remove the worktree %s and discard the work that is only in it?", stay.tree.Path)
 	}
 	return fmt.Sprintf("Remove the worktree %s?", stay.tree.Path)
 }
@@ -237,7 +237,7 @@ func (s *stays) runExit(ctx context.Context, c *tool.Call, in ExitInput) (ExitOu
 		}
 	}
 	if err := s.opts.Move(c.Agent, stay.from); err != nil {
-		return ExitOutput{}, tool.Errorf("The session cannot return to %s: %w.", stay.from, err)
+		return ExitOutput{}, tool.Errorf("Could not return to %s: %w.", stay.from, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,14 +249,14 @@ func (s *stays) runExit(ctx context.Context, c *tool.Call, in ExitInput) (ExitOu
 func (out *ExitOutput) farewell() string {
 	text := fmt.Sprintf("You are back in %s. The worktree %s", out.Dir, out.Path)
 	if out.Action != remove {
-		return text + " is kept; enter it again with its path."
+		return text + " is kept; to enter it again, call EnterWorktree with its path."
 	}
 	text += " is removed."
 	if out.KeptBranch != "" {
 		text += fmt.Sprintf(" Its branch %s is kept, because it has commits that are nowhere else.", out.KeptBranch)
 	}
 	if out.Saved != "" {
-		text += fmt.Sprintf(" What was discarded is kept as %s; to restore it: git branch NAME %s", out.Saved, out.Saved)
+		text += fmt.Sprintf(" What was discarded is kept as %s. To restore it as a branch: git branch NAME %s", out.Saved, out.Saved)
 	}
 	return text
 }

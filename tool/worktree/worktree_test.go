@@ -113,20 +113,20 @@ func TestConformance(t *testing.T) {
 func TestInAndOut(t *testing.T) {
 	b := newBench(t)
 	b.want(b.call(b.exit, "", `{"action":"keep"}`), "problem: You are not in a worktree that EnterWorktree entered, so there is nothing to leave.")
-	b.want(b.call(b.enter, "", `{"name":"fix"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths inside it; the main copy has separate files.")
+	b.want(b.call(b.enter, "", `{"name":"fix"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths inside it: the main copy has its own files.")
 	tree := b.dir("")
 	b.want(b.call(b.enter, "", `{"name":"more"}`), "problem: You are already in the worktree ROOT/.worktrees/fix. Leave it with ExitWorktree first.")
 	if b.dir("a1") != b.root {
 		t.Error("another agent was moved")
 	}
 	b.want(b.call(b.enter, "a1", `{"name":"fix"}`), "error: Could not enter the worktree: ROOT/.worktrees/fix already exists.")
-	b.want(b.call(b.exit, "", `{"action":"keep"}`), "You are back in ROOT. The worktree ROOT/.worktrees/fix is kept; enter it again with its path.")
-	b.want(b.call(b.enter, "", `{"path":"`+tree+`"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths inside it; the main copy has separate files.")
-	b.want(b.call(b.exit, "", `{"action":"remove"}`), "problem: ROOT/.worktrees/fix existed before you entered it, so it is not removed. Leave it with the action keep.")
+	b.want(b.call(b.exit, "", `{"action":"keep"}`), "You are back in ROOT. The worktree ROOT/.worktrees/fix is kept; to enter it again, call EnterWorktree with its path.")
+	b.want(b.call(b.enter, "", `{"path":"`+tree+`"}`), "You are in the worktree ROOT/.worktrees/fix on the branch worktree-fix. Commands start there. Give file tools absolute paths inside it: the main copy has its own files.")
+	b.want(b.call(b.exit, "", `{"action":"remove"}`), "problem: ROOT/.worktrees/fix existed before you entered it, so ExitWorktree does not remove it. Leave it with the action keep.")
 	b.call(b.exit, "", `{"action":"keep"}`)
-	b.want(b.call(b.enter, "", `{"path":"`+b.root+`"}`), "error: Could not enter the worktree: ROOT is the main working tree.")
+	b.want(b.call(b.enter, "", `{"path":"`+b.root+`"}`), "error: Could not enter the worktree: ROOT is the main working tree, not a worktree.")
 	b.want(b.call(b.enter, "", `{"name":"a","path":"b"}`), "problem: Give a name for a new worktree or the path of an existing one, not both.")
-	b.want(b.call(b.enter, "", `{"name":"../a"}`), `problem: "../a" is not a valid worktree name: use letters, digits, dots, dashes and underscores.`)
+	b.want(b.call(b.enter, "", `{"name":"../a"}`), `problem: "../a" is not a valid worktree name: use up to 64 letters, digits, dots, dashes and underscores, and start with a letter or digit.`)
 	b.want(b.call(b.enter, "", `{"path":"/nowhere"}`), "error: Could not enter the worktree: stat /nowhere: no such file or directory.")
 }
 
@@ -137,7 +137,7 @@ func TestWorkIsNeverLost(t *testing.T) {
 	b.write(tree, "a.txt", "changed\n")
 	b.write(tree, "new.txt", "new\n")
 	b.want(b.call(b.exit, "", `{"action":"remove"}`), "error: The worktree ROOT/.worktrees/fix was not removed because it contains work that exists nowhere else:\n"+
-		"- not committed: M a.txt\n- not committed: ?? new.txt\n"+
+		"- uncommitted change: M a.txt\n- uncommitted change: ?? new.txt\n"+
 		"Commit and merge that work, leave the worktree with the action keep, or ask the user whether to discard it with discard_changes.")
 	if b.dir("") != tree {
 		t.Error("the session left a worktree that was not removed")
@@ -171,9 +171,9 @@ func TestOnlyARemovalIsAsked(t *testing.T) {
 	b := newBench(t)
 	b.call(b.enter, "", `{"name":"fix"}`)
 	for in, want := range map[string]tool.Verdict{
-		`{"action":"keep"}`:                          {Behavior: tool.Allow, Reason: "returning to where the session was changes nothing"},
+		`{"action":"keep"}`:                          {Behavior: tool.Allow, Reason: "leaving a worktree changes nothing"},
 		`{"action":"remove"}`:                        {Behavior: tool.Ask, Message: "Remove the worktree " + b.dir("") + "?"},
-		`{"action":"remove","discard_changes":true}`: {Behavior: tool.Ask, Message: "Remove the worktree " + b.dir("") + " and discard what is only in it?"},
+		`{"action":"remove","discard_changes":true}`: {Behavior: tool.Ask, Message: "Remove the worktree " + b.dir("") + " and discard the work that is only in it?"},
 	} {
 		if got := b.exit.Permission(t.Context(), &tool.Call{Input: []byte(in)}); got.Behavior != want.Behavior || got.Message != want.Message || got.Reason != want.Reason {
 			t.Errorf("%s: %+v", in, got)

@@ -32,7 +32,7 @@ type Input struct {
 	FilePath   string `json:"file_path" jsonschema:"Absolute path of the file." haft:"path;alias=path|file|filename|filePath;min=1;example=/project/notes.md"`
 	Content    string `json:"content" jsonschema:"The whole content of the file." haft:"alias=contents|text|file_text"`
 	Encoding   string `json:"encoding,omitempty" jsonschema:"The file's encoding. A new file is UTF-8, unless its content or .editorconfig names another." haft:"alias=charset;example=gbk"`
-	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a conflict with another change was reported: overwrite takes this content's side, markers writes both between conflict markers." haft:"enum=overwrite|markers"`
+	OnConflict string `json:"on_conflict,omitempty" jsonschema:"After a reported conflict: overwrite keeps this content, markers writes both sides between conflict markers." haft:"enum=overwrite|markers"`
 }
 
 // Output is what programs get.

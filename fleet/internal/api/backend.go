@@ -66,7 +66,7 @@ func Open(ctx context.Context, o *Options) (*Backend, error) {
 	b.mirror = b.logs.Mirror(filepath.Join(o.Dir, "journals"))
 	b.store = b.mirror.Store()
 	if err := b.hearJournals(ctx); err != nil {
-		return nil, fmt.Errorf("follow the fleet: %w", err)
+		return nil, fmt.Errorf("could not watch the fleet: %w", err)
 	}
 	ready := make(chan struct{}, 2)
 	tell := sync.OnceFunc(func() { ready <- struct{}{} })
@@ -77,7 +77,7 @@ func Open(ctx context.Context, o *Options) (*Backend, error) {
 		select {
 		case <-ready:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("follow the fleet: %w", ctx.Err())
+			return nil, fmt.Errorf("could not watch the fleet: %w", ctx.Err())
 		}
 	}
 	return b, nil
@@ -88,7 +88,7 @@ func (b *Backend) keep(ctx context.Context, what string, do func() error) {
 	for ctx.Err() == nil {
 		err := do()
 		if ctx.Err() == nil {
-			b.Log.Warn("following the fleet again", "what", what, "error", err)
+			b.Log.Warn("no longer watching the fleet; starting again", "what", what, "error", err)
 		}
 		_ = engine.Pause(ctx, time.Second)
 	}
@@ -226,7 +226,7 @@ func archived(run *runs.Run) error {
 	if run == nil || run.State != runs.Archived {
 		return nil
 	}
-	return serve.Refused(http.StatusGone, "archived", fmt.Sprintf("The session was archived as %s (sha256:%s). 'haft-fleet runs ls --state archived' lists such sessions.", run.Archive, run.Digest))
+	return serve.Refused(http.StatusGone, "archived", fmt.Sprintf("The session was archived as %s (sha256:%s). 'haft-fleet runs ls --state archived' lists archived sessions.", run.Archive, run.Digest))
 }
 
 // Refresh implements [serve.Backend].

@@ -153,7 +153,7 @@ func (b *Backend) call(ctx context.Context, id string, r wire.Request, reply any
 func (b *Backend) drop(ctx context.Context, id string, r *wire.CancelAsyncMessage, reply any) (done bool, err error) {
 	err = b.runs.Drop(ctx, id, r.MessageUUID)
 	if errors.Is(err, runs.ErrNoLeader) {
-		return false, serve.Refused(http.StatusConflict, "not_running", "The worker of the session does not answer. If it is lost, the prompt is cancelled when another worker takes the session.")
+		return false, serve.Refused(http.StatusConflict, "not_running", "The session's worker does not answer. If the worker is lost, the prompt is cancelled when another worker takes the session.")
 	}
 	if said, ok := reply.(*wire.CancelAsyncMessageReply); ok {
 		said.Cancelled = err == nil

@@ -136,7 +136,7 @@ func (b *Backend) which(ctx context.Context, dir string, o *headless.Options) (s
 			return "", errors.Join(err, fmt.Errorf("there is no session in %s to continue", dir))
 		}
 		if t.Fork {
-			return "", errors.New("name the session to fork with --resume")
+			return "", errors.New("--continue cannot be used with --fork-session here: name the session with --resume instead")
 		}
 		return list[0].ID, nil
 	}
@@ -144,7 +144,7 @@ func (b *Backend) which(ctx context.Context, dir string, o *headless.Options) (s
 		return cmp.Or(t.ID, session.NewUUID()), nil
 	}
 	if _, err := b.run(ctx, t.Resume); err != nil {
-		return "", fmt.Errorf("resume session %s: %w", t.Resume, err)
+		return "", fmt.Errorf("could not resume session %s: %w", t.Resume, err)
 	}
 	return t.Resume, nil
 }

@@ -40,7 +40,7 @@ func (b *Backend) Watch(ctx context.Context, id string, o serve.Watcher) {
 		delete(b.watchers, w)
 	})
 	if err := b.runs.Outcomes(ctx, id, func(out *runs.Outcome) { b.tell(w, out) }); err != nil {
-		b.Log.Warn("could not follow a run", "run", id, "error", err)
+		b.Log.Warn("could not watch a run", "run", id, "error", err)
 	}
 }
 

@@ -78,7 +78,7 @@ func (b *bucket) key(name string) string {
 func (b *bucket) Put(ctx context.Context, name string, content []byte) (string, error) {
 	location := scheme + b.name + "/" + b.key(name)
 	if _, err := b.do(ctx, http.MethodPut, name, content); err != nil {
-		return "", fmt.Errorf("keep %s: %w", location, err)
+		return "", fmt.Errorf("save %s: %w", location, err)
 	}
 	return location, nil
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,7 +30,7 @@ func newAPI(out io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "api", Short: "Serve the page and the HTTP API of 'haft serve' for a fleet", Args: cobra.NoArgs,
 		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach the fleet's server.\n" +
-			"Several API servers can serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the server's own process. See docs/fleet.md.",
+			"Several API servers can serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the server's own process. See 'haft help fleet'.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			conn, err := join.connect(cmd.Context(), "operator.nk")
 			if err != nil {
@@ -46,8 +45,8 @@ func newAPI(out io.Writer) *cobra.Command {
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:4281", "address for the page and the API")
 	flags.StringVar(&f.dir, "dir", filepath.Join(defaultStore(), "api"), "folder for the token and copies of journals")
 	flags.StringVar(&f.cert, "tls-cert", "", "TLS certificate for the page and the API")
-	flags.StringVar(&f.certKey, "tls-key", "", "its key")
-	flags.BoolVar(&f.renew, "new-token", false, "make a new token; clients with the old one are shut out")
+	flags.StringVar(&f.certKey, "tls-key", "", "key of the TLS certificate")
+	flags.BoolVar(&f.renew, "new-token", false, "create a new token; clients with the old one lose access")
 	f.addHost(cmd)
 	return cmd
 }
@@ -65,7 +64,7 @@ func (f *apiFlags) run(ctx context.Context, out io.Writer, conn *engine.Conn, te
 	defer l.Close()
 	home, err := serve.OpenHome(f.dir, f.renew)
 	if err != nil {
-		return fmt.Errorf("serve the API: %w", err)
+		return fmt.Errorf("cannot serve the API: %w", err)
 	}
 	defer home.Close()
 	if home.Running != "" {
@@ -81,14 +80,14 @@ func (f *apiFlags) run(ctx context.Context, out io.Writer, conn *engine.Conn, te
 	address := l.Addr().(*net.TCPAddr)
 	url := f.url(address, secure)
 	if err := home.Save(address.Port, url); err != nil {
-		return fmt.Errorf("serve the API: %w", err)
+		return fmt.Errorf("cannot serve the API: %w", err)
 	}
 	fmt.Fprintf(out, "API at %s#token=%s\n", url, home.Token)
 	s := serve.New(&serve.Options{
 		Backend: b, Name: name, Token: home.Token, Hosts: append(slices.Clone(f.hosts), address.IP.String()), Secure: secure, Files: page.Files, Version: "fleet", Log: os.Stderr,
 	})
 	if err := s.Serve(ctx, l); err != nil {
-		return fmt.Errorf("the API ended: %w", err)
+		return fmt.Errorf("the API server stopped: %w", err)
 	}
 	return nil
 }
@@ -105,15 +104,18 @@ func (f *apiFlags) open() (l net.Listener, secure bool, err error) {
 		return nil, false, fmt.Errorf("cannot serve the API at %s without TLS: others could read the token in transit. Give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
 	}
 	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {
-		return nil, false, errors.New("give the host name that clients use for the API with --host")
+		return nil, false, fmt.Errorf("cannot serve the API at %s: give the host name that clients use with --host", f.listen)
 	}
-	if l, err = net.Listen("tcp", f.listen); err != nil || !secure {
-		return l, secure, err
+	if l, err = net.Listen("tcp", f.listen); err != nil {
+		return nil, false, fmt.Errorf("cannot serve the API: %w", err)
+	}
+	if !secure {
+		return l, false, nil
 	}
 	pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)
 	if err != nil {
 		l.Close()
-		return nil, false, fmt.Errorf("read the certificate: %w", err)
+		return nil, false, fmt.Errorf("could not read the TLS certificate: %w", err)
 	}
 	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), true, nil
 }

@@ -39,7 +39,7 @@ func newArchive(out io.Writer) *cobra.Command {
 		freed, err := collect(ctx, runs.New(conn, tenant), journal.New(conn, tenant, nil))
 		switch {
 		case err != nil:
-			return fmt.Errorf("the runs are archived, but their stored files are not removed yet; 'haft-fleet serve' tries again: %w", err)
+			return fmt.Errorf("the runs are archived, but their stored files could not be removed: %w. 'haft-fleet serve' tries again every hour", err)
 		case asJSON:
 			return json.NewEncoder(out).Encode(freed)
 		case freed.Objects > 0:
@@ -49,7 +49,7 @@ func newArchive(out io.Writer) *cobra.Command {
 	})
 	cmd.Use = "archive RUN..."
 	cmd.Flags().StringVar(&to, "to", "", "folder for the files, or s3://BUCKET/PREFIX (keys are read from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per run, and one that says what was freed")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per run, then one with the space that was freed")
 	_ = cmd.MarkFlagRequired("to") // the flag is there
 	return cmd
 }
@@ -78,7 +78,7 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 	if run.State != runs.Archived {
 		store, err := archive.Open(to, os.Getenv)
 		if err != nil {
-			return "", "", fmt.Errorf("archive run %s: %w", id, err)
+			return "", "", fmt.Errorf("could not archive run %s: %w", id, err)
 		}
 		if run, err = sealRun(ctx, r, logs, run, store); err != nil {
 			return "", "", err
@@ -109,19 +109,19 @@ func awaitRest(ctx context.Context, r *runs.Runs, id string, limit time.Duration
 			return nil
 		case runs.Idle, runs.Failed, runs.Cancelled:
 		default:
-			return fmt.Errorf("archive run %s: it is %s", id, run.State)
+			return fmt.Errorf("cannot archive run %s: it is %s", id, run.State)
 		}
 		tasked, err := r.Tasked(ctx, id)
 		switch {
 		case err != nil || !tasked:
 			return err
 		case time.Now().After(end):
-			return fmt.Errorf("archive run %s: it is %s, but no worker has confirmed that yet, and one may still store its files. Run this again when a worker for %q runs is connected (see 'haft-fleet runs show %s')", id, run.State, run.Class, id)
+			return fmt.Errorf("cannot archive run %s: it is %s, but a worker may still be storing its files. Try again when a worker that takes %q runs is connected (see 'haft-fleet runs show %s')", id, run.State, run.Class, id)
 		case !told:
 			fmt.Fprintf(os.Stderr, "waiting for the worker of run %s\n", id)
 		}
 		if err := engine.Pause(ctx, restStep); err != nil {
-			return fmt.Errorf("archive run %s: %w", id, err)
+			return fmt.Errorf("could not archive run %s: %w", id, err)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func awaitRest(ctx context.Context, r *runs.Runs, id string, limit time.Duration
 // turn that was run meanwhile would be lost.
 func sealRun(ctx context.Context, r *runs.Runs, logs *journal.Logs, run *runs.Run, store archive.Store) (*runs.Run, error) {
 	if pending, err := r.Pending(ctx, run.ID); err != nil || len(pending) > 0 {
-		return nil, errors.Join(err, fmt.Errorf("archive run %s: it still has prompts to run (%d)", run.ID, len(pending)))
+		return nil, errors.Join(err, fmt.Errorf("cannot archive run %s: it still has prompts to run (%d)", run.ID, len(pending)))
 	}
 	files, err := archiveFiles(ctx, logs, run, store)
 	if err != nil {
@@ -145,7 +145,7 @@ func sealRun(ctx context.Context, r *runs.Runs, logs *journal.Logs, run *runs.Ru
 		case now.State == runs.Archived && now.Archive == location && now.Digest == digest:
 			return runs.ErrUnchanged // by this, whose answer did not come
 		case now.After(run):
-			return fmt.Errorf("archive run %s: it has changed meanwhile, and is %s; run this again", run.ID, now.State)
+			return fmt.Errorf("could not archive run %s: it changed in the meantime and is %s now. Try again", run.ID, now.State)
 		}
 		now.State, now.Archive, now.Digest = runs.Archived, location, digest
 		if now.Workspace != nil {
@@ -169,7 +169,7 @@ func purgeArchived(ctx context.Context, logs *journal.Logs, id, location, digest
 	to, name := archive.Split(location)
 	store, err := archive.Open(to, os.Getenv)
 	if err != nil {
-		return fmt.Errorf("check the archive of run %s: %w", id, err)
+		return fmt.Errorf("could not check the archive of run %s: %w", id, err)
 	}
 	return logs.Purge(ctx, id, store, name, digest)
 }

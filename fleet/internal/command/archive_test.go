@@ -101,7 +101,7 @@ func TestATurnIsNotLostWhileItsRunIsArchived(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "run this again") {
+	if err == nil || !strings.Contains(err.Error(), "Try again") {
 		t.Errorf("archived: %v", err)
 	}
 	if text, err := a.logs.Text(t.Context(), a.id(), ""); err != nil || !strings.Contains(string(text), "second") || a.get().State != runs.Idle {
@@ -200,7 +200,7 @@ func TestARunIsArchivedWhenItsWorkerHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := awaitRest(t.Context(), r, id, 0); err == nil || !strings.Contains(err.Error(), "Run this again when a worker") {
+	if err := awaitRest(t.Context(), r, id, 0); err == nil || !strings.Contains(err.Error(), "Try again when a worker") {
 		t.Errorf("it is at rest while a worker has its task: %v", err)
 	}
 	rested := make(chan error, 1)

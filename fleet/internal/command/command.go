@@ -47,7 +47,7 @@ func newRoot(out io.Writer, reexec shellrun.Reexec) *cobra.Command {
 	root := &cobra.Command{
 		Use: "haft-fleet", Short: "Run haft's sessions on many machines",
 		Long: "Run haft's sessions on many machines: 'serve' stores their journals, each 'worker' runs some of them,\n" +
-			"'submit' sends them prompts and 'runs' shows their status. See docs/fleet.md.",
+			"'submit' sends them prompts and 'runs' shows their status. See 'haft help fleet'.",
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -100,7 +100,7 @@ func authority(file string) (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the authority: %w", err)
+		return nil, fmt.Errorf("could not read the CA certificate: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {

@@ -166,7 +166,7 @@ func TestARunThatKillsWorkersIsQuarantined(t *testing.T) {
 			start()
 		}
 		run, err := f.runs.Get(t.Context(), id)
-		return err == nil && run.State == runs.Quarantined && strings.Contains(run.Reason, "workers took it")
+		return err == nil && run.State == runs.Quarantined && strings.Contains(run.Reason, "(attempts: ")
 	})
 	harmless.Store(true)
 	if err := f.runs.Retry(t.Context(), id); err != nil {

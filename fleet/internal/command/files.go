@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,7 @@ func newFiles(out io.Writer) *cobra.Command {
 	cmd := runsCommand("files", "Get the files of a run that works on a git repository", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		p, err := getFiles(ctx, conn, tenant, args[0], to)
 		if err != nil {
-			return fmt.Errorf("get the files of run %s: %w", args[0], err)
+			return fmt.Errorf("could not get the files of run %s: %w", args[0], err)
 		}
 		if asJSON {
 			return json.NewEncoder(out).Encode(p)
@@ -40,7 +41,7 @@ func newFiles(out io.Writer) *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().StringVar(&to, "to", "", "folder to create, which becomes a clone of the repository with the files of the run")
+	cmd.Flags().StringVar(&to, "to", "", "folder to create: a clone of the repository with the files of the run")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was stored, and where it is now, as JSON")
 	_ = cmd.MarkFlagRequired("to") // the flag is there
 	return cmd
@@ -53,14 +54,14 @@ func getFiles(ctx context.Context, conn *engine.Conn, tenant, id, to string) (*w
 		return nil, err
 	}
 	if _, err := os.Lstat(to); err == nil {
-		return nil, fmt.Errorf("%s exists; name a folder that does not", to)
+		return nil, fmt.Errorf("%s already exists; give --to a new folder", to)
 	}
 	run, err := runs.New(conn, tenant).Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if run.Workspace == nil {
-		return nil, fmt.Errorf("its files are in the folder %s on the host %s, not in a repository", run.Dir, run.Host)
+		return nil, fmt.Errorf("it does not work on a git repository; its files are in the folder %s on %s", run.Dir, cmp.Or(run.Host, "the worker's machine"))
 	}
 	logs := journal.New(conn, tenant, nil)
 	blobs, err := filesStore(logs, run)
@@ -113,12 +114,12 @@ func archiveFiles(ctx context.Context, logs *journal.Logs, run *runs.Run, to arc
 	}
 	temp, err := os.MkdirTemp("", "haft-archive-")
 	if err != nil {
-		return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
+		return nil, fmt.Errorf("could not archive the files of run %s: %w", run.ID, err)
 	}
 	defer os.RemoveAll(temp)
 	p, err := storedFiles(ctx, logs, run, temp)
 	if err != nil {
-		return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
+		return nil, fmt.Errorf("could not archive the files of run %s: %w", run.ID, err)
 	}
 	if p == nil {
 		return nil, nil
@@ -132,10 +133,10 @@ func archiveFiles(ctx context.Context, logs *journal.Logs, run *runs.Run, to arc
 			pack, err = to.Get(ctx, packName(digest))
 		}
 		if err == nil && blob.Digest(pack) != digest {
-			err = fmt.Errorf("the archive has another content for %s than was written", digest)
+			err = fmt.Errorf("%s in the archive differs from what was written", digest)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("archive the files of run %s: %w", run.ID, err)
+			return nil, fmt.Errorf("could not archive the files of run %s: %w", run.ID, err)
 		}
 	}
 	return p, nil
@@ -166,7 +167,7 @@ func (a archived) Get(ctx context.Context, digest string) ([]byte, error) {
 		return content, err
 	}
 	if content, err = a.archive.Get(ctx, packName(digest)); err == nil && blob.Digest(content) != digest {
-		err = fmt.Errorf("the archived content %s is damaged: %w", digest, fs.ErrInvalid)
+		err = fmt.Errorf("%s in the archive is damaged: %w", digest, fs.ErrInvalid)
 	}
 	return content, err
 }

@@ -62,7 +62,7 @@ func TestAFullDisk(t *testing.T) {
 	if err := refused.Wait(); err == nil {
 		t.Error("a prompt was taken without room for it")
 	}
-	if raw, err := os.ReadFile(f.output.Name()); err != nil || !strings.Contains(string(raw), "haft-fleet: submit: the server's disk is full; free some space there") {
+	if raw, err := os.ReadFile(f.output.Name()); err != nil || !strings.Contains(string(raw), "haft-fleet: could not submit the prompt: the server's disk is full; free some space there") {
 		t.Errorf("submit says %q, %v", raw, err)
 	}
 	writers.check(t)

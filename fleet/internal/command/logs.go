@@ -37,7 +37,7 @@ func newLogs(out io.Writer) *cobra.Command {
 			}
 		}
 	})
-	cmd.Flags().BoolVar(&follow, "follow", false, "follow the journal until the run has nothing more to do")
+	cmd.Flags().BoolVar(&follow, "follow", false, "print new entries as they are written, until the run has nothing more to do")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry with its id, as {\"id\":…,\"entry\":…}")
 	cmd.Flags().StringVar(&after, "after", "", "print only entries after the one with this id")
 	return cmd

@@ -20,7 +20,7 @@ import (
 
 // newQuestions lists and answers what runs ask.
 func newQuestions(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "questions", Short: "List and answer questions of runs that were submitted with --ask"}
+	cmd := &cobra.Command{Use: "questions", Short: "List and answer the questions of runs that were submitted with --ask"}
 	var asJSON bool
 	ls := runsCommand("ls", "List open questions", cobra.NoArgs, func(ctx context.Context, conn *engine.Conn, tenant string, _ []string) error {
 		list, err := runs.New(conn, tenant).Questions(ctx)
@@ -44,7 +44,7 @@ func newQuestions(out io.Writer) *cobra.Command {
 		}
 		return table.Flush()
 	})
-	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	ls.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	cmd.AddCommand(ls, newAnswer("allow", "Allow the call", out), newAnswer("deny", "Deny the call", out))
 	return cmd
 }
@@ -57,7 +57,7 @@ func newAnswer(name, short string, out io.Writer) *cobra.Command {
 		err := runs.New(conn, tenant).Answer(ctx, args[0], a)
 		var first *runs.AnsweredError
 		if errors.As(err, &first) {
-			return fmt.Errorf("could not answer %s: it was %w", args[0], first)
+			return fmt.Errorf("could not answer %s: it was already %w", args[0], first)
 		}
 		if err == nil {
 			fmt.Fprintln(out, "answered")
@@ -65,7 +65,7 @@ func newAnswer(name, short string, out io.Writer) *cobra.Command {
 		return err
 	})
 	cmd.Use = name + " QUESTION"
-	cmd.Flags().StringVar(&a.By, "by", cmp.Or(os.Getenv("USER"), "operator"), "name to record as the one who answered")
+	cmd.Flags().StringVar(&a.By, "by", cmp.Or(os.Getenv("USER"), "operator"), "name to record with the answer")
 	cmd.Flags().StringVar(&a.Message, "message", "", "message to the model, such as the reason for a denial")
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 
 // newRuns shows and changes runs.
 func newRuns(out io.Writer) *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List, show, cancel, retry and archive runs"}
+	cmd := &cobra.Command{Use: "runs", Short: "List, inspect, cancel, retry and archive runs"}
 	var state string
 	var asJSON bool
 	var tags map[string]string
@@ -32,9 +32,9 @@ func newRuns(out io.Writer) *cobra.Command {
 			return state != "" && r.State != runs.State(state) || !hasTags(r, tags)
 		}), asJSON)
 	})
-	ls.Flags().StringVar(&state, "state", "", "only those in this state, such as running, quarantined or archived (with the location of the archive)")
-	ls.Flags().StringToStringVar(&tags, "tag", nil, "only those with these tags, such as team=docs")
-	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	ls.Flags().StringVar(&state, "state", "", "only runs in this state, such as running, quarantined or archived")
+	ls.Flags().StringToStringVar(&tags, "tag", nil, "only runs with these tags, such as team=docs")
+	ls.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	cmd.AddCommand(ls, newArchive(out), newLogs(out), newFiles(out),
 		runsCommand("show", "Show a run as JSON", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			run, err := runs.New(conn, tenant).Get(ctx, args[0])
@@ -48,7 +48,7 @@ func newRuns(out io.Writer) *cobra.Command {
 		runsCommand("cancel", "Stop a run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Cancel(ctx, args[0])
 		}),
-		runsCommand("retry", "Let workers retry a quarantined run", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
+		runsCommand("retry", "Retry a run that failed, was cancelled or is quarantined", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			return runs.New(conn, tenant).Retry(ctx, args[0])
 		}))
 	return cmd

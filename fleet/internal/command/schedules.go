@@ -36,7 +36,7 @@ func newSchedules(out io.Writer) *cobra.Command {
 		}
 		return table.Flush()
 	})
-	ls.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	ls.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	rm := runsCommand("rm", "Remove a schedule", cobra.ExactArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		return runs.New(conn, tenant).RemoveSchedule(ctx, args[0])
 	})
@@ -48,7 +48,7 @@ func newSchedules(out io.Writer) *cobra.Command {
 func newSchedule() *cobra.Command {
 	var s runs.Schedule
 	place := &placeFlags{}
-	cmd := runsCommand("set", "Submit a prompt as a new run whenever a cron expression says", cobra.MinimumNArgs(2),
+	cmd := runsCommand("set", "Submit a prompt as a new run at the times of a cron expression", cobra.MinimumNArgs(2),
 		func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 			var err error
 			if s.Submission.Args, err = launch.Submitted(args[2:], true); err != nil {
@@ -64,9 +64,9 @@ func newSchedule() *cobra.Command {
 	cmd.Example = "  haft-fleet schedules set triage 'look at new issues' --cron '0 6 * * 1-5' --zone Europe/Berlin"
 	place.add(cmd, &s.Submission)
 	flags := cmd.Flags()
-	flags.StringVar(&s.Cron, "cron", "", "when: minute, hour, day of the month, month and day of the week, or \"@every 1h\"")
-	flags.StringVar(&s.Zone, "zone", "", "time zone of the expression, such as Europe/Berlin; the default is UTC")
-	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "how urgent the runs are: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.Cron, "cron", "", "cron expression (minute, hour, day of the month, month, day of the week), or an interval such as \"@every 1h\"")
+	flags.StringVar(&s.Zone, "zone", "", "time zone of the expression, such as Europe/Berlin; defaults to UTC")
+	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "priority of the runs: "+strings.Join(runs.Priorities(), ", "))
 	_ = cmd.MarkFlagRequired("cron") // the flag is there
 	return cmd
 }

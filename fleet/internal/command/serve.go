@@ -32,7 +32,7 @@ type serveFlags struct {
 func newServe(out io.Writer) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Store the journals and queues of a fleet", Args: cobra.NoArgs,
+		Use: "serve", Short: "Run the server of a fleet, which stores its journals and queues", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), out) },
 	}
 	flags := cmd.Flags()
@@ -41,14 +41,14 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.StringVar(&f.nats, "nats", "", "use this NATS cluster instead of the built-in server")
 	flags.StringSliceVar(&f.monitors, "monitor", nil, "with --nats: monitoring address of each server, such as http://10.0.0.1:8222")
 	flags.StringVar(&f.key, "key", "", "with --nats: key file")
-	flags.IntVar(&f.replicas, "replicas", 0, "number of copies of all data; the default is 1, or 3 with --nats")
+	flags.IntVar(&f.replicas, "replicas", 0, "number of copies of all data; defaults to 1, or 3 with --nats")
 	flags.StringVar(&f.cert, "tls-cert", "", "the server's TLS certificate")
-	flags.StringVar(&f.certKey, "tls-key", "", "its key")
+	flags.StringVar(&f.certKey, "tls-key", "", "key of the TLS certificate")
 	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: CA certificate that signed the cluster's certificates")
 	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address for /healthz and /metrics; \"\" turns them off")
 	flags.StringVar(&f.api.listen, "http", "", "address for the page and the HTTP API of 'haft serve', such as 127.0.0.1:4281; \"\" turns them off. See also 'haft-fleet api'")
 	f.api.addHost(cmd)
-	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "name of a tenant to serve; may be repeated. Each tenant has its own keys, under \"tenants\" in the store")
+	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "name of a tenant to serve; may be repeated. Each tenant has its own keys, in tenants/NAME in the store (default: in the store itself)")
 	flags.IntVar(&f.limits.Queued, "max-queued", 0, "maximum number of unfinished runs per tenant; 0 means no limit")
 	flags.IntVar(&f.limits.Running, "max-running", 0, "maximum number of runs in progress per tenant, for each label and priority; 0 means no limit")
 	return cmd
@@ -186,7 +186,7 @@ func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
 	if f.cert != "" || f.certKey != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)
 		if err != nil {
-			return nil, nil, fmt.Errorf("read the certificate: %w", err)
+			return nil, nil, fmt.Errorf("could not read the TLS certificate: %w", err)
 		}
 		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 		connect = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
@@ -215,9 +215,9 @@ func keepCollecting(ctx context.Context, c tenantConn, log *slog.Logger) {
 	for engine.Pause(ctx, collectTime) == nil {
 		switch freed, err := collect(ctx, c.runs, journal.New(c.conn, c.runs.Tenant(), nil)); {
 		case err != nil && ctx.Err() == nil:
-			log.Warn("could not remove stored files that nothing needs", "tenant", c.name, "error", err)
+			log.Warn("could not remove unused stored files", "tenant", c.name, "error", err)
 		case freed.Objects > 0:
-			log.Info("removed stored files that nothing needs", "tenant", c.name, "objects", freed.Objects, "bytes", freed.Bytes)
+			log.Info("removed unused stored files", "tenant", c.name, "objects", freed.Objects, "bytes", freed.Bytes)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func serveStatus(ctx context.Context, listen string, conns []tenantConn) error {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return fmt.Errorf("serve the status: %w", err)
+		return fmt.Errorf("cannot serve /healthz and /metrics: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, q *http.Request) {
@@ -26,7 +26,7 @@ func serveStatus(ctx context.Context, listen string, conns []tenantConn) error {
 			_, err := c.conn.JS.AccountInfo(attempt)
 			cancel()
 			if err != nil {
-				http.Error(w, "the engine does not answer", http.StatusServiceUnavailable)
+				http.Error(w, "the NATS server does not answer", http.StatusServiceUnavailable)
 				return
 			}
 		}
@@ -44,7 +44,7 @@ func writeMetrics(w http.ResponseWriter, q *http.Request, conns []tenantConn) {
 	text.WriteString("# TYPE haft_runs gauge\n# TYPE haft_questions gauge\n# TYPE haft_stream_messages gauge\n# TYPE haft_stream_bytes gauge\n")
 	for _, c := range conns {
 		if err := c.metrics(q.Context(), &text); err != nil {
-			http.Error(w, "the engine does not answer", http.StatusServiceUnavailable)
+			http.Error(w, "the NATS server does not answer", http.StatusServiceUnavailable)
 			return
 		}
 	}

@@ -24,7 +24,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var dir, workspaces, host, toolsOn string
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
-		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish and returns the rest to the queue.",
+		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish (see --drain) and returns the rest to the queue.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var tools *toolhost.Host
 			if cmd.Flags().Changed("tools-on") {
@@ -43,7 +43,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			}
 			if workspaces != "" {
 				if workspaces, err = filepath.Abs(workspaces); err != nil { // repositories name each other
-					return fmt.Errorf("find the folder for workspaces: %w", err)
+					return fmt.Errorf("could not find the folder for workspaces: %w", err)
 				}
 			}
 			return worker.Run(cmd.Context(), &worker.Options{
@@ -54,15 +54,15 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	}
 	join.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&slots, "slots", 4, "how many runs to execute at once")
-	flags.StringArrayVar(&labels, "label", nil, "also take runs that ask for this label; may be repeated")
+	flags.IntVar(&slots, "slots", 4, "number of runs to execute at once")
+	flags.StringArrayVar(&labels, "label", nil, "also take runs that were submitted with this label; may be repeated")
 	flags.DurationVar(&lease, "lease", time.Minute, "how long a silent worker keeps its run before another may take it; must be the same for all workers")
-	flags.IntVar(&attempts, "attempts", 5, "how many workers may take a run without writing anything before it is quarantined (three times as many if they write but do not finish)")
-	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take after SIGTERM")
-	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share a name. The default is the hostname")
+	flags.IntVar(&attempts, "attempts", 5, "how many workers may take a run and stop before they write anything until the run is quarantined (three times as many if they write something but do not finish)")
+	flags.DurationVar(&drain, "drain", time.Minute, "how long turns may take to finish after SIGTERM")
+	flags.StringVar(&host, "host", "", "name of this machine for runs that work in its folders; machines with the same files may share a name. Defaults to the hostname")
 	flags.StringVar(&toolsOn, "tools-on", "", "run the tools of all runs on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")
-	flags.StringVar(&workspaces, "workspaces", defaultWorkspaces(), "folders of runs that work on git repositories")
-	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "what belongs to sessions on this machine")
+	flags.StringVar(&workspaces, "workspaces", defaultWorkspaces(), "folder for the files of runs that work on git repositories")
+	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "folder for session data on this machine")
 	return cmd
 }
 

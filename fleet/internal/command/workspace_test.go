@@ -152,7 +152,7 @@ func TestAWorkspaceMovesToAnotherHost(t *testing.T) {
 		t.Errorf("the second machine has\n%s\nwant\n%s", got, want)
 	}
 	pwd, _ := os.ReadFile(seen + ".pwd")
-	if text := *told.Load(); !strings.Contains(text, "The files are as they were when a call last ended") || !strings.Contains(text, strings.TrimSpace(string(pwd))) || !strings.Contains(string(pwd), "host-b") {
+	if text := *told.Load(); !strings.Contains(text, "The files are as they were after the last finished call") || !strings.Contains(text, strings.TrimSpace(string(pwd))) || !strings.Contains(string(pwd), "host-b") {
 		t.Errorf("in %s, the model was told %q", pwd, text)
 	}
 	run := new(runs.Run)
@@ -427,6 +427,6 @@ func TestLostFilesQuarantine(t *testing.T) {
 	f.operate("submit", "again", "--run", id)
 	waitFor(t, "the run to be put aside", func() bool {
 		run := f.show(id)
-		return run.State == runs.Quarantined && strings.Contains(run.Reason, "the stored files of the run after the call")
+		return run.State == runs.Quarantined && strings.Contains(run.Reason, "the files that were stored after call")
 	})
 }

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -29,6 +31,9 @@ func checkServer(ctx context.Context, address string) error {
 		return err
 	}
 	res, err := http.DefaultClient.Do(req)
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("it does not answer: %w", wrapped.Err)
+	}
 	if err != nil {
 		return err
 	}
@@ -45,7 +50,7 @@ func checkServer(ctx context.Context, address string) error {
 		} `json:"jetstream"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&vars); err != nil {
-		return fmt.Errorf("read its settings: %w", err)
+		return fmt.Errorf("could not read its settings: %w", err)
 	}
 	switch {
 	case vars.JetStream.Config == nil:

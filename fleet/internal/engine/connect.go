@@ -45,7 +45,7 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 	if o.Key != "" {
 		key, err := nats.NkeyOptionFromSeed(o.Key)
 		if err != nil {
-			return nil, fmt.Errorf("read the key %s: %w", o.Key, err)
+			return nil, fmt.Errorf("could not read the key %s: %w", o.Key, err)
 		}
 		opts = append(opts, key)
 	}
@@ -58,15 +58,18 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 			js, err := jetstream.New(nc)
 			if err != nil {
 				nc.Close()
-				return nil, fmt.Errorf("connect to %s: %w", url, err)
+				return nil, fmt.Errorf("could not connect to %s: %w", url, err)
 			}
 			return &Conn{NATS: nc, JS: js}, nil
 		}
+		if errors.Is(err, nats.ErrAuthorization) {
+			return nil, fmt.Errorf("could not connect to %s: the server does not accept the key. Give the right one with --key (%w)", url, err)
+		}
 		if !errors.Is(err, nats.ErrNoServers) || ctx.Err() != nil {
-			return nil, fmt.Errorf("connect to %s: %w", url, err)
+			return nil, fmt.Errorf("could not connect to %s: %w", url, err)
 		}
 		if Pause(ctx, 200*time.Millisecond) != nil {
-			return nil, fmt.Errorf("connect to %s: %w", url, err)
+			return nil, fmt.Errorf("could not connect to %s: %w", url, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoRoom says that the server takes nothing more because its disk is full.
-var ErrNoRoom = errors.New("the server's disk is full; free some space there, and work resumes by itself")
+var ErrNoRoom = errors.New("the server's disk is full; free some space there, and the fleet continues by itself")
 
 // NoRoom reports whether something was refused because the disk of the server is full.
 func NoRoom(err error) bool {

@@ -61,7 +61,7 @@ func Start(o *ServerOptions) (*Server, error) {
 		return nil, fmt.Errorf("cannot listen on %s without TLS: other machines would send keys and journals in the clear. Give --tls-cert and --tls-key, or listen on 127.0.0.1", listen)
 	}
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
-		return nil, fmt.Errorf("make the store: %w", err)
+		return nil, fmt.Errorf("could not create the store: %w", err)
 	}
 	s := &Server{options: *o, host: host, port: port, stop: make(chan struct{})}
 	if err := s.launch(); err != nil {
@@ -83,12 +83,12 @@ func (s *Server) launch() error {
 		Nkeys: users, Accounts: accounts, TLSConfig: s.options.TLS, TLS: s.options.TLS != nil,
 	})
 	if err != nil {
-		return fmt.Errorf("start the engine: %w", err)
+		return fmt.Errorf("could not start the server: %w", err)
 	}
 	ns.Start()
 	if !ns.ReadyForConnections(startTime) {
 		ns.Shutdown()
-		return fmt.Errorf("the engine did not start within %s; is %s:%d in use by another server?", startTime, s.host, s.port)
+		return fmt.Errorf("the server did not start within %s; is %s:%d in use by another program?", startTime, s.host, s.port)
 	}
 	for tenant := range keys {
 		account, err := accountOf(ns, tenant)
@@ -97,7 +97,7 @@ func (s *Server) launch() error {
 		}
 		if err != nil {
 			ns.Shutdown()
-			return fmt.Errorf("start the engine for tenant %s: %w", tenant, err)
+			return fmt.Errorf("could not start the server for tenant %s: %w", tenant, err)
 		}
 	}
 	s.nats, s.port = ns, ns.Addr().(*net.TCPAddr).Port
@@ -188,7 +188,7 @@ func loadAccounts(o *ServerOptions) (keys map[string]Keys, users []*server.NkeyU
 		users = append(users, &server.NkeyUser{Nkey: operator, Account: account}, &server.NkeyUser{Nkey: worker, Account: account, Permissions: workerPermissions()})
 		own, err := filepath.Glob(filepath.Join(dir, workerKeys, "*.nk"))
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("find the keys of workers: %w", err)
+			return nil, nil, nil, fmt.Errorf("could not find the workers' keys: %w", err)
 		}
 		for _, file := range own {
 			public, err := loadKey(file)
@@ -215,7 +215,7 @@ func AddWorkerKey(store, tenant, worker string) (file string, err error) {
 		dir = filepath.Join(store, "tenants", tenant)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "worker.nk")); err != nil {
-		return "", fmt.Errorf("%s is not the store of a server with the tenant %s; start 'haft-fleet serve' first", store, tenant)
+		return "", fmt.Errorf("%s is not the store of a server with the tenant %s. Start 'haft-fleet serve' first", store, tenant)
 	}
 	file = filepath.Join(dir, workerKeys, worker+".nk")
 	_, err = loadKey(file)
@@ -243,20 +243,20 @@ func loadKey(path string) (string, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		pair, err := nkeys.CreateUser()
 		if err != nil {
-			return "", fmt.Errorf("make a key: %w", err)
+			return "", fmt.Errorf("could not create a key: %w", err)
 		}
 		if seed, err = pair.Seed(); err != nil {
-			return "", fmt.Errorf("make a key: %w", err)
+			return "", fmt.Errorf("could not create a key: %w", err)
 		}
 		if err := WriteFile(path, seed); err != nil {
-			return "", fmt.Errorf("save a key: %w", err)
+			return "", fmt.Errorf("could not save a key: %w", err)
 		}
 	} else if err != nil {
-		return "", fmt.Errorf("read a key: %w", err)
+		return "", fmt.Errorf("could not read a key: %w", err)
 	}
 	pair, err := nkeys.FromSeed(seed)
 	if err != nil {
-		return "", fmt.Errorf("read the key %s: %w", path, err)
+		return "", fmt.Errorf("could not read the key %s: %w", path, err)
 	}
 	return pair.PublicKey()
 }

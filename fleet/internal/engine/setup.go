@@ -120,14 +120,14 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 			_, err := c.JS.CreateOrUpdateStream(ctx, config)
 			return retryable(err), err
 		}); err != nil {
-			return fmt.Errorf("create the stream %s: %w", config.Name, err)
+			return fmt.Errorf("could not create the stream %s: %w", config.Name, err)
 		}
 	}
 	if err := Try(ctx, func(ctx context.Context) (bool, error) {
 		_, err := c.JS.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: Blobs, Storage: jetstream.FileStorage, Replicas: replicas})
 		return retryable(err), err
 	}); err != nil {
-		return fmt.Errorf("create the content store: %w", err)
+		return fmt.Errorf("could not create the object store: %w", err)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (c *Conn) Fleet(ctx context.Context) (name string, err error) {
 		return retryable(err) || errors.Is(err, jetstream.ErrStreamNotFound), err
 	})
 	if err != nil {
-		return "", fmt.Errorf("find out which fleet this is: %w", err)
+		return "", fmt.Errorf("could not identify the fleet: %w", err)
 	}
 	return name, nil
 }

@@ -65,7 +65,7 @@ func (b *blobs) Get(ctx context.Context, digest string) ([]byte, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("find stored content: %w", err)
+		return nil, fmt.Errorf("read stored content: %w", err)
 	case blob.Digest(content) != digest:
 		return nil, fmt.Errorf("the stored content %s is damaged: %w", digest, fs.ErrInvalid)
 	}

@@ -40,11 +40,11 @@ func (l *Logs) Collect(ctx context.Context, gone func(run string) (bool, error))
 		err = l.keepReferenced(ctx, unneeded)
 	}
 	if err != nil {
-		return freed, fmt.Errorf("find files that nothing needs: %w", err)
+		return freed, fmt.Errorf("find unused files: %w", err)
 	}
 	for digest, size := range unneeded {
 		if err := (&blobs{l.conn, l.tenant, ""}).remove(ctx, digest); err != nil {
-			return freed, fmt.Errorf("remove files that nothing needs: %w", err)
+			return freed, fmt.Errorf("remove unused files: %w", err)
 		}
 		freed.Objects++
 		freed.Bytes += size
@@ -110,7 +110,7 @@ func (l *Logs) keepReferenced(ctx context.Context, digests map[string]uint64) er
 		case failed != nil || !grew:
 			return failed
 		case time.Now().After(end):
-			err = errors.New("the journals are being written all the time")
+			err = fmt.Errorf("the journals kept changing for %s", settleTime)
 		}
 	}
 	return err

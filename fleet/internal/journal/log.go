@@ -177,7 +177,7 @@ func (g *log) at(ctx context.Context, want session.Pos) (*entry, error) {
 	case err != nil:
 		return nil, err
 	case e.pos.Tip != want.Tip || e.tip() != want.Tip:
-		return nil, g.damaged("entry %d is not what was written", want.Seq)
+		return nil, g.damaged("entry %d has been changed", want.Seq)
 	}
 	return e, nil
 }
@@ -193,7 +193,7 @@ func decode(m *jetstream.RawStreamMsg) (*entry, error) {
 		err = errors.Join(readHash(&e.after.Tip, m.Header.Get(headPrev)), readHash(&e.pos.Tip, m.Header.Get(headTip)))
 	}
 	if err != nil {
-		return nil, &DamagedError{ID: m.Subject, Why: fmt.Sprintf("entry %d does not fit into the hash chain: %v", m.Sequence, err)}
+		return nil, (&log{subject: m.Subject}).damaged("the headers of entry %d cannot be read: %v", m.Sequence, err)
 	}
 	return e, nil
 }

@@ -123,7 +123,7 @@ func (m *Mirror) Refresh(ctx context.Context, id string) error {
 			return err
 		}
 		if e.after != c.ends[subject] || e.tip() != e.pos.Tip {
-			return m.logs.report(&DamagedError{ID: id, Why: fmt.Sprintf("entry %d does not follow the one before", e.pos.Seq)})
+			return m.logs.report(&DamagedError{ID: id, Why: fmt.Sprintf("entry %d does not follow the one before it", e.pos.Seq)})
 		}
 		if err := m.add(ctx, id, c, subject, e); err != nil {
 			return fmt.Errorf("copy the journal: %w", err)

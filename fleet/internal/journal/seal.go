@@ -38,7 +38,7 @@ func (l *Logs) Text(ctx context.Context, id, agent string) ([]byte, error) {
 func (l *Logs) Seal(ctx context.Context, id string, to archive.Store) (location, digest string, err error) {
 	agents, err := l.agents(ctx, id)
 	if err != nil {
-		return "", "", fmt.Errorf("seal session %s: %w", id, err)
+		return "", "", fmt.Errorf("could not archive session %s: %w", id, err)
 	}
 	// The main conversation comes last: where it is, the others are.
 	for _, agent := range append(agents, "") {
@@ -50,7 +50,7 @@ func (l *Logs) Seal(ctx context.Context, id string, to archive.Store) (location,
 			location, err = to.Put(ctx, sealedName(id, agent), text)
 		}
 		if err != nil {
-			return "", "", fmt.Errorf("seal session %s: %w", id, err)
+			return "", "", fmt.Errorf("could not archive session %s: %w", id, err)
 		}
 		sum := sha256.Sum256(text)
 		digest = hex.EncodeToString(sum[:])
@@ -123,14 +123,14 @@ func (l *Logs) keepBlobs(ctx context.Context, text []byte, to archive.Store) err
 func (l *Logs) Purge(ctx context.Context, id string, from archive.Store, name, digest string) error {
 	text, err := from.Get(ctx, name)
 	if err != nil {
-		return fmt.Errorf("check the sealed session: %w", err)
+		return fmt.Errorf("could not check the archived session: %w", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
-		return fmt.Errorf("keep the journal of session %s: %s is not what was sealed", id, name)
+		return fmt.Errorf("cannot delete the journal of session %s: %s in the archive differs from what was written", id, name)
 	}
 	names, err := l.conversations(ctx, id)
 	if err != nil {
-		return fmt.Errorf("check the sealed session: %w", err)
+		return fmt.Errorf("could not check the archived session: %w", err)
 	}
 	for _, conversation := range names {
 		agent := strings.TrimPrefix(conversation, agentPrefix)
@@ -139,14 +139,14 @@ func (l *Logs) Purge(ctx context.Context, id string, from archive.Store, name, d
 		}
 		sealed, err := from.Get(ctx, sealedName(id, agent))
 		if err != nil {
-			return fmt.Errorf("check the sealed session: %w", err)
+			return fmt.Errorf("could not check the archived session: %w", err)
 		}
 		text, err := l.Text(ctx, id, agent)
 		if err != nil {
-			return fmt.Errorf("check the sealed session: %w", err)
+			return fmt.Errorf("could not check the archived session: %w", err)
 		}
 		if !bytes.Equal(sealed, text) {
-			return fmt.Errorf("keep the journal of session %s: %s is not what the journal has now", id, sealedName(id, agent))
+			return fmt.Errorf("cannot delete the journal of session %s: %s in the archive differs from the journal", id, sealedName(id, agent))
 		}
 	}
 	return l.Delete(ctx, id)
@@ -167,7 +167,7 @@ func (l *Logs) Delete(ctx context.Context, id string) error {
 			return true, err
 		})
 		if err != nil {
-			return fmt.Errorf("delete the journal of session %s: %w", id, err)
+			return fmt.Errorf("could not delete the journal of session %s: %w", id, err)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func (g *log) seen(ctx context.Context) (mark, error) {
 			err = readHash(&w.pos.Tip, tip)
 		}
 		if err != nil {
-			return false, g.damaged("its witness cannot be read: %v", err)
+			return false, g.damaged("the record of its last entry cannot be read: %v", err)
 		}
 		return false, nil
 	})

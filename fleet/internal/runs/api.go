@@ -20,21 +20,21 @@ func (r *Runs) Live(id string) string { return "live." + r.tenant + "." + id }
 // Begin makes a run without a prompt. One that is there already stays as it is.
 func (r *Runs) Begin(ctx context.Context, s *Submission) (*Run, error) {
 	if !engine.Word(s.ID) {
-		return nil, fmt.Errorf("start a run: %q is not a valid run id", s.ID)
+		return nil, fmt.Errorf("cannot start a run: %q is not a valid run id", s.ID)
 	}
 	if s.Workspace != nil {
 		if err := s.Workspace.check(); err != nil {
-			return nil, fmt.Errorf("begin a run: %w", err)
+			return nil, fmt.Errorf("cannot start a run: %w", err)
 		}
 	}
 	if err := r.checkRoom(ctx); err != nil {
-		return nil, fmt.Errorf("start a run: %w", err)
+		return nil, fmt.Errorf("could not start a run: %w", err)
 	}
 	run := s.run(s.ID, "")
 	run.State = Idle
 	run, err := r.create(ctx, run)
 	if err != nil {
-		return nil, fmt.Errorf("start a run: %w", err)
+		return nil, fmt.Errorf("could not start a run: %w", err)
 	}
 	return run, nil
 }
@@ -119,7 +119,7 @@ func (r *Runs) Delete(ctx context.Context, id string) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("delete run %s: %w", id, err)
+		return fmt.Errorf("could not delete run %s: %w", id, err)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (r *Runs) watch(ctx context.Context, bucket string, ready func(), each func
 		case v, ok := <-w.Updates():
 			switch {
 			case !ok:
-				return errors.New("the engine ended the watch")
+				return errors.New("the NATS server stopped sending changes")
 			case v == nil:
 				ready()
 			default:

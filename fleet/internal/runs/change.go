@@ -18,7 +18,7 @@ func (r *Runs) Control(id string) string { return "ctl." + r.tenant + "." + id }
 func (r *Runs) Cancel(ctx context.Context, id string) error {
 	if _, err := r.Update(ctx, id, func(run *Run) error {
 		if run.State == Archived {
-			return fmt.Errorf("cancel run %s: it is archived", id)
+			return fmt.Errorf("cannot cancel run %s: it is archived", id)
 		}
 		run.State, run.Owner, run.Reason = Cancelled, "", "cancelled"
 		return nil
@@ -40,7 +40,7 @@ func (r *Runs) Retry(ctx context.Context, id string) error {
 		switch run.State {
 		case Quarantined, Failed, Cancelled:
 		default:
-			return fmt.Errorf("retry run %s: it is %s", id, run.State)
+			return fmt.Errorf("cannot retry run %s: it is %s", id, run.State)
 		}
 		run.State, run.Reason, run.Attempts, run.Taken, run.Postponed = Queued, "", 0, 0, 0
 		return nil

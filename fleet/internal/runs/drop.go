@@ -19,7 +19,7 @@ func (r *Runs) Drops(id string) string { return "ctl." + r.tenant + "." + id + "
 const Dropped = "dropped"
 
 // ErrNoLeader is the error of a prompt whose run a worker leads that does not answer.
-var ErrNoLeader = errors.New("the worker of the run does not answer")
+var ErrNoLeader = errors.New("the run's worker does not answer")
 
 // Drop cancels one prompt: it is not run if it waits, and its turn is stopped if it runs. Other
 // prompts of the run are left alone.
@@ -35,13 +35,13 @@ func (r *Runs) Drop(ctx context.Context, id, prompt string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("cancel the prompt: %w", err)
+		return fmt.Errorf("could not cancel the prompt: %w", err)
 	}
 	if run.Owner != "" {
 		return r.askLeader(ctx, id, prompt)
 	}
 	if err := r.Settle(ctx, id, prompt, DroppedOutcome()); err != nil {
-		return fmt.Errorf("cancel the prompt: %w", err)
+		return fmt.Errorf("could not cancel the prompt: %w", err)
 	}
 	left, err := r.Pending(ctx, id)
 	if err != nil || len(left) > 0 {
@@ -70,9 +70,9 @@ func (r *Runs) askLeader(ctx context.Context, id, prompt string) error {
 	case errors.Is(err, nats.ErrNoResponders):
 		return ErrNoLeader
 	case err != nil:
-		return fmt.Errorf("cancel the prompt: %w", err)
+		return fmt.Errorf("could not cancel the prompt: %w", err)
 	case string(m.Data) != Dropped:
-		return fmt.Errorf("cancel the prompt: %s", m.Data)
+		return fmt.Errorf("could not cancel the prompt: %s", m.Data)
 	}
 	return nil
 }

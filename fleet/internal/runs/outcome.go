@@ -73,7 +73,7 @@ func (r *Runs) Await(ctx context.Context, id, prompt string) (*Outcome, error) {
 			}
 		}
 		if engine.Pause(ctx, wait) != nil {
-			return nil, fmt.Errorf("wait for run %s: %w", id, errors.Join(ctx.Err(), err))
+			return nil, fmt.Errorf("stopped waiting for run %s: %w", id, errors.Join(ctx.Err(), err))
 		}
 	}
 }

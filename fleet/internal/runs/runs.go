@@ -184,8 +184,11 @@ func (r *Runs) Get(ctx context.Context, id string) (*Run, error) {
 		run, err = r.decode(v)
 		return false, err
 	})
+	if errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("find run %s: %w", id, err)
+		return nil, fmt.Errorf("could not read run %s: %w", id, err)
 	}
 	return run, nil
 }
@@ -227,7 +230,7 @@ func (r *Runs) Update(ctx context.Context, id string, change func(*Run) error) (
 			again = refused < roomTries && engine.Pause(ctx, roomPause) == nil
 		}
 		if !again || ctx.Err() != nil {
-			return nil, fmt.Errorf("update run %s: %w", id, err)
+			return nil, fmt.Errorf("could not update run %s: %w", id, err)
 		}
 	}
 }

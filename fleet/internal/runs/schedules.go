@@ -41,23 +41,23 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 		return fmt.Errorf("%q is not a valid schedule name: use letters, digits, - and _", s.Name)
 	}
 	if s.Submission.ID != "" || s.Submission.Prompt.UUID != "" {
-		return errors.New("a schedule always starts new runs: leave out the run and the uuid")
+		return errors.New("a schedule always starts new runs: leave out the run and the prompt's UUID")
 	}
 	if w := s.Submission.Workspace; w != nil {
 		if err := w.check(); err != nil {
-			return fmt.Errorf("keep the schedule: %w", err)
+			return fmt.Errorf("cannot save the schedule: %w", err)
 		}
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("save the schedule: %w", err)
+		return fmt.Errorf("could not save the schedule: %w", err)
 	}
 	m := nats.NewMsg(r.scheduleSubject("sched", s.Name))
 	m.Data = raw
 	pattern := s.Cron
 	if !strings.HasPrefix(pattern, "@") {
 		if len(strings.Fields(pattern)) != 5 {
-			return fmt.Errorf("%q has %d fields instead of 5: minute, hour, day of the month, month, day of the week", pattern, len(strings.Fields(pattern)))
+			return fmt.Errorf("the cron expression %q has %d fields instead of 5: minute, hour, day of the month, month, day of the week", pattern, len(strings.Fields(pattern)))
 		}
 		pattern = "0 " + pattern // the engine's have seconds
 	}
@@ -69,7 +69,7 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
 	if _, err := r.conn.JS.PublishMsg(ctx, m); err != nil {
-		return fmt.Errorf("save the schedule %q with the time zone %q: %w", s.Cron, s.Zone, err)
+		return fmt.Errorf("could not save the schedule %q with the time zone %q: %w", s.Cron, s.Zone, err)
 	}
 	return nil
 }
@@ -78,11 +78,11 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 func (r *Runs) Schedules(ctx context.Context) ([]*Schedule, error) {
 	s, err := r.conn.Stream(ctx, engine.Schedules)
 	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
+		return nil, fmt.Errorf("could not list the schedules: %w", err)
 	}
 	info, err := s.Info(ctx, jetstream.WithSubjectFilter(r.scheduleSubject("sched", "*")))
 	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
+		return nil, fmt.Errorf("could not list the schedules: %w", err)
 	}
 	var list []*Schedule
 	for subject := range info.State.Subjects {
@@ -95,7 +95,7 @@ func (r *Runs) Schedules(ctx context.Context) ([]*Schedule, error) {
 			err = json.Unmarshal(m.Data, schedule)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list schedules: %w", err)
+			return nil, fmt.Errorf("could not list the schedules: %w", err)
 		}
 		list = append(list, schedule)
 	}
@@ -117,11 +117,11 @@ func (r *Runs) RemoveSchedule(ctx context.Context, name string) error {
 			err = stream.Purge(ctx, jetstream.WithPurgeSubject(r.scheduleSubject("sched", name)))
 		}
 		if err != nil {
-			return fmt.Errorf("remove the schedule %s: %w", name, err)
+			return fmt.Errorf("could not remove the schedule %s: %w", name, err)
 		}
 		return nil
 	}
-	return fmt.Errorf("remove the schedule %s: there is no such schedule", name)
+	return fmt.Errorf("there is no schedule %s. 'haft-fleet schedules ls' lists them", name)
 }
 
 // KeepSchedules submits what is due until ctx ends. Several servers may do so at once: a run

@@ -104,22 +104,22 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	id = cmp.Or(id, session.NewUUID())
 	p.UUID, p.Sent = cmp.Or(p.UUID, session.NewUUID()), time.Now().UTC()
 	if !engine.Word(id) || !engine.Word(p.UUID) || !engine.Word(cmp.Or(s.Class, AnyWorker)) {
-		return "", "", fmt.Errorf("submit: ids and classes may contain only letters, digits, - and _")
+		return "", "", errors.New("cannot submit the prompt: ids and labels may contain only letters, digits, - and _")
 	}
 	if s.Workspace != nil {
 		if err := s.Workspace.check(); err != nil {
-			return "", "", fmt.Errorf("submit: %w", err)
+			return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 		}
 	}
 	if !slices.Contains(Priorities(), cmp.Or(s.Priority, Normal)) {
-		return "", "", fmt.Errorf("submit: there is no priority %q, only %s", s.Priority, strings.Join(Priorities(), ", "))
+		return "", "", fmt.Errorf("cannot submit the prompt: %q is not a priority; use one of %s", s.Priority, strings.Join(Priorities(), ", "))
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
-		return "", "", fmt.Errorf("submit: %w", err)
+		return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 	}
 	if int64(len(raw)) > r.conn.NATS.MaxPayload()-headers { // before there is a run that waits for it
-		return "", "", fmt.Errorf("submit: %w", ErrTooLarge)
+		return "", "", fmt.Errorf("could not submit the prompt: %w", ErrTooLarge)
 	}
 	var run *Run
 	if err = ErrNotFound; known {
@@ -127,24 +127,24 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	}
 	if errors.Is(err, ErrNotFound) {
 		if err := r.checkRoom(ctx); err != nil {
-			return "", "", fmt.Errorf("submit: %w", err)
+			return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 		}
 		run, err = r.create(ctx, s.run(id, p.Text))
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("submit: %w", err)
+		return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 	}
 	if !run.Open() {
-		return "", "", fmt.Errorf("submit: run %s is %s and accepts no more prompts", id, run.State)
+		return "", "", fmt.Errorf("cannot submit the prompt: run %s is %s and accepts no more prompts", id, run.State)
 	}
 	if err := r.once(ctx, r.subject("p", id, p.UUID), raw); err != nil {
-		return "", "", fmt.Errorf("submit: %w", err)
+		return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 	}
 	// Who archives a run looks for prompts once it is archived; so either this one is found, or it is
 	// known here that nobody will.
 	if known {
 		if now, err := r.Get(ctx, id); err == nil && now.State == Archived {
-			return "", "", fmt.Errorf("submit: run %s is %s and accepts no more prompts", id, now.State)
+			return "", "", fmt.Errorf("cannot submit the prompt: run %s is %s and accepts no more prompts", id, now.State)
 		}
 	}
 	return id, p.UUID, r.Wake(ctx, run)
@@ -174,7 +174,7 @@ var ErrTooLarge = errors.New("the prompt and flags are too large for the fleet; 
 const headers = 4 << 10
 
 // ErrFull is the error for a run that is one too many.
-var ErrFull = errors.New("too many runs are waiting")
+var ErrFull = errors.New("too many runs are unfinished")
 
 // checkRoom refuses a new run if as many wait as the tenant may have. That there is no limit is
 // believed for a while.
@@ -193,7 +193,7 @@ func (r *Runs) checkRoom(ctx context.Context) error {
 		}
 		most := info.Config.MaxMsgs
 		if most > 0 && int64(info.State.Msgs) >= most {
-			return false, fmt.Errorf("%w: the limit is %d (serve --max-queued); try again when some have ended", ErrFull, most)
+			return false, fmt.Errorf("%w: the limit is %d (haft-fleet serve --max-queued). Try again when some have ended", ErrFull, most)
 		}
 		if most <= 0 {
 			r.unlimited.Store(time.Now().Add(limitTime).UnixNano())
@@ -264,7 +264,7 @@ func (r *Runs) Wake(ctx context.Context, run *Run) error {
 		return true, err
 	})
 	if err != nil {
-		return fmt.Errorf("wake run %s: %w", run.ID, err)
+		return fmt.Errorf("could not queue run %s: %w", run.ID, err)
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (r *Runs) Tasked(ctx context.Context, id string) (has bool, err error) {
 		return true, err
 	})
 	if err != nil {
-		return false, fmt.Errorf("look for a task of run %s: %w", id, err)
+		return false, fmt.Errorf("could not check whether run %s is queued: %w", id, err)
 	}
 	return has, nil
 }
@@ -318,14 +318,14 @@ func (r *Runs) Pending(ctx context.Context, id string) ([]Prompt, error) {
 			}
 			p := Prompt{seq: m.Sequence, Kept: m.Time}
 			if err := json.Unmarshal(m.Data, &p); err != nil {
-				return false, fmt.Errorf("read a prompt: %w", err)
+				return false, fmt.Errorf("a prompt is damaged: %w", err)
 			}
 			list = append(list, p)
 		}
 		return false, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("find the prompts of run %s: %w", id, err)
+		return nil, fmt.Errorf("could not read the prompts of run %s: %w", id, err)
 	}
 	slices.SortFunc(list, func(a, b Prompt) int { return cmp.Compare(a.seq, b.seq) })
 	return list, nil

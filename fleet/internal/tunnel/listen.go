@@ -23,7 +23,7 @@ func Listen(nc *nats.Conn, subject string) (net.Listener, error) {
 	l := &listener{nc: nc, subject: subject, conns: make(chan net.Conn), closed: make(chan struct{})}
 	var err error
 	if l.sub, err = nc.Subscribe(subject, l.take); err != nil {
-		return nil, fmt.Errorf("listen at the engine: %w", err)
+		return nil, fmt.Errorf("listen at the NATS server: %w", err)
 	}
 	return l, nil
 }

@@ -177,7 +177,7 @@ func Dial(ctx context.Context, nc *nats.Conn, subject string) (net.Conn, error) 
 	inbox := nc.NewInbox()
 	e, conn, err := newEnd(nc, inbox)
 	if err != nil {
-		return nil, fmt.Errorf("connect through the engine: %w", err)
+		return nil, fmt.Errorf("connect through the NATS server: %w", err)
 	}
 	reply, err := nc.RequestWithContext(ctx, subject, []byte(inbox))
 	if err == nil && len(reply.Data) == 0 {
@@ -188,7 +188,7 @@ func Dial(ctx context.Context, nc *nats.Conn, subject string) (net.Conn, error) 
 		if errors.Is(err, nats.ErrNoResponders) {
 			err = ErrNobody
 		}
-		return nil, fmt.Errorf("connect through the engine: %w", err)
+		return nil, fmt.Errorf("connect through the NATS server: %w", err)
 	}
 	e.run(string(reply.Data))
 	return conn, nil

@@ -45,7 +45,7 @@ func flagsOf(in *bufio.Reader, p runs.Prompt) (args []string, err error) {
 		err = json.Unmarshal(line, &args)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the flags of the program did not come: %w", err)
+		return nil, fmt.Errorf("could not read the program's flags: %w", err)
 	}
 	return args, nil
 }
@@ -66,7 +66,7 @@ func (l *leader) connect(pending []runs.Prompt) ([]runs.Prompt, error) {
 	out := &runs.Outcome{Reason: "connected", Text: "A program ran the conversation.", Worker: w.Name}
 	conn, err := tunnel.Dial(dial, w.Conn.NATS, p.Connect)
 	if err != nil {
-		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that wanted to run the conversation is gone.", Worker: w.Name}
+		out = &runs.Outcome{IsError: true, Reason: "disconnected", Text: "The program that started the conversation has disconnected.", Worker: w.Name}
 	} else {
 		stop := endWith(ctx, conn)
 		in := bufio.NewReader(conn)

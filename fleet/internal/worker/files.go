@@ -43,7 +43,7 @@ func (l *leader) prepare() error {
 		return nil
 	}
 	if w.ToolHost != nil {
-		return &workspace.RefusedError{Why: "the run works on a git repository of the worker, and the tools of this worker run on another machine (--tools-on)"}
+		return &workspace.RefusedError{Why: "the run works on a git repository, but this worker runs tools on another machine (--tools-on), where the repository is not available"}
 	}
 	if w.Workspaces == "" {
 		return errors.New("this worker has no folder for workspaces; start it with --workspaces")
@@ -71,7 +71,7 @@ func (l *leader) prepare() error {
 	p := f.Point()
 	_, err = w.runs.Update(w.hard, l.run.ID, func(r *runs.Run) error {
 		if r.Owner != w.Name || r.Workspace == nil {
-			return errors.New("another worker leads the run")
+			return errors.New("another worker has taken the run")
 		}
 		r.Workspace.Base, r.Workspace.BaseBranch = p.Base, p.Branch
 		return nil
@@ -88,7 +88,7 @@ func (l *leader) lastPoint() (*workspace.Point, error) {
 		return nil, err
 	}
 	if call != "" {
-		return nil, &workspace.DamagedError{Why: fmt.Sprintf("the stored files of the run are behind its journal: the call %s has a result, and no files were stored with it", call)}
+		return nil, &workspace.DamagedError{Why: fmt.Sprintf("the stored files of the run are older than its journal: call %s has a result, but no files were stored with it", call)}
 	}
 	s, err := session.OpenLogs(l.logs, l.worker.Dir).Resume(ctx, l.run.ID, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func (l *leader) lastPoint() (*workspace.Point, error) {
 	}
 	var p *workspace.Point
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return nil, &workspace.DamagedError{Why: fmt.Sprintf("the journal does not say where the files of the run are: %v", err)}
+		return nil, &workspace.DamagedError{Why: fmt.Sprintf("the journal's record of the run's files cannot be read: %v", err)}
 	}
 	if len(s.Restored().Lost) == 0 {
 		return p, nil
@@ -222,7 +222,7 @@ func (l *leader) push(ctx context.Context) (commit string, err error) {
 	if commit != was.Pushed && !slices.Contains(was.Pushing, commit) {
 		run, err := w.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
 			if r.Workspace == nil || r.State == runs.Archived || r.Owner != w.Name && r.Owner != "" {
-				return errors.New("another worker leads the run, or it is archived")
+				return errors.New("another worker has taken the run, or the run is archived")
 			}
 			r.Workspace.Pushing = append(r.Workspace.Pushing, commit)
 			r.Workspace.Pushing = r.Workspace.Pushing[max(0, len(r.Workspace.Pushing)-runs.MaxPushing):]
@@ -280,7 +280,7 @@ func (l *leader) leaveFiles(err error) {
 	}
 	if !errors.Is(err, session.ErrFenced) {
 		if err := l.keepFiles(!l.left); err != nil && !errors.Is(err, session.ErrFenced) {
-			l.worker.Log.Error("could not store the files of a run; its folder stays", "run", l.run.ID, "folder", l.files.Folder(), "error", err)
+			l.worker.Log.Error("could not store the files of a run; its folder is kept", "run", l.run.ID, "folder", l.files.Folder(), "error", err)
 		}
 	}
 	l.files.Close()
@@ -293,9 +293,9 @@ func (l *leader) restoredText() string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\n[The files are as they were when a call last ended. What a call that was interrupted did to them is undone, unless it had just ended; its other effects are not undone. ")
+	b.WriteString("\n[The files are as they were after the last finished call. What an interrupted call did to files is undone, unless it had just finished; its other effects are not undone. ")
 	if f.last != nil && f.last.Path != f.Folder() {
-		fmt.Fprintf(&b, "They are now in %s; paths in %s that were used before do not exist here. ", f.Folder(), f.last.Path)
+		fmt.Fprintf(&b, "They are now in %s; the earlier paths in %s do not exist here. ", f.Folder(), f.last.Path)
 	}
 	b.WriteString("Files that git ignores, such as build output, may be missing, and nothing is staged.")
 	if f.last != nil && len(f.last.Left) > 0 {

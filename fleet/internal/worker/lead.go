@@ -29,15 +29,15 @@ func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
 	defer cancel()
 	switch {
 	case errors.Is(err, session.ErrFenced):
-		log.Info("another worker has continued the run")
+		log.Info("another worker has taken the run")
 		w.yield(end, id)
 		return // the other has the task
 	case left:
-		log.Info("handing the run back", "error", err)
+		log.Info("returning the run to the queue", "error", err)
 		_ = m.Nak() // or its lease ends
 		return
 	case err != nil:
-		log.Error("could not lead the run", "error", err)
+		log.Error("could not execute the run", "error", err)
 		wait, later := time.Second, new(laterError)
 		if errors.As(err, &later) {
 			wait = later.after
@@ -161,20 +161,20 @@ func (l *leader) begin(pos session.Pos) (*runs.Run, error) {
 		}
 		why := ""
 		if r.Reason != "" {
-			why = "; the last one said: " + r.Reason
+			why = "; the last error: " + r.Reason
 		}
 		r.State, r.Owner, r.Reason = runs.Running, w.Name, ""
 		w.bind(r)
 		switch {
 		case r.Attempts > w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("%d workers took it and ended before anything was written%s", w.Attempts, why)
+			r.Reason = fmt.Sprintf("every worker that took it stopped before it wrote anything (attempts: %d)%s", w.Attempts, why)
 		case r.Taken > takenFactor*w.Attempts:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("%d workers took it and none of them finished it%s", r.Taken-1, why)
+			r.Reason = fmt.Sprintf("no worker that took it finished it (attempts: %d)%s", r.Taken-1, why)
 		case r.Postponed > maxPostponed:
 			r.State, r.Owner = runs.Quarantined, ""
-			r.Reason = fmt.Sprintf("its folder could not be made for a day%s", why)
+			r.Reason = "its folder could not be set up for a day" + why
 		}
 		return nil
 	})

@@ -78,13 +78,13 @@ func (w *worker) needed(ctx context.Context, logs *journal.Logs, id string, p *w
 
 // noteAside reports a folder with changes that are stored nowhere else.
 func (w *worker) noteAside(a *workspace.Aside) {
-	w.Log.Warn("a folder has changes of a run that are not stored; it is kept", "run", a.Run, "folder", a.Path)
+	w.Log.Warn("kept a folder with changes of a run that are not stored", "run", a.Run, "folder", a.Path)
 	_, err := w.runs.Update(context.WithoutCancel(w.hard), a.Run, func(r *runs.Run) error {
 		r.Aside = append(r.Aside, runs.Aside{Host: w.Host, Path: a.Path, Call: a.Call, Time: a.Time})
 		r.Aside = r.Aside[max(0, len(r.Aside)-runs.MaxAside):]
 		return nil
 	})
 	if err != nil && !errors.Is(err, runs.ErrNotFound) {
-		w.Log.Warn("could not note a folder that is kept", "run", a.Run, "folder", a.Path, "error", err)
+		w.Log.Warn("could not record a kept folder", "run", a.Run, "folder", a.Path, "error", err)
 	}
 }

@@ -361,7 +361,7 @@ func firstRunes(title string) string {
 func (l *leader) state(ctx context.Context, s runs.State) error {
 	_, err := l.worker.runs.Update(ctx, l.run.ID, func(r *runs.Run) error {
 		if !r.Open() || r.Owner != l.worker.Name {
-			return errors.New("another worker is executing the run")
+			return errors.New("another worker has taken the run")
 		}
 		r.State = s
 		return nil
@@ -396,11 +396,11 @@ func (c *conversation) turn(uuid string, content any) (*wire.Result, error) {
 		return nil, err
 	}
 	if err := c.conn.Send(m); err != nil {
-		return nil, fmt.Errorf("the harness ended: %w", err)
+		return nil, fmt.Errorf("the conversation ended early: %w", err)
 	}
 	r, ok := <-c.results
 	if !ok {
-		return nil, errors.New("the harness ended without a result")
+		return nil, errors.New("the conversation ended without a result")
 	}
 	return r, nil
 }

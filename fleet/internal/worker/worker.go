@@ -141,7 +141,7 @@ func (w *worker) present() (stop func(), err error) {
 }
 
 // errDrained ends turns that take too long when the worker ends.
-var errDrained = errors.New("this worker is stopping; another one continues")
+var errDrained = errors.New("this worker is stopping; another one continues the run")
 
 func (w *worker) setDefaults() {
 	if w.Slots == 0 {

@@ -11,7 +11,7 @@ import (
 // notThere tells a pack that is gone or is not what was stored from a store that is away.
 func notThere(err error, p *Point) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return &DamagedError{fmt.Sprintf("the stored files of the run after the call %q cannot be read: %v", p.Call, err)}
+		return &DamagedError{fmt.Sprintf("the files that were stored after call %q cannot be read: %v", p.Call, err)}
 	}
 	return err
 }
@@ -33,7 +33,7 @@ func DiskFull(err error) bool {
 // explain says what a user can do about an error on this machine.
 func explain(err error, dir string) error {
 	if DiskFull(err) {
-		return fmt.Errorf("the disk of the worker's machine is full: free some space in %s (%w)", dir, err)
+		return fmt.Errorf("the disk of the worker's machine is full: free some space for %s (%w)", dir, err)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func TestTheDiskOfTheMachineIsFull(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(small, syscall.MNT_DETACH) })
 	o := Options{Dir: small, Run: "run-1", Spec: w.Spec, Blobs: blobs, Last: last}
-	if _, err := Open(t.Context(), &o); err == nil || !DiskFull(err) || !strings.Contains(err.Error(), "the disk of the worker's machine is full: free some space in "+small) {
+	if _, err := Open(t.Context(), &o); err == nil || !DiskFull(err) || !strings.Contains(err.Error(), "the disk of the worker's machine is full: free some space for "+small) {
 		t.Errorf("opened with %v", err)
 	}
 	if err := syscall.Mount("tmpfs", small, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {

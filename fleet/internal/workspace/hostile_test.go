@@ -24,17 +24,17 @@ func TestTheRepositoryLeadsNowhere(t *testing.T) {
 	run(t, private, "sh", "-c", "git add -A && git commit -q -m private")
 	secret := run(t, private, "git", "rev-parse", "HEAD")
 	for name, do := range map[string]string{
-		"commondir":                 "echo " + private + "/.git > .git/commondir",
-		"refs":                      "rm -r .git/refs && ln -s " + private + "/.git/refs .git/refs",
-		"refs/heads":                "rm -r .git/refs/heads && ln -s " + private + "/.git/refs/heads .git/refs/heads",
-		"objects":                   "rm -r .git/objects && ln -s " + private + "/.git/objects .git/objects && echo " + secret + " > .git/refs/heads/main",
-		"HEAD":                      "rm .git/HEAD && ln -s " + private + "/.git/HEAD .git/HEAD",
-		"packed-refs":               "rm -f .git/packed-refs && ln -s " + private + "/.git/HEAD .git/packed-refs",
-		"objects/info/alternates":   "echo " + private + "/.git/objects >> .git/objects/info/alternates && echo " + secret + " > .git/refs/heads/main",
-		"packed-refs is not":        "rm -f .git/packed-refs && mkfifo .git/packed-refs",
-		"config is not":             "rm .git/config && mkfifo .git/config",
-		"refs/heads/pipe":           "mkfifo .git/refs/heads/pipe",
-		"the repository of the run": "rm -r .git && ln -s " + private + "/.git .git",
+		"commondir":                "echo " + private + "/.git > .git/commondir",
+		"refs":                     "rm -r .git/refs && ln -s " + private + "/.git/refs .git/refs",
+		"refs/heads":               "rm -r .git/refs/heads && ln -s " + private + "/.git/refs/heads .git/refs/heads",
+		"objects":                  "rm -r .git/objects && ln -s " + private + "/.git/objects .git/objects && echo " + secret + " > .git/refs/heads/main",
+		"HEAD":                     "rm .git/HEAD && ln -s " + private + "/.git/HEAD .git/HEAD",
+		"packed-refs":              "rm -f .git/packed-refs && ln -s " + private + "/.git/HEAD .git/packed-refs",
+		"objects/info/alternates":  "echo " + private + "/.git/objects >> .git/objects/info/alternates && echo " + secret + " > .git/refs/heads/main",
+		"packed-refs is not":       "rm -f .git/packed-refs && mkfifo .git/packed-refs",
+		"config is not":            "rm .git/config && mkfifo .git/config",
+		"refs/heads/pipe":          "mkfifo .git/refs/heads/pipe",
+		"not the run's repository": "rm -r .git && ln -s " + private + "/.git .git",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

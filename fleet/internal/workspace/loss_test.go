@@ -135,7 +135,7 @@ func TestANoteThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if err := Sweep(t.Context(), &SweepOptions{Dir: o.Dir, Needed: never, Aside: o.Aside}); err == nil || !strings.Contains(err.Error(), "read what is known of the folder") {
+	if err := Sweep(t.Context(), &SweepOptions{Dir: o.Dir, Needed: never, Aside: o.Aside}); err == nil || !strings.Contains(err.Error(), "stored.json: ") {
 		t.Errorf("swept: %v", err)
 	}
 	if got := files(t, w.Folder()); got["mine"] != "false 1" {
@@ -179,7 +179,7 @@ func TestCommittedFilesArePushed(t *testing.T) {
 	run(t, w.Folder(), "sh", "-c", "truncate -s 2M big && git add -A -f && git commit -q -m mine")
 	write(t, w.Folder(), map[string]string{"later.env": "A=topsecret", "ok": "2"})
 	p := store(t, w, "c1")
-	if !slices.Equal(p.Left, []string{"later.env: a secret by its name"}) {
+	if !slices.Equal(p.Left, []string{"later.env: its name is that of a secret"}) {
 		t.Errorf("left out %q", p.Left)
 	}
 	if _, err := push(t, w, "result", ""); err != nil {
@@ -215,7 +215,7 @@ func TestWhatIsStoredCanBeRestored(t *testing.T) {
 		"a branch in latin-1":   {"git branch $(printf 'caf\\351')", ".git: the branch \"caf"},
 		"an address without >":  {"h=$(printf 'tree '$(git rev-parse HEAD^{tree})'\\nparent '$(git rev-parse HEAD)'\\nauthor a <a@b> 1 +0000\\ncommitter a <a@b 1 +0000\\n\\nold\\n' | git hash-object -t commit -w --stdin --literally); git update-ref refs/heads/old $h", ""},
 		"a mode with a zero":    {"b=$(git hash-object -w a); tr=$(printf \"0100644 a\\0$(echo $b | sed 's/../\\\\x&/g')\" | git hash-object -t tree -w --stdin --literally); h=$(echo old | git commit-tree -p HEAD $tr); git update-ref refs/heads/old $h", ""},
-		"a branch of no commit": {"git rev-parse HEAD^{tree} > .git/refs/heads/x", ".git: the branch \"x\" is no commit"},
+		"a branch of no commit": {"git rev-parse HEAD^{tree} > .git/refs/heads/x", ".git: the branch \"x\" does not point to a commit"},
 		"a detached HEAD":       {"git checkout -q --detach && git commit -q --allow-empty -m detached", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

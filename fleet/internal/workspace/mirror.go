@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,16 +28,16 @@ func mirrorPath(dir string, spec *Spec) string {
 func openMirror(ctx context.Context, dir string, spec *Spec) (m *mirror, unlock func(), err error) {
 	path := mirrorPath(dir, spec)
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make a copy of the repository: %w", err)
+		return nil, nil, fmt.Errorf("copy the repository: %w", err)
 	}
 	lock := flock.New(path + ".lock")
 	if ok, err := lock.TryLockContext(ctx, lockPause); !ok {
-		return nil, nil, fmt.Errorf("wait for another worker that fetches the repository: %w", err)
+		return nil, nil, fmt.Errorf("wait for another worker to fetch the repository: %w", err)
 	}
 	m = &mirror{git: git{dir: path, user: true}, spec: spec}
 	if _, err := m.run(ctx, nil, "init", "-q", "--bare", path); err != nil {
 		lock.Close()
-		return nil, nil, fmt.Errorf("make a copy of the repository: %w", err)
+		return nil, nil, fmt.Errorf("copy the repository: %w", err)
 	}
 	return m, func() { lock.Close() }, nil
 }
@@ -125,7 +124,7 @@ func (m *mirror) fetch(ctx context.Context, commit string, others ...string) err
 			return nil
 		}
 	}
-	return refuse("%s no longer has the commit %s, which the run began with, and gives no commit by its name. Push it again under any branch, then retry the run (%v)", m.spec.Repository, commit, errors.Unwrap(err))
+	return refuse("could not fetch the commit %s from %s: no branch or tag contains it. Push it to any branch, then retry the run (%v)", commit, m.spec.Repository, err)
 }
 
 func (m *mirror) has(ctx context.Context, commit string) bool {

@@ -117,7 +117,7 @@ func (w *Workspace) acquire() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%d workers on this machine use folders of the run %s; end those that hang", maxFolders, w.Run)
+	return fmt.Errorf("%d workers on this machine use folders of run %s. Stop those that hang", maxFolders, w.Run)
 }
 
 // at sets where everything is.
@@ -360,7 +360,7 @@ func (w *Workspace) setHeads(ctx context.Context, s *state) error {
 	var in strings.Builder
 	for name, hash := range s.Heads {
 		if !validRef(name) || !isHash(hash) {
-			return &DamagedError{fmt.Sprintf("the stored branch %q cannot be", name)}
+			return &DamagedError{fmt.Sprintf("the stored branch name %q is invalid", name)}
 		}
 		fmt.Fprintf(&in, "update refs/heads/%s %s\n", name, hash)
 	}

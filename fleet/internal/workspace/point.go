@@ -93,7 +93,7 @@ func (w *Workspace) fetchPoint(ctx context.Context, p *Point) (*state, error) {
 		err = json.Unmarshal([]byte(message), s)
 	}
 	if err != nil {
-		return nil, &DamagedError{fmt.Sprintf("the stored files of the run are damaged: the commit %s does not say what it is: %v", p.Commit, err)}
+		return nil, &DamagedError{fmt.Sprintf("the stored files of the run are damaged: the message of the commit %s cannot be read: %v", p.Commit, err)}
 	}
 	return s, nil
 }

@@ -17,7 +17,7 @@ func (w *Workspace) Result(ctx context.Context) (commit string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if commit, err = w.result(ctx); err != nil {
-		return "", fmt.Errorf("make a commit of the files: %w", explain(err, w.Dir))
+		return "", fmt.Errorf("could not commit the files: %w", explain(err, w.Dir))
 	}
 	return commit, nil
 }
@@ -34,18 +34,21 @@ func (w *Workspace) Push(ctx context.Context, branch, commit string, expected []
 	g.user = true
 	now, err := g.text(ctx, "ls-remote", "--", w.Spec.Repository, ref)
 	if err != nil {
-		return fmt.Errorf("push the branch %s: %w", branch, err)
+		return fmt.Errorf("could not push the branch %s: %w", branch, err)
 	}
 	is, _, _ := strings.Cut(now, "\t")
 	if is == commit {
 		return nil
 	}
+	if !slices.Contains(expected, is) && is == "" {
+		return refuse("could not push the branch %s: it was deleted from %s after the run had pushed it. Submit the prompt as a new run with another --push branch", branch, w.Spec.Repository)
+	}
 	if !slices.Contains(expected, is) {
-		return refuse("push the branch %s: %s has another commit there (%s) that the run did not push. Submit with another branch", branch, w.Spec.Repository, is)
+		return refuse("could not push the branch %s: in %s it is at %s, a commit that the run did not push. Submit the prompt as a new run with another --push branch", branch, w.Spec.Repository, is)
 	}
 	_, err = g.run(ctx, nil, "push", "-q", "--no-verify", "--no-recurse-submodules", "--force-with-lease="+ref+":"+is, "--", w.Spec.Repository, commit+":"+ref)
 	if err != nil {
-		return fmt.Errorf("push the branch %s: %w", branch, err)
+		return fmt.Errorf("could not push the branch %s: %w", branch, err)
 	}
 	return nil
 }
@@ -97,7 +100,7 @@ func (w *Workspace) result(ctx context.Context) (string, error) {
 		return "", err
 	}
 	g = g.on(w.work, "GIT_AUTHOR_NAME=haft", "GIT_AUTHOR_EMAIL=haft@localhost", "GIT_COMMITTER_NAME=haft", "GIT_COMMITTER_EMAIL=haft@localhost", "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
-	return g.text(ctx, "commit-tree", "-p", parent, "-m", "Changes of the run "+w.Run+" that were not committed", tree)
+	return g.text(ctx, "commit-tree", "-p", parent, "-m", "Uncommitted changes of run "+w.Run, tree)
 }
 
 // Export makes a folder of its own of the workspace, a clone that needs nothing else. The
@@ -111,7 +114,7 @@ func (w *Workspace) Export(ctx context.Context, to string) error {
 		return fmt.Errorf("copy the commits: %w", err)
 	}
 	if err := os.Rename(w.work, to); err != nil {
-		return fmt.Errorf("make the folder %s: %w", to, err)
+		return fmt.Errorf("create the folder %s: %w", to, err)
 	}
 	return os.RemoveAll(w.root)
 }

@@ -91,25 +91,25 @@ func (w *Workspace) checkRepository() error {
 	}
 	defer root.Close()
 	if info, err := root.Lstat(".git"); err != nil || !info.IsDir() {
-		return errors.New("it is not the repository of the run")
+		return errors.New(".git is not the run's repository")
 	}
 	for _, name := range []string{"commondir", "gitdir", "reftable", "objects/info/http-alternates"} {
 		if _, err := root.Lstat(".git/" + name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-			return fmt.Errorf("%s leads to another repository", name)
+			return fmt.Errorf(".git/%s points to another repository", name)
 		}
 	}
 	for _, name := range []string{"HEAD", "packed-refs", "config", "config.worktree", "shallow", "objects/info/alternates"} {
 		if info, err := root.Lstat(".git/" + name); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a file", name)
+			return fmt.Errorf(".git/%s is not a file", name)
 		}
 	}
 	for _, name := range []string{"refs", "objects"} {
 		if info, err := root.Lstat(".git/" + name); err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is not a folder", name)
+			return fmt.Errorf(".git/%s is not a folder", name)
 		}
 		err := fs.WalkDir(root.FS(), ".git/"+name, func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() && !e.Type().IsRegular() {
-				return fmt.Errorf("%s is neither a file nor a folder", strings.TrimPrefix(path, ".git/"))
+				return fmt.Errorf("%s is neither a file nor a folder", path)
 			}
 			return nil // what cannot be read, git cannot read
 		})
@@ -119,7 +119,7 @@ func (w *Workspace) checkRepository() error {
 	}
 	alternates, err := root.ReadFile(".git/objects/info/alternates")
 	if own := filepath.Join(mirrorPath(w.Dir, &w.Spec), "objects"); err == nil && strings.TrimSpace(string(alternates)) != own {
-		return errors.New("objects/info/alternates leads to another repository")
+		return errors.New(".git/objects/info/alternates points to another repository")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (w *Workspace) readBranches(ctx context.Context, r *refs, mark string) erro
 	for line := range strings.Lines(out) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 		if len(f) != 3 {
-			return fmt.Errorf("read the branches: git says %q", line)
+			return fmt.Errorf("read the branches: unexpected output of git: %q", line)
 		}
 		branch, ok := strings.CutPrefix(f[2], headsRef)
 		switch {
@@ -155,7 +155,7 @@ func (w *Workspace) readBranches(ctx context.Context, r *refs, mark string) erro
 		case !validRef(branch):
 			b.left = append(b.left, leftOut{".git", fmt.Sprintf("the branch %q has a name that cannot be stored", branch), true})
 		case f[0] != "commit":
-			b.left = append(b.left, leftOut{".git", fmt.Sprintf("the branch %q is no commit", branch), true})
+			b.left = append(b.left, leftOut{".git", fmt.Sprintf("the branch %q does not point to a commit", branch), true})
 		default:
 			b.Heads[branch] = f[1]
 		}
@@ -164,7 +164,7 @@ func (w *Workspace) readBranches(ctx context.Context, r *refs, mark string) erro
 		b.Head = ""
 	}
 	if b.Head == "" && isHash(r.head) && mark != "" {
-		b.left = append(b.left, leftOut{".git", "what HEAD names is no commit", true})
+		b.left = append(b.left, leftOut{".git", "HEAD does not point to a commit", true})
 	}
 	commit := w.checkedOut(b.state)
 	if b.files, err = w.readTree(ctx, commit); err != nil {

@@ -72,7 +72,7 @@ func (w *Workspace) writeFiles(ctx context.Context) error {
 	var names []string
 	for name, e := range w.tree {
 		if !safeName(name) {
-			return &DamagedError{fmt.Sprintf("the stored name %q cannot be", name)}
+			return &DamagedError{fmt.Sprintf("the stored file name %q is invalid", name)}
 		}
 		if e.mode != gitMode {
 			names = append(names, name)

@@ -116,7 +116,7 @@ func (w *Workspace) names(ctx context.Context) (names []string, left []leftOut, 
 		switch n := string(name); {
 		case n == "":
 		case strings.HasSuffix(n, "/"):
-			left = append(left, leftOut{n, "a repository of its own", true})
+			left = append(left, leftOut{n, "it is a git repository itself", true})
 		default:
 			names = append(names, n)
 		}
@@ -162,11 +162,11 @@ func (l *looker) look(name string) (c *change, why string, err error) {
 		if inside, err := fs.ReadDir(l.root.FS(), name); err == nil && len(inside) == 0 {
 			return nil, noSubmodules, nil
 		}
-		return nil, "a submodule", nil
+		return nil, "it is a submodule", nil
 	case info.IsDir():
 		return &change{path: name}, "", nil // what is in it has other names
 	case info.Mode()&fs.ModeSymlink == 0 && !info.Mode().IsRegular():
-		return nil, "neither a file nor a link", nil
+		return nil, "it is neither a file nor a link", nil
 	}
 	now := seenAs(info)
 	if s, ok := l.seen[name]; ok && s.same(now) {
@@ -188,7 +188,7 @@ func (l *looker) look(name string) (c *change, why string, err error) {
 		return nil, l.tooLarge(), nil
 	}
 	if l.secrets.Look(filepath.Join(l.work, filepath.FromSlash(name))).Level != secret.Open {
-		return nil, "a secret by its name", nil
+		return nil, "its name is that of a secret", nil
 	}
 	c.seen = now
 	return c, "", nil
@@ -219,7 +219,7 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, err := l.root.Readlink(local)
 		if err != nil {
-			return nil, "it changes"
+			return nil, "it changed while it was read"
 		}
 		c.mode, c.content = linkMode, []byte(to)
 	case info.Size() > l.largest() && l.tree[name].mode == "" && l.branches.files[name].mode == "":
@@ -234,12 +234,12 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 		}
 		defer file.Close()
 		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-			return nil, "it changes"
+			return nil, "it changed while it was read"
 		}
 		if info.Size() > l.largest() { // its content stays where it is
 			object, err := l.objectOf(info.Size(), file)
 			if err != nil {
-				return nil, "it changes"
+				return nil, "it changed while it was read"
 			}
 			c.entry = entry{c.mode, object}
 			return c, ""
@@ -250,13 +250,13 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 	}
 	object, err := l.objectOf(int64(len(c.content)), bytes.NewReader(c.content))
 	if err != nil {
-		return nil, "it changes"
+		return nil, "it changed while it was read"
 	}
 	c.entry = entry{c.mode, object}
 	return c, ""
 }
 
-func (w *Workspace) tooLarge() string { return fmt.Sprintf("larger than %d MB", w.largest()>>20) }
+func (w *Workspace) tooLarge() string { return fmt.Sprintf("it is larger than %d MB", w.largest()>>20) }
 
 // objectOf is the name that git gives to a content.
 func (w *Workspace) objectOf(size int64, content io.Reader) (string, error) {

@@ -39,7 +39,7 @@ func (s *Spec) Check() error {
 		return err
 	}
 	if s.Ref != "" && !validRef(s.Ref) {
-		return refuse("%q cannot be a ref; give a branch, a tag or a commit", s.Ref)
+		return refuse("%q is not a valid ref: give a branch, a tag or a commit", s.Ref)
 	}
 	return nil
 }
@@ -49,13 +49,13 @@ var scpLike = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^:
 
 func checkRepository(address string) error {
 	bad := func(why string) error {
-		return refuse("%q cannot be a repository: %s. Give an address that begins with https:// or ssh://, user@host:path, or an absolute path", shown(address), why)
+		return refuse("%q is not a valid repository: %s. Give an address that starts with https:// or ssh://, user@host:path, or an absolute path", shown(address), why)
 	}
 	switch {
 	case address == "":
 		return bad("it is empty")
 	case strings.ContainsFunc(address, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
-		return bad("it has spaces or control characters")
+		return bad("it contains spaces or control characters")
 	case filepath.IsAbs(address), scpLike.MatchString(address):
 		return nil
 	}
@@ -64,18 +64,18 @@ func checkRepository(address string) error {
 		return bad("it is not a URL")
 	}
 	if _, password := u.User.Password(); password || u.Scheme != "ssh" && u.User != nil {
-		return refuse("the address of the repository has a password or token, which everyone could read who sees the run. Let git on the workers have it, by a credential helper")
+		return refuse("the repository's address contains a password or token, which everyone who sees the run could read. Give the address without it, and set up a git credential helper on the workers")
 	}
 	switch u.Scheme {
 	case "https", "ssh", "file":
 	default:
-		return bad("git would not fetch from it safely")
+		return bad("it is neither an https or ssh address nor an absolute path")
 	}
 	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return bad("it has a query or a fragment")
+		return bad("it contains a query or a fragment")
 	}
 	if u.Scheme != "file" && (u.Host == "" || strings.HasPrefix(u.Host, "-")) || strings.HasPrefix(u.User.Username(), "-") {
-		return bad("it has no host")
+		return bad("its host or user is missing or invalid")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func validRef(ref string) bool {
 // CheckBranch refuses what cannot be the name of a branch to push.
 func CheckBranch(name string) error {
 	if !validRef(name) || strings.HasPrefix(name, "refs/") || name == "HEAD" {
-		return refuse("%q cannot be a branch", name)
+		return refuse("%q is not a valid branch name", name)
 	}
 	return nil
 }

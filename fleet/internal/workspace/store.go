@@ -251,10 +251,10 @@ func readNoted(root string) (*noted, error) {
 		err = json.Unmarshal(raw, n)
 	}
 	if err == nil && n.Point == nil {
-		err = errors.New("it names no point")
+		err = errors.New("it does not say which files are stored")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what is known of the folder %s: %w", root, err)
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(root, notedName), err)
 	}
 	return n, nil
 }

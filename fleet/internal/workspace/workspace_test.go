@@ -201,7 +201,7 @@ func TestWhatIsNotStoredIsSaid(t *testing.T) {
 	run(t, w.Folder(), "git", "init", "-q", "inner")
 	write(t, w.Folder(), map[string]string{"inner/x": "x"})
 	p := store(t, w, "call")
-	if text := strings.Join(p.Left, "\n"); !strings.Contains(text, ".env: a secret") || !strings.Contains(text, "tracked.env: a secret") || !strings.Contains(text, "huge: larger than 64 MB") || !strings.Contains(text, "inner/: a repository of its own") || len(p.Left) != 4 {
+	if text := strings.Join(p.Left, "\n"); !strings.Contains(text, ".env: its name is that of a secret") || !strings.Contains(text, "tracked.env: its name is that of a secret") || !strings.Contains(text, "huge: it is larger than 64 MB") || !strings.Contains(text, "inner/: it is a git repository itself") || len(p.Left) != 4 {
 		t.Errorf("left out:\n%s", text)
 	}
 	for _, digest := range p.Packs {
@@ -398,7 +398,7 @@ func TestPush(t *testing.T) {
 	if again, err := push(t, w, "haft/x", base); again != c || err != nil {
 		t.Errorf("pushed again as %s, %v", again, err)
 	}
-	if got := run(t, remote, "git", "log", "--format=%s", "haft/x"); got != "Changes of the run run-1 that were not committed\nmine\nfirst" {
+	if got := run(t, remote, "git", "log", "--format=%s", "haft/x"); got != "Uncommitted changes of run run-1\nmine\nfirst" {
 		t.Errorf("history:\n%s", got)
 	}
 	if got := run(t, remote, "git", "diff", "--name-only", "main", "haft/x"); got != "a\nnew" {
@@ -443,27 +443,27 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	}{
 		{Spec{Repository: remote, Ref: "none"}, true, "has no branch, tag or commit \"none\". Push it"},
 		{Spec{Repository: headless}, true, "the default branch of " + headless + " does not exist. Name a branch"},
-		{Spec{Repository: remote, Ref: strings.Repeat("1", 40)}, true, "no longer has the commit"},
+		{Spec{Repository: remote, Ref: strings.Repeat("1", 40)}, true, "could not fetch the commit "},
 		{Spec{Repository: "/does/not/exist"}, false, "could not fetch /does/not/exist"},
 		{Spec{Repository: "ssh://127.0.0.1:1/x", Ref: "main"}, false, "could not fetch ssh://127.0.0.1:1/x@main"},
-		{Spec{Repository: "--upload-pack=touch /tmp/x"}, true, "cannot be a repository"},
-		{Spec{Repository: "ext::sh -c touch% /tmp/x"}, true, "cannot be a repository"},
-		{Spec{Repository: "ext::sh"}, true, "cannot be a repository"},
-		{Spec{Repository: "relative/path"}, true, "cannot be a repository"},
-		{Spec{Repository: "ssh://-oProxyCommand=x/y"}, true, "cannot be a repository"},
-		{Spec{Repository: "git@-oProxyCommand:x"}, true, "cannot be a repository"},
-		{Spec{Repository: "http://example.com/x"}, true, "safely"},
+		{Spec{Repository: "--upload-pack=touch /tmp/x"}, true, "is not a valid repository"},
+		{Spec{Repository: "ext::sh -c touch% /tmp/x"}, true, "is not a valid repository"},
+		{Spec{Repository: "ext::sh"}, true, "is not a valid repository"},
+		{Spec{Repository: "relative/path"}, true, "is not a valid repository"},
+		{Spec{Repository: "ssh://-oProxyCommand=x/y"}, true, "is not a valid repository"},
+		{Spec{Repository: "git@-oProxyCommand:x"}, true, "is not a valid repository"},
+		{Spec{Repository: "http://example.com/x"}, true, "neither an https or ssh address"},
 		{Spec{Repository: "https://user:token@example.com/x"}, true, "credential helper"},
 		{Spec{Repository: "https://token@example.com/x"}, true, "credential helper"},
 		{Spec{Repository: "http://user:hunter2@example.com/x"}, true, "credential helper"},
-		{Spec{Repository: "https://user:hunter2@example.com/x y"}, true, "https://…@example.com/x y\" cannot be a repository"},
-		{Spec{Repository: "user:hunter2@example.com:x"}, true, "…@example.com:x\" cannot be a repository"},
+		{Spec{Repository: "https://user:hunter2@example.com/x y"}, true, "https://…@example.com/x y\" is not a valid repository"},
+		{Spec{Repository: "user:hunter2@example.com:x"}, true, "…@example.com:x\" is not a valid repository"},
 		{Spec{Repository: "https://example.com/x?token=hunter2"}, true, "a query or a fragment"},
 		{Spec{Repository: "https://example.com/x#hunter2"}, true, "a query or a fragment"},
-		{Spec{Repository: remote, Ref: "--upload-pack=x"}, true, "cannot be a ref"},
-		{Spec{Repository: remote, Ref: "a..b"}, true, "cannot be a ref"},
-		{Spec{Repository: remote, Ref: "a:b"}, true, "cannot be a ref"},
-		{Spec{Repository: remote, Ref: "a\nb"}, true, "cannot be a ref"},
+		{Spec{Repository: remote, Ref: "--upload-pack=x"}, true, "is not a valid ref"},
+		{Spec{Repository: remote, Ref: "a..b"}, true, "is not a valid ref"},
+		{Spec{Repository: remote, Ref: "a:b"}, true, "is not a valid ref"},
+		{Spec{Repository: remote, Ref: "a\nb"}, true, "is not a valid ref"},
 	} {
 		o := Options{Dir: t.TempDir(), Run: "run-1", Spec: c.spec, Blobs: blob.Dir(t.TempDir())}
 		_, err := Open(t.Context(), &o)

@@ -22,9 +22,9 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 	if err := host.Close(); err != nil {
 		d.Warn("sandbox", d.t("it could not be stopped: %s", err), "")
 	}
-	confined := d.t("read-only commands can only read, others run with your full privileges")
+	confined := d.t("read-only commands can only read, and other commands run with your full privileges")
 	if set.Enabled {
-		confined = d.t("read-only commands can only read, others can write only in the project")
+		confined = d.t("read-only commands can only read, and other commands can write only in the project")
 	}
 	switch tier.Kind {
 	case sandbox.TierBox:

@@ -54,7 +54,7 @@ func (f *Flags) checkPromptTool() error {
 	case f.promptTool == "" || f.prompts == "none":
 		return nil
 	case f.promptTool == "stdio":
-		return errors.New("--permission-prompt-tool stdio needs --input-format stream-json, on which the program answers")
+		return errors.New("--permission-prompt-tool stdio needs --input-format stream-json, so that the program can answer")
 	case !strings.HasPrefix(f.promptTool, "mcp__") || !ok || name == "":
 		return fmt.Errorf("--permission-prompt-tool %q: use stdio, or an MCP tool such as mcp__server__tool", f.promptTool)
 	}

@@ -170,7 +170,7 @@ func inProgram(entries []config.Entry) error {
 }
 
 // errForeignServer is why a program cannot bring a server that runs on this machine.
-var errForeignServer = errors.New("--mcp-config cannot be used for a session on a server, except for servers inside the program")
+var errForeignServer = errors.New("--mcp-config cannot be used for a session on a server, except for servers that run inside the program")
 
 // checkProgram refuses what a program cannot be given on a server. Flags that have no effect
 // anywhere are accepted here, too.

@@ -119,10 +119,10 @@ func TestEveryFlagOfAClientIsDecided(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"permissions can only be turned off in a terminal": {"--permission-mode=bypassPermissions"},
-		"only stdio can":                         {"--permission-prompt-tool=mcp__a__b"},
-		"except for servers inside the program":  {`--mcp-config={"mcpServers":{"a":{"type":"sdk"},"b":{"command":"sh"}}}`},
-		"--mcp-config cannot be used":            {"--mcp-config=/etc/servers.json"},
-		`"here": give the full path of a folder`: {"--add-dir=here"},
+		"only stdio can": {"--permission-prompt-tool=mcp__a__b"},
+		"except for servers that run inside the program": {`--mcp-config={"mcpServers":{"a":{"type":"sdk"},"b":{"command":"sh"}}}`},
+		"--mcp-config cannot be used":                    {"--mcp-config=/etc/servers.json"},
+		`"here": give the full path of a folder`:         {"--add-dir=here"},
 	} {
 		if _, err := launch.Program(append(args, "--input-format=stream-json", "--output-format=stream-json"), "test", io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
@@ -158,7 +158,7 @@ func TestTheServersOfAClientAreInsideIt(t *testing.T) {
 					t.Errorf("%s starts %s", value, e.Raw)
 				}
 			}
-		} else if !strings.Contains(err.Error(), "except for servers inside the program") {
+		} else if !strings.Contains(err.Error(), "except for servers that run inside the program") {
 			t.Errorf("%s: %v", value, err)
 		}
 	}

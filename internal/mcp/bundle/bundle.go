@@ -77,12 +77,12 @@ type Setting struct {
 func Open(file string) (*Bundle, error) {
 	z, err := zip.OpenReader(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the bundle %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the bundle %s: %w", file, err)
 	}
 	b := &Bundle{zip: z}
 	if err := b.readManifest(); err != nil {
 		z.Close()
-		return nil, fmt.Errorf("read the bundle %s: %w", file, err)
+		return nil, fmt.Errorf("cannot read the bundle %s: %w", file, err)
 	}
 	return b, nil
 }
@@ -101,7 +101,7 @@ func (b *Bundle) readManifest() error {
 		return err
 	}
 	if len(raw) > maxManifest {
-		return fmt.Errorf("its manifest is larger than %d bytes", maxManifest)
+		return fmt.Errorf("its manifest is larger than %d MiB", maxManifest>>20)
 	}
 	if err := json.Unmarshal(raw, &b.Manifest); err != nil {
 		return fmt.Errorf("its manifest: %w", err)
@@ -132,20 +132,20 @@ func (b *Bundle) Unpack(dir string) (err error) {
 	}
 	defer root.Close()
 	if len(b.zip.File) > maxFiles {
-		return fmt.Errorf("unpack the bundle: it has more than %d files", maxFiles)
+		return fmt.Errorf("cannot unpack the bundle: it has more than %d files", maxFiles)
 	}
 	room := int64(maxBytes)
 	for _, f := range b.zip.File {
 		n, err := extract(root, f, room)
 		if err != nil {
-			return fmt.Errorf("unpack %q of the bundle: %w", f.Name, err)
+			return fmt.Errorf("could not unpack %q from the bundle: %w", f.Name, err)
 		}
 		room -= n
 	}
 	return nil
 }
 
-var errTooLarge = fmt.Errorf("the bundle is larger than %d bytes", int64(maxBytes))
+var errTooLarge = fmt.Errorf("the bundle is larger than %d MiB", maxBytes>>20)
 
 // extract writes one file and returns its size, which is at most room.
 func extract(root *os.Root, f *zip.File, room int64) (int64, error) {

@@ -90,11 +90,11 @@ func TestABundleBecomesAnEntry(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	for name, values := range map[string]map[string][]string{
-		"needs the setting token":    {},
-		"is a secret":                {"token": {"s3cret"}},
-		"has no setting \"colour\"":  {"token": {"${T}"}, "colour": {"red"}},
-		"within the bundle's bounds": {"token": {"${T}"}, "limit": {"11"}},
-		"accepts only one value":     {"token": {"${T}"}, "limit": {"1", "2"}},
+		"needs the setting token":   {},
+		"is a secret":               {"token": {"s3cret"}},
+		"has no setting \"colour\"": {"token": {"${T}"}, "colour": {"red"}},
+		"a number from 1 to 10":     {"token": {"${T}"}, "limit": {"11"}},
+		"accepts only one value":    {"token": {"${T}"}, "limit": {"1", "2"}},
 	} {
 		if _, err := b.Entry(dir, values); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v: %v, want %q", values, err, name)

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func platform() string {
 func (m *Manifest) settings(values map[string][]string) (map[string][]string, error) {
 	for name := range values {
 		if _, ok := m.UserConfig[name]; !ok {
-			return nil, fmt.Errorf("the bundle %s has no setting %q; it has: %s", m.Name, name, strings.Join(slices.Sorted(maps.Keys(m.UserConfig)), ", "))
+			return nil, fmt.Errorf("the bundle %s has no setting %q; it has: %s", m.Name, name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(m.UserConfig)), ", "), "none"))
 		}
 	}
 	set := map[string][]string{}
@@ -145,13 +146,13 @@ func (s Setting) check(name string, values []string) error {
 			continue
 		}
 		if s.Sensitive {
-			return fmt.Errorf("the setting %s is a secret: put it into a variable and write --config '%s=${NAME}'", name, name)
+			return fmt.Errorf("the setting %s is a secret: put it in an environment variable and give --config '%s=${NAME}'", name, name)
 		}
 		switch s.Type {
 		case "number":
 			n, err := strconv.ParseFloat(v, 64)
 			if err != nil || s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
-				return fmt.Errorf("the setting %s cannot be %q: it must be a number within the bundle's bounds", name, v)
+				return fmt.Errorf("the setting %s cannot be %q: it must be a number%s", name, v, s.bounds())
 			}
 		case "boolean":
 			if v != "true" && v != "false" {
@@ -169,6 +170,19 @@ func (s Setting) check(name string, values []string) error {
 		}
 	}
 	return nil
+}
+
+// bounds are the smallest and the largest number, in words.
+func (s Setting) bounds() string {
+	switch {
+	case s.Min != nil && s.Max != nil:
+		return fmt.Sprintf(" from %v to %v", *s.Min, *s.Max)
+	case s.Min != nil:
+		return fmt.Sprintf(" of at least %v", *s.Min)
+	case s.Max != nil:
+		return fmt.Sprintf(" of at most %v", *s.Max)
+	}
+	return ""
 }
 
 // A filler puts values in the place of ${…}.

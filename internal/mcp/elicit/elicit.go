@@ -91,14 +91,14 @@ func Fields(schema json.RawMessage, words *lang.Catalogue) ([]Field, error) {
 	var required []string
 	if raw := envelope.Field(schema, "required"); raw != nil {
 		if err := json.Unmarshal(raw, &required); err != nil {
-			return nil, lang.Errorf("the schema of the form: required: %s", err)
+			return nil, lang.Errorf("the schema of the form is invalid: required: %s", err)
 		}
 	}
 	var fields []Field
 	for name, raw := range envelope.Fields(envelope.Field(schema, "properties")) {
 		var p property
 		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, lang.Errorf("the schema of the field %s: %s", name, err)
+			return nil, lang.Errorf("the schema of the field %s is invalid: %s", name, err)
 		}
 		f, err := fieldOf(name, p, words)
 		if err != nil {

@@ -170,5 +170,5 @@ func (s *stream) suspectDeath() {
 		conn.Close()
 		return
 	}
-	s.t.OnLost(fmt.Errorf("the server is gone: %w", s.err))
+	s.t.OnLost(fmt.Errorf("the server no longer answers: %w", s.err))
 }

@@ -291,6 +291,6 @@ func same(a, b map[string]string) bool {
 func (t *Transport) noticeDeath(err error) {
 	var dial *net.OpError
 	if t.OnLost != nil && errors.As(err, &dial) && dial.Op == "dial" {
-		t.OnLost(fmt.Errorf("the server is gone: %w", err))
+		t.OnLost(fmt.Errorf("the server no longer answers: %w", err))
 	}
 }

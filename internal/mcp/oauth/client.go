@@ -68,7 +68,7 @@ type Client struct {
 func New(remote Remote, store *Store, opts *Options) (*Client, error) {
 	u, err := url.Parse(remote.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("log in to %s: %q is not the address of a web server", remote.Name, remote.URL)
+		return nil, fmt.Errorf("cannot log in to %s: %q is not an http or https URL", remote.Name, remote.URL)
 	}
 	c := &Client{remote: remote, url: u, store: store}
 	if opts != nil {

@@ -128,7 +128,7 @@ func (c *Client) visit(ctx context.Context, agent UserAgent, iss *issuer, page *
 	}
 	q := u.Query()
 	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(page.Query().Get("state"))) != 1 {
-		return "", errors.New("the browser returned the answer to a different login (the state differs)")
+		return "", errors.New("the browser returned from a different login (the state differs)")
 	}
 	if err := iss.checkName(q); err != nil {
 		return "", err
@@ -149,9 +149,9 @@ func (i *issuer) checkName(q url.Values) error {
 	case name == i.Issuer:
 		return nil
 	case q.Has("iss"):
-		return fmt.Errorf("the answer is from the authorization server %q, but %q was asked", printable(name), i.Issuer)
+		return fmt.Errorf("the answer came from the authorization server %q instead of %q", printable(name), i.Issuer)
 	case i.NamesItself:
-		return fmt.Errorf("the authorization server %s promises to name itself in its answer but does not", i.Issuer)
+		return fmt.Errorf("the authorization server %s did not identify itself in its answer, although its metadata says that it would", i.Issuer)
 	}
 	return nil
 }

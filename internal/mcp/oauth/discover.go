@@ -104,7 +104,7 @@ func (c *Client) at(path string) string {
 func (c *Client) findIssuer(ctx context.Context, res *resource) (*issuer, error) {
 	name := res.AuthorizationServers[0]
 	if err := c.allowed(name); err != nil {
-		return nil, fmt.Errorf("the authorization server: %w", err)
+		return nil, fmt.Errorf("cannot use the authorization server: %w", err)
 	}
 	for _, place := range issuerPlaces(name) {
 		iss, err := c.readIssuer(ctx, place, name)

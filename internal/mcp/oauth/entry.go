@@ -60,12 +60,12 @@ func FromEntry(s mcp.Server) (Remote, error) {
 	}
 	var given entry
 	if err := json.Unmarshal(s.OAuth, &given); err != nil {
-		return r, fmt.Errorf("read oauth of the MCP server %q: %w", s.Name, err)
+		return r, fmt.Errorf("cannot use \"oauth\" of the MCP server %q: %w", s.Name, err)
 	}
 	for _, text := range given.texts() {
 		filled, missing := config.Expand(*text, os.LookupEnv)
 		if len(missing) > 0 {
-			return r, fmt.Errorf("read oauth of the MCP server %q: the variable %s is not set", s.Name, missing[0])
+			return r, fmt.Errorf("cannot use \"oauth\" of the MCP server %q: the variable %s is not set", s.Name, missing[0])
 		}
 		*text = filled
 	}
@@ -73,10 +73,10 @@ func FromEntry(s mcp.Server) (Remote, error) {
 	r.MetadataURL, r.CallbackPort, r.DPoP = given.MetadataURL, given.CallbackPort, given.DPoP
 	var err error
 	if r.Scopes, err = scopeList(given.Scopes); err != nil {
-		return r, fmt.Errorf("read oauth.scopes of the MCP server %q: %w", s.Name, err)
+		return r, fmt.Errorf("cannot use \"oauth.scopes\" of the MCP server %q: %w", s.Name, err)
 	}
 	if r.Machine, err = given.machine(); err != nil {
-		return r, fmt.Errorf("read oauth of the MCP server %q: %w", s.Name, err)
+		return r, fmt.Errorf("cannot use \"oauth\" of the MCP server %q: %w", s.Name, err)
 	}
 	return r, nil
 }
@@ -192,7 +192,7 @@ func given(text, file string) (string, error) {
 		return text, nil
 	}
 	if text != "" {
-		return "", fmt.Errorf("a value is given both as text and as the file %s: leave one out", file)
+		return "", fmt.Errorf("a value is given both as text and as the file %s: remove one of them", file)
 	}
 	if rest, home := strings.CutPrefix(file, "~/"); home {
 		dir, err := os.UserHomeDir()

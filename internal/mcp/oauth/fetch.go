@@ -25,7 +25,7 @@ func (c *Client) allowed(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "":
-		return fmt.Errorf("%q is not the address of a web server", printable(raw))
+		return fmt.Errorf("%q is not an http or https URL", printable(raw))
 	case u.Scheme == "https":
 		return nil
 	case u.Scheme == "http" && loopback.Host(u.Hostname()) && loopback.Host(c.url.Hostname()):

@@ -22,12 +22,12 @@ import (
 func (c *Client) Login(ctx context.Context, open func(port int) (UserAgent, error)) error {
 	ch, err := c.probe(ctx)
 	if err != nil {
-		return fmt.Errorf("log in to the MCP server %q: %w", c.remote.Name, err)
+		return fmt.Errorf("could not log in to the MCP server %q: %w", c.remote.Name, err)
 	}
 	c.asking.Lock()
 	defer c.asking.Unlock()
 	if _, err := c.authorize(ctx, ch, open); err != nil {
-		return fmt.Errorf("log in to the MCP server %q: %w", c.remote.Name, err)
+		return fmt.Errorf("could not log in to the MCP server %q: %w", c.remote.Name, err)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (Us
 func newProofKey() (*proofKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key for tokens: %w", err)
+		return nil, fmt.Errorf("create a key for tokens: %w", err)
 	}
 	return &proofKey{key}, nil
 }
@@ -207,7 +207,7 @@ func (c *Client) Logout(ctx context.Context) (bool, error) {
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("log out of the MCP server %q: %w", c.remote.Name, err)
+		return false, fmt.Errorf("could not log out of the MCP server %q: %w", c.remote.Name, err)
 	}
 	c.mu.Lock()
 	c.known, c.unsaved = nil, nil
@@ -264,4 +264,4 @@ func (c *Client) State() (State, error) {
 }
 
 // errNobody means that a user is needed and none can be reached.
-var errNobody = errors.New("there is no one to ask here")
+var errNobody = errors.New("no user can be asked to log in here")

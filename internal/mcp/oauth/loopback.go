@@ -35,7 +35,7 @@ type Loopback struct {
 func NewLoopback(port int, show func(page string), paste io.Reader) (*Loopback, error) {
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return nil, fmt.Errorf("wait for the browser: %w", err)
+		return nil, fmt.Errorf("cannot wait for the browser: %w", err)
 	}
 	l := &Loopback{show: show, paste: paste, listener: listener, back: make(chan string, 1)}
 	l.server = &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: 10 * time.Second}
@@ -115,12 +115,12 @@ func (l *Loopback) readPasted(ctx context.Context, state string, pasted chan<- s
 func (l *Loopback) serve(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if r.URL.Path != "/callback" || !l.expected(q.Get("state")) {
-		http.Error(w, "haft is not waiting for this.", http.StatusBadRequest)
+		http.Error(w, "haft is not waiting for this login.", http.StatusBadRequest)
 		return
 	}
 	text := "You are logged in. You can close this window."
 	if code := q.Get("error"); code != "" {
-		text = "The login did not succeed: " + printable(code+" "+q.Get("error_description"))
+		text = "Could not log in: " + printable(code+" "+q.Get("error_description"))
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'")

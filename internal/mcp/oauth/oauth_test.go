@@ -381,7 +381,7 @@ func TestUnsafeAuthorizationServerIsRefused(t *testing.T) {
 	}{
 		{"another issuer", map[string]any{"issuer": "https://evil.example"}, "describes the issuer"},
 		{"plain http elsewhere", map[string]any{"token_endpoint": "http://evil.example/token"}, "only https is safe"},
-		{"a script for a page", map[string]any{"authorization_endpoint": "javascript:alert(1)"}, "not the address of a web server"},
+		{"a script for a page", map[string]any{"authorization_endpoint": "javascript:alert(1)"}, "not an http or https URL"},
 		{"no PKCE", map[string]any{"code_challenge_methods_supported": []string{"plain"}}, "no safe way to log in"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

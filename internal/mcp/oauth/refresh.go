@@ -113,7 +113,7 @@ func (c *Client) renewLocked(ctx context.Context, stale string) (*login, error) 
 	case err != nil && c.usable(u, stale):
 		return u, nil // the disk may be full; the next refresh writes it down
 	case err != nil:
-		return nil, fmt.Errorf("refresh the login of the MCP server %q (it stays saved and is tried again with the next request): %w", c.remote.Name, err)
+		return nil, fmt.Errorf("could not refresh the login of the MCP server %q; the next request tries again: %w", c.remote.Name, err)
 	case over != nil:
 		return nil, &LoginError{Server: c.remote.Name, Reason: "the last login is no longer valid", Err: over}
 	case now.Access == "":

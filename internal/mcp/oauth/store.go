@@ -104,7 +104,7 @@ func (s *Store) read(key string) (*login, error) {
 }
 
 // errDamaged means that a file is no login, or a newer haft's.
-var errDamaged = errors.New("it is damaged")
+var errDamaged = errors.New("it is not a valid login")
 
 func parseLogin(text []byte) (*login, error) {
 	l := new(login)

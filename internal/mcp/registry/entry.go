@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -92,9 +93,9 @@ func (r Remote) kind() string {
 func (r Remote) unusable(kind string) string {
 	switch {
 	case r.kind() == "":
-		return fmt.Sprintf("an address has the unknown transport %q", r.Type)
+		return fmt.Sprintf("an address uses the unknown transport %q", r.Type)
 	case kind != "" && kind != r.kind():
-		return fmt.Sprintf("an address has the transport %s, not %s", r.kind(), kind)
+		return fmt.Sprintf("an address uses %s, not %s", r.kind(), kind)
 	}
 	return ""
 }
@@ -115,7 +116,7 @@ func (p Package) unusable(kind string) string {
 	r, known := runnerOf(p.Type)
 	switch {
 	case kind != "" && kind != string(mcp.Stdio):
-		return fmt.Sprintf("the %s package is a program, not %s", p.Type, kind)
+		return fmt.Sprintf("the %s package runs as a program (stdio), not over %s", p.Type, kind)
 	case p.Type == "mcpb":
 		return "it has a bundle: download " + p.Identifier + " and add that file"
 	case !known:
@@ -173,7 +174,7 @@ func (s *Server) filled(set map[string][]string, make func(*filler) mcp.Server) 
 	e := make(f)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if !f.known[name] {
-			f.problem("it has no setting %q; it has: %s", name, strings.Join(slices.Sorted(maps.Keys(f.known)), ", "))
+			f.problem("it has no setting %q; it has: %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(f.known)), ", "), "none"))
 		}
 	}
 	if len(f.needs) > 0 {

@@ -36,7 +36,7 @@ func Open(source string, client *http.Client) (*Registry, error) {
 	}
 	base, err := url.Parse(source)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not an address: %w", source, err)
+		return nil, fmt.Errorf("%q is not a valid URL: %w", source, err)
 	}
 	if err := allowed(base); err != nil {
 		return nil, fmt.Errorf("cannot read a registry from %q: %w", base.Redacted(), err)
@@ -64,7 +64,7 @@ func allowed(u *url.URL) error {
 	if u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && loopback.Host(u.Hostname())) {
 		return nil
 	}
-	return errors.New("only https is safe here, and http on this machine")
+	return errors.New("use https, or http on this machine")
 }
 
 // Search finds the servers with all the words in their names, titles or descriptions. A

@@ -25,7 +25,7 @@ func (f *filler) problem(format string, args ...any) {
 // environment, which a stranger must not get, also not by putting it together of parts.
 func (f *filler) theirs(text string, part bool) string {
 	if strings.Contains(text, "${") || part && strings.HasSuffix(text, "$") {
-		f.problem("%q would be filled in from your environment", text)
+		f.problem("%q would be replaced with a variable from your environment", text)
 		return ""
 	}
 	return text
@@ -134,7 +134,7 @@ func (f *filler) check(key string, in Input, given []string) {
 		_, number := strconv.ParseFloat(v, 64)
 		switch {
 		case in.Secret:
-			f.problem("%s is a secret: put it into a variable and write --config '%s=${NAME}'", key, key)
+			f.problem("%s is a secret: put it in an environment variable and give --config '%s=${NAME}'", key, key)
 		case len(in.Choices) > 0 && !slices.Contains(in.Choices, plain(v)):
 			f.problem("%s cannot be %q: it must be one of %v", key, v, in.Choices)
 		case in.Format == "number" && number != nil:

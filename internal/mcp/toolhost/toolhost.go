@@ -98,9 +98,9 @@ func Parse(address string) (*Host, error) {
 func checkDir(dir string) error {
 	switch {
 	case !path.IsAbs(dir):
-		return errors.New("name the folder there by its whole path, such as /srv/project")
+		return errors.New("give the full path of the folder there, such as /srv/project")
 	case visible.Name(dir) != dir || strings.Contains(dir, `\`): // not every login shell reads a backslash alike
-		return errors.New("the folder's name has characters that cannot be passed on: use a link to it with another name")
+		return errors.New("the folder's name contains characters that cannot be passed on: make a link to it with another name")
 	}
 	return nil
 }
@@ -122,12 +122,12 @@ var sshOptions = []string{
 func parseSSH(address string) (*Host, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("it is not an address like ssh://user@host:22/dir")
+		return nil, errors.New("it is not a valid address: use one such as ssh://user@host:22/dir")
 	}
 	args := append([]string{}, sshOptions...)
 	switch _, secret := u.User.Password(); {
 	case secret:
-		return nil, errors.New("it must not have a password; use a key that ssh finds")
+		return nil, errors.New("it must not contain a password; use an SSH key instead")
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("write ? and # in the folder's name as %3F and %23")
 	case !hostName.MatchString(u.Hostname()) && net.ParseIP(u.Hostname()) == nil:
@@ -135,7 +135,7 @@ func parseSSH(address string) (*Host, error) {
 	}
 	if u.User != nil {
 		if !userName.MatchString(u.User.Username()) {
-			return nil, errors.New("its user name has characters that cannot be passed on: set User in ~/.ssh/config instead")
+			return nil, errors.New("its user name contains characters that cannot be passed on: set User in ~/.ssh/config instead")
 		}
 		args = append(args, "-l", u.User.Username())
 	}

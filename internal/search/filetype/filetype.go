@@ -27,7 +27,7 @@ type UnknownError struct {
 func (e *UnknownError) Error() string {
 	s := fmt.Sprintf("unknown file type %q", e.Name)
 	if len(e.Near) > 0 {
-		return s + "; did you mean " + strings.Join(e.Near, ", ") + "?"
+		return s + "; did you mean " + strings.Join(e.Near, " or ") + "?"
 	}
 	return s + `; use a glob such as "*.ext" instead`
 }

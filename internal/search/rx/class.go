@@ -9,7 +9,7 @@ import (
 // operators have equal precedence and group to the left.
 func (p *parser) classBody(at int) set {
 	if p.depth++; p.depth > maxDepth {
-		p.fail(at, "classes nested too deeply", "")
+		p.fail(at, "character classes are nested too deeply", "")
 	}
 	defer func() { p.depth-- }()
 	p.space()
@@ -85,7 +85,7 @@ func (p *parser) classItem(at int) set {
 	}
 	hi := p.classChar()
 	if hi < lo {
-		p.fail(start, "class range with its ends in the wrong order", "")
+		p.fail(start, "character range in reverse order", "")
 	}
 	return set{{lo, hi}}
 }
@@ -95,7 +95,7 @@ func (p *parser) classChar() rune {
 	r := p.next()
 	if r == '\\' {
 		if p.looking("b") { // \b is no assertion in a class, and no backspace either
-			p.fail(at, `\b inside a class`, "")
+			p.fail(at, `\b is not supported in a character class`, "")
 		}
 		r, _ = p.charEscape(at)
 	}

@@ -110,7 +110,7 @@ func (p *parser) space() {
 
 func (p *parser) alternation() *node {
 	if p.depth++; p.depth > maxDepth {
-		p.fail(p.pos, "groups nested too deeply", "")
+		p.fail(p.pos, "groups are nested too deeply", "")
 	}
 	defer func() { p.depth-- }()
 	saved := p.flags
@@ -138,7 +138,7 @@ func (p *parser) branch() *node {
 		}
 		at := p.pos
 		if p.repeats() {
-			p.fail(at, "repetition operator without anything to repeat", `Escape it to match the character itself.`)
+			p.fail(at, "repetition operator with nothing to repeat", `Escape it to match the character itself.`)
 		}
 		atom, isFlags := p.atom()
 		if isFlags {
@@ -183,7 +183,7 @@ func (p *parser) repetition(atom *node) *node {
 				return atom
 			}
 			if hi != unlimited && hi < lo {
-				p.fail(p.pos, "repetition with its bounds in the wrong order", "")
+				p.fail(p.pos, "repetition bounds in reverse order", "")
 			}
 			r.min, r.max = lo, hi
 			p.pos += n

@@ -101,9 +101,9 @@ func TestSyntaxErrors(t *testing.T) {
 		`(`:       `invalid regular expression: unclosed group at character 1 of "(". Write \( for a literal parenthesis.`,
 		`a)`:      `invalid regular expression: unopened group at character 2 of "a)". Write \) for a literal parenthesis.`,
 		`[a`:      `invalid regular expression: unclosed character class at character 1 of "[a". Write \[ for a literal bracket.`,
-		`*a`:      `invalid regular expression: repetition operator without anything to repeat at character 1 of "*a". Escape it to match the character itself.`,
+		`*a`:      `invalid regular expression: repetition operator with nothing to repeat at character 1 of "*a". Escape it to match the character itself.`,
 		`\y`:      `invalid regular expression: unknown escape at character 1 of "\\y". Write \\ for a literal backslash.`,
-		`a{3,2}`:  `invalid regular expression: repetition with its bounds in the wrong order at character 2 of "a{3,2}"`,
+		`a{3,2}`:  `invalid regular expression: repetition bounds in reverse order at character 2 of "a{3,2}"`,
 	} {
 		_, err := Compile(expr, nil)
 		if err == nil || err.Error() != want {

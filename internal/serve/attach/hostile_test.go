@@ -111,9 +111,9 @@ func TestAnswersAreBounded(t *testing.T) {
 		"nesting":       {func(w http.ResponseWriter, _ *http.Request) { send(w, strings.Repeat("[", 1<<20)) }, "Is it haft serve?"},
 		"garbage":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, "Is it haft serve?"},
 		"another shape": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":5}`) }, "Is it haft serve?"},
-		"no id":         {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{}`) }, "no valid session id"},
-		"escapes":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":"a\u001b[2J"}`) }, "no valid session id"},
-		"a command":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":"a;reboot"}`) }, "no valid session id"},
+		"no id":         {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{}`) }, "which is not a session id"},
+		"escapes":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":"a\u001b[2J"}`) }, "which is not a session id"},
+		"a command":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"id":"a;reboot"}`) }, "which is not a session id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

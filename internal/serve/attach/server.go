@@ -105,7 +105,7 @@ var idPattern = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 // named refuses a session whose id is none.
 func named(row serve.Session, err error) (serve.Session, error) {
 	if err == nil && !isID(row.ID) {
-		return serve.Session{}, fmt.Errorf("the server's answer has no valid session id, but %.80q. Is it haft serve?", row.ID)
+		return serve.Session{}, fmt.Errorf("the server returned %.80q, which is not a session id. Is it haft serve?", row.ID)
 	}
 	return row, err
 }
@@ -155,7 +155,7 @@ func (s *Server) call(ctx context.Context, method, path string, body, reply any)
 	case err != nil && ctx.Err() != nil:
 		return Unreachable(s.URL, context.Cause(ctx))
 	case err != nil && resp != nil:
-		return fmt.Errorf("could not read the answer of %s: %w. Is it haft serve?", s.URL, err)
+		return fmt.Errorf("could not read the answer from %s: %w. Is it haft serve?", s.URL, err)
 	case err != nil:
 		return Unreachable(s.URL, err)
 	}

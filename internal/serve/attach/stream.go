@@ -262,7 +262,7 @@ func (s *Stream) events() (connected bool, err error) {
 			err = linelimit.ErrLong // one event in many lines
 		}
 		if err != nil {
-			return true, fmt.Errorf("read the events of %s: %w", s.server.URL, err)
+			return true, fmt.Errorf("read the events from %s: %w", s.server.URL, err)
 		}
 		quiet.Reset(silence)
 		field, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")

@@ -377,7 +377,7 @@ func submission(t *testing.T, open Open) {
 	flags, attended, none, mode := in, in, in, in
 	flags.Args, attended.Unattended, none.Args, mode.Mode = []string{"--max-turns=50"}, false, nil, "plan"
 	for differs, different := range map[string]serve.NewSession{"args (--disallowedTools, --max-turns)": flags, "args (--disallowedTools, --max-turns),": none, "unattended": attended, "mode": mode} {
-		if p := s.Refused("POST", "/v1/sessions", different, http.StatusConflict); p.Code != "id_taken" || !strings.Contains(p.Message, "another value of "+differs) {
+		if p := s.Refused("POST", "/v1/sessions", different, http.StatusConflict); p.Code != "id_taken" || !strings.Contains(p.Message, "different value of "+differs) {
 			t.Errorf("the same id with other flags: %+v", p)
 		}
 	}
@@ -429,7 +429,7 @@ func remote(t *testing.T, open Open) {
 		"no permissions":      {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Mode: "bypassPermissions"}, "only be turned off in a terminal"},
 		"settings":            {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Settings: `{"hooks":{}}`}, "--settings cannot be used for a session on a server"},
 		"plugins":             {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, Plugins: []string{"/p"}}, "--plugin-dir cannot be used"},
-		"a server to start":   {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, MCPServers: map[string]haft.MCPServer{"a": haft.Stdio{Command: "sh"}}}, "except for servers inside the program"},
+		"a server to start":   {haft.Options{Transport: haft.Remote(s.URL, Token), Dir: dir, MCPServers: map[string]haft.MCPServer{"a": haft.Stdio{Command: "sh"}}}, "except for servers that run inside the program"},
 		"nobody there":        {haft.Options{Transport: haft.Remote("http://127.0.0.1:1", Token), Dir: dir}, "refused"},
 	} {
 		var failed error

@@ -50,11 +50,8 @@ const maxAnswer = 8 << 20 // bytes
 // New returns a client of the server at an address.
 func New(endpoint string, opts *Options) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(endpoint))
-	if err != nil {
-		return nil, fmt.Errorf("the address of the search server: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q cannot be used as the address of the search server: write one such as http://localhost:8888", endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is not the address of a search server: write one such as http://localhost:8888", endpoint)
 	}
 	if !strings.HasSuffix(u.Path, "/search") {
 		u = u.JoinPath("search")
@@ -76,7 +73,9 @@ func New(endpoint string, opts *Options) (*Client, error) {
 // what is searched for.
 func stay(req *http.Request, via []*http.Request) error {
 	if req.URL.Host != via[0].URL.Host || len(via) > 5 {
-		return fmt.Errorf("the server redirects to %s; set that address if it is the right one", req.URL.Redacted())
+		to := *req.URL
+		to.RawQuery = ""
+		return fmt.Errorf("it redirects to %s; if that is the right server, set webSearch.endpoint to that address", to.Redacted())
 	}
 	return nil
 }
@@ -113,12 +112,12 @@ func (c *Client) search(ctx context.Context, query string) ([]Hit, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return nil, fmt.Errorf("ask %s: %w", c.endpoint.Host, err)
+		return nil, fmt.Errorf("could not search with %s: %w", c.endpoint.Host, err)
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusForbidden:
-		return nil, fmt.Errorf("%s refuses to answer in JSON: add json to search.formats in its settings.yml", c.endpoint.Host)
+		return nil, fmt.Errorf("%s answered 403 Forbidden: to let it answer in JSON, add json to search.formats in its settings.yml", c.endpoint.Host)
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s answered %s", c.endpoint.Host, resp.Status)
 	}
@@ -129,9 +128,9 @@ func (c *Client) read(r io.Reader) ([]Hit, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the answer from %s: %w", c.endpoint.Host, err)
+		return nil, fmt.Errorf("could not read the answer from %s: %w", c.endpoint.Host, err)
 	case len(raw) > maxAnswer:
-		return nil, fmt.Errorf("the answer from %s is larger than %d bytes", c.endpoint.Host, maxAnswer)
+		return nil, fmt.Errorf("the answer from %s is larger than the limit of %d bytes", c.endpoint.Host, maxAnswer)
 	}
 	var answer struct {
 		Results []struct {

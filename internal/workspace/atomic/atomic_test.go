@@ -327,7 +327,7 @@ func TestAFullJournalIsNamed(t *testing.T) {
 		}}
 		_, err := p.writer(t, fsys).Write(context.Background(), File{Path: p.file, Data: []byte("new"), Old: p.info(t)})
 		var full *SpaceError
-		if !errors.As(err, &full) || full.Store != p.journal || !strings.Contains(err.Error(), "where contents are stored") {
+		if !errors.As(err, &full) || full.Store != p.journal || !strings.Contains(err.Error(), "where haft saves contents") {
 			t.Errorf("linked %v: %v", linked, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -27,16 +28,16 @@ type SpaceError struct {
 func (e *SpaceError) Error() string {
 	at := ""
 	if e.Store != "" {
-		at = " of " + e.Store + ", where contents are stored while files change"
+		at = " of " + e.Store + ", where haft saves contents while it changes files"
 	}
 	if e.Quota {
-		return fmt.Sprintf("the disk quota%s is used up: %s needs %d bytes", at, e.Path, e.Need)
+		return fmt.Sprintf("the disk quota%s is used up: %s needs %s", at, e.Path, plural.Of(int64(e.Need), "byte"))
 	}
-	missing := uint64(0)
+	text := fmt.Sprintf("no space left on the device%s: %s needs %s, and %d are free", at, e.Path, plural.Of(int64(e.Need), "byte"), e.Free)
 	if e.Need > e.Free {
-		missing = e.Need - e.Free
+		text += fmt.Sprintf(", so %d more are needed", e.Need-e.Free)
 	}
-	return fmt.Sprintf("no space left on the device%s: %s needs %d bytes, %d are free, %d more are needed", at, e.Path, e.Need, e.Free, missing)
+	return text
 }
 
 func (e *SpaceError) Unwrap() error { return e.Err }
@@ -49,7 +50,7 @@ type tornError struct {
 }
 
 func (e *tornError) Error() string {
-	return fmt.Sprintf("writing %s in place failed and could not be undone: %v; its previous content is saved in %s and will be restored at the next start", e.Path, e.Err, e.Saved)
+	return fmt.Sprintf("could not write %s, and it may now be damaged: %v; its previous content is saved in %s and will be restored when haft starts again", e.Path, e.Err, e.Saved)
 }
 
 func (e *tornError) Unwrap() error { return e.Err }
@@ -65,13 +66,13 @@ var reasons = []struct {
 	text string
 }{
 	{syscall.EROFS, "the file system is read-only"},
-	{syscall.EISDIR, "a directory is in its place"},
-	{syscall.ENOTEMPTY, "a directory is in its place"},
-	{syscall.ENOTDIR, "a file is in a place where the path needs a directory"},
-	{syscall.EMLINK, "the directory already has as many links as the file system allows"},
+	{syscall.EISDIR, "it is a directory"},
+	{syscall.ENOTEMPTY, "it is a directory"},
+	{syscall.ENOTDIR, "part of its path is a file, not a directory"},
+	{syscall.EMLINK, "its directory already has as many links as the file system allows"},
 	{syscall.ENAMETOOLONG, "the name is too long"},
 	{syscall.EFBIG, "the file would be larger than the file system allows"},
-	{syscall.ETXTBSY, "the program is running"},
+	{syscall.ETXTBSY, "it is a program that is running"},
 	{syscall.EIO, "the device reports an input/output error"},
 	{syscall.EXDEV, "the file is on a different file system from its directory"},
 	{disk.ErrLink, "a symbolic link has appeared on the path since it was checked"},
@@ -95,11 +96,20 @@ func (w *Writer) explain(f File, err error) error {
 	}
 	for _, r := range reasons {
 		if errors.Is(err, r.err) {
-			return fmt.Errorf("write %s: %s: %w", f.Path, r.text, err)
+			return &writeError{fmt.Sprintf("could not write %s: %s", f.Path, r.text), err}
 		}
 	}
-	return fmt.Errorf("write %s: %w", f.Path, err)
+	return fmt.Errorf("could not write %s: %w", f.Path, err)
 }
+
+// writeError words an error of the kernel, which says the same in its own way.
+type writeError struct {
+	text string
+	err  error
+}
+
+func (e *writeError) Error() string { return e.text }
+func (e *writeError) Unwrap() error { return e.err }
 
 // existing returns the nearest directory above path that is there.
 func existing(fsys disk.FS, path string) string {

@@ -62,7 +62,7 @@ func (w *Writer) openJournal() (disk.Dir, error) {
 func (w *Writer) private(dir string) error {
 	info, err := w.fs.Lstat(dir)
 	if err == nil && !ours(info, 0o022) {
-		err = fmt.Errorf("other users can access %s (owner %d, mode %v)", dir, info.UID, info.Mode.Perm())
+		err = fmt.Errorf("other users can write to %s (owner %d, mode %v): make it your own, with mode 700, or delete it", dir, info.UID, info.Mode.Perm())
 	}
 	return err
 }

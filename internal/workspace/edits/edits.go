@@ -116,7 +116,7 @@ func checkNumbers(e Edit, i int) error {
 func undone(n int) *refusal {
 	if n == 1 {
 		return &refusal{kind: kindNoChange, Edit: 1,
-			text: "The edit would leave the file as it is: new_string differs from the matched text only in line endings, which keep the file's own form. To change line endings use Write or a formatter."}
+			text: "The edit would leave the file as it is: new_string differs from the matched text only in line endings, and edits keep the file's own. To change them, use a formatter or Bash."}
 	}
 	return &refusal{kind: kindNoChange, Edit: n, text: "Together the edits leave the file as it is: a later one undoes an earlier one. Leave both out."}
 }

@@ -47,7 +47,7 @@ func TestApply(t *testing.T) {
 			"func f() {\n\tif y {\n\t}\n}\n",
 			[]string{"old_string matched with a different indentation: the file has a tab for each 4 spaces of old_string. new_string was inserted exactly as given; check its indentation."}},
 		{"a lost common indentation", "  a\n    b\n", []Edit{{Old: "a\n  b\n", New: "  z\n"}}, "  z\n",
-			[]string{"old_string matched with a different indentation: every line of the file has 2 spaces more. new_string was inserted exactly as given; check its indentation."}},
+			[]string{"old_string matched with a different indentation: each line in the file has 2 spaces more. new_string was inserted exactly as given; check its indentation."}},
 		{"a first line that begins in its middle", "if x {\n\t\tfoo(a,\n\t\t\tb)\n}\n", []Edit{{Old: "foo(a,\n            b)", New: "foo(b)"}}, "if x {\n\t\tfoo(b)\n}\n",
 			[]string{"old_string matched with a different indentation: the file has a tab for each 4 spaces of old_string. new_string was inserted exactly as given; check its indentation."}},
 		{"numbers that are data", "a\n", []Edit{{Old: "a", New: "1\tx\n7\ty"}}, "1\tx\n7\ty\n", nil},

@@ -143,10 +143,10 @@ func (w wanted) change(text []byte, lines []line, from int) string {
 // indentChange names the one change that makes every indentation in want the one in have, or returns "".
 func indentChange(have, want []string) string {
 	if p, ok := commonExtra(have, want); ok {
-		return "every line of the file has " + blanks(p) + " more"
+		return "each line in the file has " + blanks(p) + " more"
 	}
 	if p, ok := commonExtra(want, have); ok {
-		return "every line of the file has " + blanks(p) + " less"
+		return "each line in the file has " + blanks(p) + " less"
 	}
 	for width := 2; width <= 8; width++ {
 		spaces := strings.Repeat(" ", width)

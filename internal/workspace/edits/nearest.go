@@ -22,7 +22,7 @@ func notFound(t *textfile.Text, e Edit, i int) *refusal {
 	}
 	text := "old_string was not found in the file."
 	if near := nearest(t.Bytes(), e.Old); near != "" {
-		text += " " + near + "\nSend old_string exactly as the file has it."
+		text += " " + near + "\nSend old_string exactly as it is in the file."
 	} else {
 		text += " Nothing in the file resembles it: read the file again, or check the path."
 	}
@@ -57,7 +57,7 @@ func nearest(text []byte, old string) string {
 	if differing > shown {
 		fmt.Fprintf(&b, "\n… and %s more", count(differing-shown, "line"))
 	}
-	return fmt.Sprintf("The nearest text is at %s; %s (→ is a tab, · a space at an end, ␍ a carriage return):%s",
+	return fmt.Sprintf("The nearest text is at %s; %s (→ is a tab, · a space at the start or end of a line, ␍ a carriage return):%s",
 		lineRange(at+1, min(at+len(want), len(have))), count(differing, "differing line"), b.String())
 }
 

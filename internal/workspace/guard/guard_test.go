@@ -294,7 +294,7 @@ func TestWritingHasAReasonOfItsOwn(t *testing.T) {
 	setUp(t, "mkdir -p $P/.git/objects $P/.git/refs && echo ref > $P/.git/HEAD", dir, t.TempDir())
 	g := newGuard(t, dir, t.TempDir())
 	for path, want := range map[string][2]string{
-		".git/config": {"addresses in a repository's settings may contain a password", "a repository's own files can run programs"},
+		".git/config": {"addresses in a repository's settings may contain a password", "version control files can run programs"},
 		".env":        {"a file with secrets", "a file with secrets"},
 	} {
 		f := g.Look(filepath.Join(dir, path))

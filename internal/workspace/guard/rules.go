@@ -10,17 +10,17 @@ type rule struct {
 }
 
 const (
-	whatRepo    = "a repository's own files can run programs"
-	whatAgent   = "settings of a coding agent can run programs and grant permissions"
+	whatRepo    = "version control files can run programs"
+	whatAgent   = "coding agent settings can run programs and grant permissions"
 	whatEditor  = "editor settings can run programs"
 	whatCI      = "build pipelines run with the repository's secrets"
 	whatHooks   = "hooks run programs"
 	whatShell   = "a shell start-up file"
-	whatTools   = "settings of a build or package tool can run programs"
+	whatTools   = "build and package tool settings can run programs"
 	whatDeps    = "installed dependencies"
-	whatAccount = "the system's accounts"
-	whatSSH     = "settings of ssh can run programs"
-	whatCloud   = "settings of cloud tools can run programs"
+	whatAccount = "a system settings file"
+	whatSSH     = "ssh settings can run programs"
+	whatCloud   = "cloud tool settings can run programs"
 )
 
 // rules: the first that matches a spelling counts for it; the strictest over all spellings counts for the path.

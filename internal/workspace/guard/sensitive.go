@@ -25,11 +25,11 @@ type Sensitivity struct {
 func (s Sensitivity) Written() string { return cmp.Or(s.Acts, s.What) }
 
 const (
-	whatState = "the agent's journal of writes and the contents they replaced"
-	whatOwn   = "the agent's own settings, trust and logs change only through the agent itself"
-	whatKept  = "files saved by the session may be read but not changed"
+	whatState = "haft keeps its record of writes here, and the contents they replaced"
+	whatOwn   = "only haft itself may change its own settings, trust and logs"
+	whatKept  = "files that the session saved may be read but not changed"
 	whatHook  = "a hook runs this file"
-	whatBare  = "an embedded bare repository's files can run programs"
+	whatBare  = "the files of an embedded bare repository can run programs"
 )
 
 // sensitive judges every spelling of a path and takes the strictest view.

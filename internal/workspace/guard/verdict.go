@@ -77,7 +77,7 @@ func (f Facts) checkKind(op Op) Verdict {
 	case t.IsDir() || t.IsRegular():
 		return Verdict{}
 	}
-	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may block forever. Use Bash with a timeout if you mean it", f.Path, f.Kind())}
+	return Verdict{Deny, fmt.Sprintf("%s is a %s, not a file: opening it may block forever. Use Bash with a timeout instead", f.Path, f.Kind())}
 }
 
 func (f Facts) checkSensitive(op Op) Verdict {
@@ -96,9 +96,9 @@ func (f Facts) checkPlace(op Op) Verdict {
 	case f.Root != "", f.Kept && op == Read, f.Plan:
 		return Verdict{}
 	case f.Escapes && op == Write:
-		return Verdict{Deny, fmt.Sprintf("a symbolic link on %s leads out of the project, to %s", f.Path, f.Real)}
+		return Verdict{Deny, fmt.Sprintf("a symbolic link in %s leads out of the project, to %s", f.Path, f.Real)}
 	case f.Escapes:
-		return Verdict{Ask, fmt.Sprintf("a symbolic link on %s leads out of the project, to %s", f.Path, f.Real)}
+		return Verdict{Ask, fmt.Sprintf("a symbolic link in %s leads out of the project, to %s", f.Path, f.Real)}
 	}
 	return Verdict{Ask, f.Real + " is outside the project"}
 }
@@ -115,9 +115,9 @@ func (f Facts) checkShared(op Op) Verdict {
 	switch {
 	case op != Write || !f.Exists || !f.Info.Mode.IsRegular():
 	case f.Info.Links > 1:
-		return Verdict{Ask, fmt.Sprintf("%s has %d hard links; writing it changes them all", f.Path, f.Info.Links)}
+		return Verdict{Ask, fmt.Sprintf("%s has %d hard links; writing to it changes them all", f.Path, f.Info.Links)}
 	case f.Info.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
-		return Verdict{Ask, f.Path + " runs with its owner's rights (setuid or setgid)"}
+		return Verdict{Ask, f.Path + " runs with the rights of its owner or group (setuid or setgid)"}
 	}
 	return Verdict{}
 }

@@ -42,7 +42,7 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) (stri
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return "", errors.New("git is not installed")
+		return "", errNoGit
 	case err != nil && complaint.Len() > 0:
 		return "", fmt.Errorf("git: %s", strings.TrimSpace(complaint.String()))
 	case err != nil:
@@ -50,6 +50,9 @@ func runGit(ctx context.Context, dir string, env []string, args ...string) (stri
 	}
 	return out.String(), nil
 }
+
+// errNoGit says that there is no git to run.
+var errNoGit = errors.New("git is not installed")
 
 // ownFilters are the options that switch off filters which the repository's own
 // configuration sets up. Those of the user, such as for large files, stay.
@@ -69,7 +72,7 @@ func ownFilters(ctx context.Context, dir string) ([]string, error) {
 		}
 		filter := name[:strings.LastIndexByte(name, '.')]
 		if strings.Contains(filter, "=") {
-			return nil, fmt.Errorf("the repository sets up a filter that cannot be turned off: %q", filter)
+			return nil, fmt.Errorf("the repository's git configuration has a filter that cannot be turned off: %q", filter)
 		}
 		options = append(options, "-c", filter+".smudge=", "-c", filter+".clean=", "-c", filter+".process=", "-c", filter+".required=false")
 	}

@@ -29,5 +29,5 @@ func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return func() {}, nil
 	}
-	return nil, fmt.Errorf("wait for other changes to worktrees: %w", err)
+	return nil, fmt.Errorf("could not wait for other changes to the worktrees: %w", err)
 }

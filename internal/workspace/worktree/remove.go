@@ -23,7 +23,7 @@ func (l Loss) Empty() bool { return len(l.Files) == 0 && len(l.Commits) == 0 }
 func (t *Tree) Loss(ctx context.Context) (Loss, error) {
 	status, err := git(ctx, t.Path, nil, "status", "--porcelain", "--untracked-files=all")
 	if err != nil {
-		return Loss{}, fmt.Errorf("look for uncommitted work: %w", err)
+		return Loss{}, fmt.Errorf("could not look for uncommitted changes: %w", err)
 	}
 	args := []string{"log", "--format=%h %s", "HEAD", "--not"}
 	if t.Branch != "" {
@@ -31,7 +31,7 @@ func (t *Tree) Loss(ctx context.Context) (Loss, error) {
 	}
 	log, err := git(ctx, t.Path, nil, append(args, "--branches", "--tags", "--remotes", "--")...)
 	if err != nil {
-		return Loss{}, fmt.Errorf("look for commits: %w", err)
+		return Loss{}, fmt.Errorf("could not look for commits: %w", err)
 	}
 	return Loss{Files: lines(status), Commits: lines(log)}, nil
 }
@@ -57,7 +57,7 @@ var ErrWork = errors.New("the worktree contains work that is nowhere else")
 func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error) {
 	head, err := git(ctx, t.Path, nil, "rev-parse", "--verify", "HEAD")
 	if err != nil {
-		return Removed{}, fmt.Errorf("find the commit of the worktree: %w", err)
+		return Removed{}, err
 	}
 	loss, err := t.Loss(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error)
 	case loss.Empty():
 	case discard:
 		if gone.Saved, err = t.save(ctx); err != nil {
-			return Removed{}, fmt.Errorf("save discarded work: %w", err)
+			return Removed{}, fmt.Errorf("could not save the discarded work: %w", err)
 		}
 	case len(loss.Files) > 0 || t.Branch == "":
 		return Removed{}, ErrWork
@@ -87,7 +87,7 @@ func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error)
 	}
 	// Without --force git looks again, at the moment of removal.
 	if _, err := git(ctx, t.repo.Root, nil, append(args, "--", t.Path)...); err != nil {
-		return Removed{}, fmt.Errorf("remove the worktree: %w", err)
+		return Removed{}, err
 	}
 	if t.Branch != "" && gone.KeptBranch == "" {
 		// Only as it was looked at: someone may have committed to it since.
@@ -118,7 +118,7 @@ func (t *Tree) save(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	commit, err := git(ctx, t.Path, who, "commit-tree", firstLine(tree), "-p", "HEAD", "-m", "What was discarded with the worktree "+filepath.Base(t.Path))
+	commit, err := git(ctx, t.Path, who, "commit-tree", firstLine(tree), "-p", "HEAD", "-m", "Work discarded with the worktree "+filepath.Base(t.Path))
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ type Tree struct {
 const folder = ".worktrees"
 
 // ErrNoRepository says that a folder is not in a git repository with a commit.
-var ErrNoRepository = errors.New("not a git repository with a commit")
+var ErrNoRepository = errors.New("this needs a git repository with at least one commit")
 
 // Open returns the repository that a folder is in.
 func Open(ctx context.Context, dir string) (*Repo, error) {
@@ -55,7 +55,10 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrNoRepository, err)
+		if errors.Is(err, errNoGit) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w (%s: %w)", ErrNoRepository, dir, err)
 	}
 	r := &Repo{common: firstLine(out)}
 	trees, err := (&Repo{Root: dir, common: r.common}).Trees(ctx)
@@ -63,7 +66,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 		return nil, err
 	}
 	if len(trees) == 0 {
-		return nil, fmt.Errorf("%s: %w: it has no working tree", dir, ErrNoRepository)
+		return nil, fmt.Errorf("%w (%s is a bare repository)", ErrNoRepository, dir)
 	}
 	r.Root = trees[0].Path // git lists the main tree first
 	return r, nil
@@ -76,7 +79,7 @@ func CheckName(name string) error {
 	switch {
 	case name == "", len(name) > 64, strings.Trim(name, letters+"._-") != "", strings.TrimLeft(name[:1], letters) != "",
 		strings.Contains(name, ".."), strings.HasSuffix(name, "."), strings.HasSuffix(name, ".lock"):
-		return fmt.Errorf("%q is not a valid worktree name: use letters, digits, dots, dashes and underscores", name)
+		return fmt.Errorf("%q is not a valid worktree name: use up to 64 letters, digits, dots, dashes and underscores, and start with a letter or digit", name)
 	}
 	return nil
 }
@@ -102,10 +105,10 @@ func (r *Repo) Add(ctx context.Context, name string) (*Tree, error) {
 		return nil, fmt.Errorf("the branch %s already exists", t.Branch)
 	}
 	if err := r.ignoreFolder(); err != nil {
-		return nil, fmt.Errorf("let git ignore %s: %w", folder, err)
+		return nil, fmt.Errorf("could not make git ignore %s: %w", folder, err)
 	}
 	if _, err := git(ctx, r.Root, nil, "worktree", "add", "--quiet", "-b", t.Branch, t.Path, "HEAD"); err != nil {
-		return nil, fmt.Errorf("create the worktree: %w", err)
+		return nil, err
 	}
 	return t, nil
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -138,7 +137,7 @@ func AWSKeys(getenv func(string) string, home string) (Keys, error) {
 		k = profileKeys(string(text), profile)
 	}
 	if k.ID == "" || k.Secret == "" {
-		return Keys{}, fmt.Errorf("could not sign the request for Amazon Bedrock: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and the profile %s has no keys in %s. Set them, for example with: eval \"$(aws configure export-credentials --format env)\", or set AWS_BEARER_TOKEN_BEDROCK", profile, path)
+		return Keys{}, noLogin("could not sign the request for Amazon Bedrock: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and the profile %s has no keys in %s. Set them, for example with: eval \"$(aws configure export-credentials --format env)\", or set AWS_BEARER_TOKEN_BEDROCK", profile, path)
 	}
 	return k, nil
 }

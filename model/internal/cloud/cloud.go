@@ -19,6 +19,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/haftdev/haft/model"
 )
 
 // A request is one of the Messages API on its way to a cloud.
@@ -52,7 +54,7 @@ func (t *Transport) RoundTrip(from *http.Request) (*http.Response, error) {
 	defer from.Body.Close()
 	r := &request{Header: from.Header.Clone()}
 	if err := r.read(from.Body); err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return nil, fmt.Errorf("could not send the request: %w", err)
 	}
 	address, err := t.Route.URL(r)
 	if err != nil {
@@ -83,6 +85,13 @@ func (t *Transport) RoundTrip(from *http.Request) (*http.Response, error) {
 		t.Route.Answer(resp)
 	}
 	return resp, err
+}
+
+// noLogin is the error of credentials that are missing or refused: asking again does not help,
+// and neither does another look at the network.
+func noLogin(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &model.Error{Kind: model.InvalidRequest, Message: err.Error(), Err: err}
 }
 
 func (r *request) read(body io.Reader) error {

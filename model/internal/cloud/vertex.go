@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/model"
 )
 
 // VertexOptions say where to ask and as whom.
@@ -103,15 +105,18 @@ func (g *GoogleToken) Token(ctx context.Context) (string, error) {
 		err = json.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return "", fmt.Errorf("could not log in to Vertex AI: %w. Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a service account's key file", err)
+		return "", noLogin("could not log in to Vertex AI: %w. Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a service account's key file", err)
 	}
 	form, err := c.form(time.Now())
 	if err != nil {
-		return "", fmt.Errorf("could not log in to Vertex AI with %s: %w", g.Path, err)
+		return "", noLogin("could not log in to Vertex AI with %s: %w", g.Path, err)
 	}
 	reply, err := g.exchange(ctx, cmp.Or(c.TokenURI, "https://oauth2.googleapis.com/token"), form)
+	if _, refused := errors.AsType[*model.Error](err); err != nil && !refused {
+		err = fmt.Errorf("could not log in to Vertex AI with %s: %w", g.Path, err)
+	}
 	if err != nil {
-		return "", fmt.Errorf("could not log in to Vertex AI with %s: %w", g.Path, err)
+		return "", err
 	}
 	g.token, g.until = reply.Token, time.Now().Add(time.Duration(reply.Seconds)*time.Second-time.Minute)
 	return g.token, nil
@@ -137,7 +142,7 @@ func (c *credentials) assertion(now time.Time) (string, error) {
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return "", fmt.Errorf("read the private key: %w", err)
+		return "", fmt.Errorf("its private key cannot be read: %w", err)
 	}
 	key, ok := parsed.(*rsa.PrivateKey)
 	if !ok {
@@ -183,7 +188,7 @@ func (g *GoogleToken) exchange(ctx context.Context, address string, form url.Val
 		err = json.Unmarshal(text, &reply)
 	}
 	if err == nil && reply.Token == "" {
-		err = fmt.Errorf("%s answered with status %d: %s %s", r.URL.Host, resp.StatusCode, reply.Error, reply.About)
+		err = noLogin("could not log in to Vertex AI with %s: %s answered with status %d: %s", g.Path, r.URL.Host, resp.StatusCode, cmp.Or(reply.About, reply.Error, "no token"))
 	}
 	return reply, err
 }

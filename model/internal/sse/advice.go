@@ -32,7 +32,7 @@ func Advise(err error, a *Advice) error {
 	case model.UnknownModel:
 		told.Message = fmt.Sprintf("there is no model %q at %s: %sChoose another model, or check %s", a.Model, a.Server, sentence(e.Message), a.Address)
 	case model.PromptTooLong:
-		told.Message = "the conversation is too long for the model: " + sentence(e.Message) + "Compact it, or continue in a new one"
+		told.Message = "the conversation is too long for the model: " + sentence(e.Message) + "Compact the conversation, or start a new one"
 	case model.RateLimited:
 		told.Message = "the rate limit is reached: " + e.Message
 	case model.Overloaded:

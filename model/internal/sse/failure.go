@@ -26,6 +26,9 @@ func Garbled(what string, err error) error {
 }
 
 func lost(c *Call, err error) error {
+	if known, ok := errors.AsType[*model.Error](err); ok { // of a cloud's credentials
+		return known
+	}
 	e := &model.Error{Kind: model.ConnectionLost, Err: err}
 	cause := err
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {

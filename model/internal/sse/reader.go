@@ -17,7 +17,7 @@ type Event struct {
 // results of a few megabytes.
 const maxEvent = 64 << 20
 
-var errTooLarge = errors.New("an event of the stream is larger than 64 MB")
+var errTooLarge = errors.New("one event is larger than 64 MB")
 
 // A reader takes server-sent events from a body: lines end in LF or CR LF,
 // comments and unknown fields mean nothing, and what is not closed by an empty

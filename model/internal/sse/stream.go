@@ -142,7 +142,7 @@ func notAStream(resp *http.Response, kind string, raw []byte) error {
 	}
 	return &model.Error{
 		Kind: model.Garbled, Status: resp.StatusCode, ShouldRetry: new(bool),
-		Message: fmt.Sprintf("the server answered with %s instead of an event stream: %s. Check that its address is that of a model's API", kind, what),
+		Message: fmt.Sprintf("the server answered with %s instead of an event stream: %s. Check that the address is that of a model API", kind, what),
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Stream) failure(err error) error {
 		return stalled(s.call, s.limit)
 	}
 	if err == errTooLarge {
-		return Garbled("it does not end", err)
+		return Garbled("it is too large", err)
 	}
 	return lost(s.call, err)
 }

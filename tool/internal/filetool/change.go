@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/workspace"
 )
@@ -52,10 +53,10 @@ func diff(hunks []patch.Hunk, most, maxLines int) string {
 	shown := hunks[:min(most, len(hunks))]
 	lines := strings.Split(strings.TrimRight(patch.Hunks(short(shown)), "\n"), "\n")
 	if n := len(lines) - maxLines; n > 0 {
-		lines = append(lines[:maxLines], fmt.Sprintf("… [%d more lines]", n))
+		lines = append(lines[:maxLines], fmt.Sprintf("… [%s]", plural.Of(n, "more line")))
 	}
 	if n := len(hunks) - len(shown); n > 0 {
-		lines = append(lines, fmt.Sprintf("… [%d more places]", n))
+		lines = append(lines, fmt.Sprintf("… [%s]", plural.Of(n, "more place")))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -21,7 +21,11 @@ func Error(err error) error {
 	if err == nil || errors.As(err, &own) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return tool.Errorf("%w", err)
+	text := err.Error()
+	if what, ok := strings.CutPrefix(text, "could not "); ok { // an error of the disk, which is not a sentence yet
+		text = "Could not " + what + "."
+	}
+	return &tool.Error{Message: text, Err: err}
 }
 
 // Problem makes an error a finding of Validate; nil stays nil.

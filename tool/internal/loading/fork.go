@@ -23,7 +23,7 @@ func (f Forked) Result(t Text) (r tool.Result, ok bool) {
 		return r, false
 	}
 	r = f.report.Result()
-	r.Content[0].Text = "A separate agent did the " + t.Kind + " " + t.Name + ". Its report:\n\n" + r.Content[0].Text
+	r.Content[0].Text = "A separate agent carried out the " + t.Kind + " " + t.Name + ". Its report:\n\n" + r.Content[0].Text
 	return r, true
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -65,9 +66,9 @@ const maxText = 100_000
 // and what the text changes. File is where the text can be read whole.
 func (t Text) Result(text, file string) tool.Result {
 	if r := []rune(text); len(r) > maxText {
-		text = string(r[:maxText]) + fmt.Sprintf("\n\n[%d more characters are not shown.", len(r)-maxText)
+		text = string(r[:maxText]) + fmt.Sprintf("\n\n[%s not shown.", plural.Forms(len(r)-maxText, "more character is", "more characters are"))
 		if file != "" {
-			text += " Read the rest in " + file
+			text += " Read the rest in " + file + "."
 		}
 		text += "]"
 	}

@@ -100,7 +100,7 @@ func Measure(raw []byte, mediaType string) (Dimensions, int64, error) {
 	}
 	size := int64(c.Width) * int64(c.Height) * pixelBytes(c.ColorModel)
 	if size > MaxDecoded {
-		return Dimensions{}, 0, fmt.Errorf("its %d×%d pixels need %d bytes; the limit is %d", c.Width, c.Height, size, MaxDecoded)
+		return Dimensions{}, 0, fmt.Errorf("its %d×%d pixels need %d bytes of memory; the limit is %d", c.Width, c.Height, size, MaxDecoded)
 	}
 	return Dimensions{c.Width, c.Height, c.Width, c.Height}, size, nil
 }

@@ -128,7 +128,7 @@ func (s Scope) Error(err error) error {
 	case !errors.As(err, &path):
 		return err // of the context, or a mistake of ours
 	case errors.Is(err, fs.ErrNotExist):
-		return tool.Errorf("There is nothing at %s.%s The working directory is %s.", s.Show(path.Path), s.similar(path.Path), s.Dir)
+		return tool.Errorf("Path does not exist: %s.%s The working directory is %s.", s.Show(path.Path), s.similar(path.Path), s.Dir)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, search.ErrDenied):
 		return tool.Errorf("%s may not be read. Search another path.", s.Show(path.Path))
 	}
@@ -162,7 +162,7 @@ func (s Scope) similar(path string) string {
 // nothing was found.
 func (s Scope) Note(results int, st search.Stats, partial string) string {
 	if partial != "" {
-		return "The search stopped early (" + budget(partial) + " used up): results are partial. Narrow path, glob or pattern for the rest."
+		return "The search stopped at its limit for " + budget(partial) + ", so the results are not complete. Narrow the search to see the rest."
 	}
 	left := unread(st)
 	if results == 0 {
@@ -179,8 +179,9 @@ func (s Scope) Note(results int, st search.Stats, partial string) string {
 	return ""
 }
 
-// Sentence ends text with a full stop unless it has an end.
+// Sentence writes an error as a sentence, with a capital letter and an end.
 func Sentence(text string) string {
+	text = strings.ToUpper(text[:1]) + text[1:]
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
 		return text
 	}
@@ -190,11 +191,11 @@ func Sentence(text string) string {
 func budget(partial string) string {
 	switch partial {
 	case "time":
-		return "its time is"
+		return "time"
 	case "files":
-		return "its number of files is"
+		return "the number of files"
 	case "bytes":
-		return "its amount of text is"
+		return "the amount of text"
 	}
 	return partial
 }
