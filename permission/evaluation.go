@@ -118,6 +118,9 @@ func (h *evaluation) decide() Decision {
 		return h.decideEffects()
 	}
 	h.settles = true
+	if bound := h.boundRules(); len(bound) > 0 && h.previewable() && h.policy.mode != DontAsk {
+		return h.open(byRule(bound[0], "a rule allows it if it changes only the files in the rule, which a preview shows"))
+	}
 	if h.edits {
 		return h.open(&finding{reason: fmt.Sprintf("in %s mode an edit needs approval", mode)})
 	}

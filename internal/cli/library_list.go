@@ -153,6 +153,6 @@ func (t textInfo) lines() [][2]string {
 	return [][2]string{
 		{"Name", t.Name}, {"Description", strings.Join(strings.Fields(t.Description), " ")}, {"Source", t.Source}, {"File", t.Path},
 		{"Arguments", t.Hint}, {"Allows", list(t.Allow)}, {"Runs", strings.Join(t.Runs, "; ")}, {"Hooks", strings.Join(t.Hooks, "; ")}, {"Agent", t.Agent}, {"Tools", list(t.Tools)}, {"Denied tools", list(t.Denied)},
-		{"Model", t.Model}, {"Mode", t.Mode}, {"Skills", list(t.Skills)}, {"Maximum turns", turns}, {"For", list(t.For)},
+		{"Model", t.Model}, {"Mode", t.Mode}, {"Skills", list(t.Skills)}, {"Maximum turns", turns}, {"Called by", list(t.For)},
 	}
 }

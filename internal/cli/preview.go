@@ -128,6 +128,10 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 		if r != nil && !f.json {
 			fmt.Fprint(f.Out, outputOf(r))
 		}
+		if ctx.Err() != nil {
+			fmt.Fprintln(f.Err, "The command was stopped, and its changes are dropped.")
+			return codeError(exitCancelled)
+		}
 		return fmt.Errorf("could not preview the command: %w", err)
 	}
 	return f.decide(ctx, store, dir, command, r)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"strings"
@@ -275,6 +276,9 @@ func (f *sessionsExport) run(ctx context.Context, args []string) (err error) {
 	}
 	if f.output != "" {
 		file, err := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return usageError{fmt.Errorf("could not export the session: %s already exists. Choose another name, or delete it first", f.output)}
+		}
 		if err != nil {
 			return fmt.Errorf("could not export the session: %w", err)
 		}
