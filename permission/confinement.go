@@ -84,7 +84,7 @@ func (h *evaluation) confinedUnasked() bool {
 	if !box.AutoAllow || h.confinement() != tool.ProjectOnly || box.Works != nil && !box.Works() {
 		return false
 	}
-	hidden, err := h.policy.Hidden(h.call.Call.Agent)
+	hidden, err := h.policy.Hidden()
 	if err == nil && len(hidden) > 0 {
 		err = h.policy.checkHideable(hidden)
 	}
