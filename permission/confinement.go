@@ -94,7 +94,7 @@ func (h *evaluation) confinedUnasked() bool {
 		h.why = "it would keep running after the call, and could read files made later that the rule " + rule.Text + " covers"
 		return false
 	}
-	hidden, err := h.policy.Hidden(h.call.Call.Agent)
+	hidden, err := h.policy.Hidden()
 	if err == nil && len(hidden) > 0 {
 		err = h.policy.checkHideable(hidden)
 	}

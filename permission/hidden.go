@@ -13,22 +13,19 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // Hidden lists the files and folders that a rule denies reading, or wants to be asked about,
-// as they are now. The caller hides them from a command of the agent that runs without a question.
+// as they are now. The caller hides them from a command that runs without a question.
 // An error means that they cannot all be listed.
-func (p *Policy) Hidden(agent string) ([]string, error) {
+func (p *Policy) Hidden() ([]string, error) {
 	s := &hiddenSearch{policy: p, starts: map[string][]hiddenPattern{}}
-	at := p.real
-	if p.dir != nil {
-		at = p.in(p.dir(agent)).real
-	}
 	for _, r := range slices.Concat(p.deny, p.ask) {
 		if r.path == nil || r.name != readRule {
 			continue
 		}
-		for _, base := range r.bases(at) {
+		for _, base := range r.basesInTrees(p.real) {
 			if err := s.add(r, base); err != nil {
 				return nil, err
 			}
@@ -41,6 +38,23 @@ func (p *Policy) Hidden(agent string) ([]string, error) {
 	}
 	slices.Sort(s.found)
 	return slices.Compact(s.found), nil
+}
+
+// basesInTrees returns the folder that the pattern of a rule starts from, and the same folder
+// in each worktree.
+func (r *Rule) basesInTrees(at places) []string {
+	base := r.base(at)
+	if base == "" {
+		return nil
+	}
+	bases := []string{base}
+	for top := base; top != "/"; top = filepath.Dir(top) {
+		found, _ := os.ReadDir(filepath.Join(top, guard.Worktrees)) // most folders have none
+		for _, tree := range found {
+			bases = append(bases, filepath.Join(top, guard.Worktrees, tree.Name(), strings.TrimPrefix(base, top)))
+		}
+	}
+	return bases
 }
 
 // The bounds of a search: a command is asked about instead of waiting for longer ones.
