@@ -67,6 +67,7 @@ const (
 type hiddenSearch struct {
 	policy *Policy
 	starts map[string][]hiddenPattern // the folders to look in
+	inside bool                       // links are not followed
 	walked int
 	found  []string
 }
@@ -77,6 +78,14 @@ type hiddenPattern struct {
 	base, pattern string
 }
 
+func newHiddenPattern(r *Rule, base string) hiddenPattern {
+	pattern := strings.ToLower(r.path.pattern)
+	if r.path.floats {
+		pattern = path.Join("**", pattern)
+	}
+	return hiddenPattern{r, base, pattern}
+}
+
 func (h *hiddenPattern) matches(file string) bool {
 	rel, err := filepath.Rel(h.base, file)
 	return err == nil && rel != "." && doublestar.MatchUnvalidated(h.pattern, strings.ToLower(rel))
@@ -84,11 +93,9 @@ func (h *hiddenPattern) matches(file string) bool {
 
 // add finds the folders that a rule may be about: its pattern often begins with names.
 func (s *hiddenSearch) add(r *Rule, base string) error {
-	h := hiddenPattern{r, base, strings.ToLower(r.path.pattern)}
+	h := newHiddenPattern(r, base)
 	starts := []string{base}
-	if r.path.floats {
-		h.pattern = path.Join("**", h.pattern)
-	} else if fixed := literal(h.pattern); fixed != "" {
+	if fixed := literal(h.pattern); fixed != "" {
 		for name := range strings.SplitSeq(fixed, "/") {
 			var below []string
 			for _, dir := range starts {
@@ -161,7 +168,7 @@ func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
 				if err := s.hide(file, patterns[i].rule); err != nil {
 					return err
 				}
-			} else if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && leadsElsewhere(file, start, followed) {
+			} else if e.IsDir() || !s.inside && e.Type()&fs.ModeSymlink != 0 && leadsElsewhere(file, start, followed) {
 				dirs = append(dirs, file)
 			}
 		}
