@@ -43,6 +43,7 @@ func (h *evaluation) evaluateCommand() {
 	h.evaluateOperands(a, reads, writes)
 	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
+	h.evaluateTrees(a)
 	if a.ReadOnly && a.UsesGit {
 		h.evaluateRepository(where) // before the next, whose reason says less
 	}

@@ -87,12 +87,16 @@ func recursive(arg string) bool {
 
 // reaches reports whether the rule may be about something below a folder.
 func (r *Rule) reaches(dir string, p *Policy) bool {
-	for _, base := range slices.Concat(r.bases(p.at), r.bases(p.real)) {
-		fixed := base
-		if !r.path.floats {
-			fixed = filepath.Join(base, literal(r.path.pattern))
+	dirs := []string{dir}
+	if name, _, ok := original(dir); ok {
+		dirs = append(dirs, name)
+	}
+	for _, at := range []places{p.at, p.real} {
+		fixed := r.base(at)
+		if fixed != "" && !r.path.floats {
+			fixed = filepath.Join(fixed, literal(r.path.pattern))
 		}
-		if pathin.Contains(dir, fixed) || pathin.Contains(fixed, dir) {
+		if fixed != "" && slices.ContainsFunc(dirs, func(dir string) bool { return pathin.Contains(dir, fixed) || pathin.Contains(fixed, dir) }) {
 			return true
 		}
 	}
