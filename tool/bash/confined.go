@@ -122,9 +122,11 @@ var (
 	readOnlyPath = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to [^:\n]+)?: (?:Read-only file system|Device or resource busy)`)
 	})
-	readOnlyFault = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`) })
-	deniedFault   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
-	networkFault  = sync.OnceValue(func() *regexp.Regexp {
+	readOnlyFault = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`)
+	})
+	deniedFault  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
+	networkFault = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|network is unreachable|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|tunnel failed, response 403|no such host`)
 	})
 )
