@@ -21,6 +21,7 @@ type hasher struct {
 	project string
 	sums    map[string]string // by path below the root; "" is no file
 	budget  int64             // bytes
+	named   bool              // see binder
 	opens   int
 }
 

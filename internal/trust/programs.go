@@ -37,11 +37,17 @@ var runners = map[string]string{
 	"pre-commit": ".pre-commit-config.yaml", "lefthook": "lefthook.yml lefthook.yaml .lefthook.yml", "ant": "build.xml", "earthly": "Earthfile", "dagger": "dagger.json",
 }
 
+// scriptRunners run the scripts that are written in their files. What the files of others say
+// is about the project, and only then about what they run.
+var scriptRunners = strings.Fields("npm pnpm yarn bun make gmake bmake just task mise rake invoke inv")
+
 // program binds what a program runs because of its arguments.
 func (b *binder) program(name string, args [][]string, texts []string) {
 	b.enter(name, args)
 	for file := range strings.FieldsSeq(runners[name]) {
-		b.file(file)
+		if !b.named || slices.Contains(scriptRunners, name) {
+			b.file(file)
+		}
 	}
 	if slices.Contains(packagers, name) {
 		b.packageScripts(args)
