@@ -30,10 +30,7 @@ type binder struct {
 	// scripts says that names are looked at only where something is run: recipes name
 	// their sources, too.
 	scripts bool
-	// named leaves out the files of the project that programs find by themselves, unless these
-	// say what is run.
-	named bool
-	depth int
+	depth   int
 }
 
 const (
@@ -46,7 +43,6 @@ const (
 // variables that it takes from the environment, and returns what cannot be bound.
 func (h *hasher) bind(command string, files map[string]string) (unbound string) {
 	b := h.newBinder()
-	b.named = h.named
 	b.command(command)
 	maps.DeleteFunc(files, func(name, _ string) bool { return b.written[name] })
 	maps.Copy(files, b.found)

@@ -14,9 +14,19 @@ import (
 // command, or an object with a command such as that of an MCP server. One that does not exist
 // yet is among them if it is named as a path. They are absolute, and some may lie elsewhere.
 func (f *Folder) Named(value json.RawMessage) []string {
+	return f.run(value, func(program string) bool { return !slices.Contains(scriptRunners, program) })
+}
+
+// Runs returns the files of Named, and those by which a program finds out what to run, such as
+// Cargo.toml.
+func (f *Folder) Runs(value json.RawMessage) []string {
+	return f.run(value, func(program string) bool { return slices.Contains(fetchers, program) })
+}
+
+func (f *Folder) run(value json.RawMessage, skips func(program string) bool) []string {
 	h := f.newHasher()
 	defer h.close()
-	h.budget, h.named = 0, true // what is in them does not matter
+	h.budget, h.skips = 0, skips // what is in the files does not matter
 	decoded := decode(value)
 	command, _ := decoded.(string)
 	if object, ok := decoded.(map[string]any); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/mcp"
 )
 
 // runs are the files and folders that haft, git and what they start will run in a session
@@ -41,6 +42,21 @@ func (p *Project) runs(roots []string) []guard.Run {
 		}
 	}
 	return list
+}
+
+// FileRunBy returns a file of the folders that starting a server would run; "" if it is not
+// known to run any.
+func (p *Project) FileRunBy(s *mcp.Server) string {
+	raw, err := json.Marshal(s)
+	if err != nil || p.Hooks.binding == nil {
+		return ""
+	}
+	for _, path := range p.Hooks.binding.Runs(raw) {
+		if p.Guard.Look(path).Root != "" {
+			return path
+		}
+	}
+	return ""
 }
 
 // helperKeys are settings whose commands haft starts by itself, or will once it supports them.
