@@ -44,6 +44,7 @@ func (h *evaluation) evaluateCommand() {
 	h.evaluateMoved(a)
 	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
+	h.evaluateTrees(a)
 	if a.ReadOnly && a.UsesGit {
 		h.evaluateRepository(where) // before the next, whose reason says less
 	}

@@ -73,8 +73,13 @@ func (h *evaluation) confinement() tool.Confinement {
 // previewable reports whether a command that is asked about runs in a preview first.
 func (h *evaluation) previewable() bool {
 	box := &h.policy.sandbox
+	return h.subject.kind == commandTool && !h.call.Looked && !box.Off && !h.unsandboxed && !h.excluded && !h.inBackground() && box.Previews != nil && box.Previews()
+}
+
+// inBackground reports whether the call returns while its command runs.
+func (h *evaluation) inBackground() bool {
 	background, _ := h.subject.params["run_in_background"].(bool)
-	return h.subject.kind == commandTool && !h.call.Looked && !box.Off && !h.unsandboxed && !h.excluded && !background && box.Previews != nil && box.Previews()
+	return background
 }
 
 // confinedUnasked reports whether a command may run without asking because it is confined
@@ -84,7 +89,12 @@ func (h *evaluation) confinedUnasked() bool {
 	if !box.AutoAllow || h.confinement() != tool.ProjectOnly || box.Works != nil && !box.Works() {
 		return false
 	}
-	hidden, err := h.policy.Hidden(h.call.Call.Agent)
+	rule := h.policy.hidingRule()
+	if rule != nil && (h.inBackground() || h.subject.name == codeTool) { // whose process stays
+		h.why = "it would keep running after the call, and could read files made later that the rule " + rule.Text + " covers"
+		return false
+	}
+	hidden, err := h.policy.Hidden()
 	if err == nil && len(hidden) > 0 {
 		err = h.policy.checkHideable(hidden)
 	}
@@ -92,8 +102,20 @@ func (h *evaluation) confinedUnasked() bool {
 		h.why = err.Error()
 		return false
 	}
-	h.hidden = hidden
+	h.hidden, h.foreground = hidden, rule != nil
 	return true
+}
+
+// hidingRule returns a rule that keeps files from being read, whether there are any yet or
+// not; nil if there is no such rule. What is hidden from a command is what was there when it
+// started.
+func (p *Policy) hidingRule() *Rule {
+	for _, rules := range [][]*Rule{p.deny, p.ask} {
+		if i := slices.IndexFunc(rules, func(r *Rule) bool { return r.path != nil && r.name == readRule }); i >= 0 {
+			return rules[i]
+		}
+	}
+	return nil
 }
 
 // checkHideable reports an error if a command that is confined to the project could see

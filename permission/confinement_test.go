@@ -118,6 +118,42 @@ func TestAConfinedCommandRunsUnaskedOnlyWithoutWhatRulesHide(t *testing.T) {
 	}
 }
 
+// What is hidden from a command is what was there when it started. So a command that runs
+// unasked must not outlive its call while a rule keeps files from being read, existing or not.
+func TestAConfinedCommandDoesNotOutliveItsCallWhereRulesHide(t *testing.T) {
+	yes := func() bool { return true }
+	background := called("Bash", json.RawMessage(`{"command":"./serve","run_in_background":true}`))
+	code := called("REPL", json.RawMessage(`{"language":"python","code":"1"}`))
+	for _, c := range []struct {
+		name       string
+		rule       permission.Rule
+		call       tool.Case
+		want       tool.Behavior
+		foreground bool
+	}{
+		{"foreground", rule(tool.Deny, "Read(./later/**)"), bash("./serve"), tool.Allow, true},
+		{"foreground, a rule that asks", rule(tool.Ask, "Read(*.key)"), bash("./serve"), tool.Allow, true},
+		{"background", rule(tool.Deny, "Read(./later/**)"), background, tool.Ask, false},
+		{"background, a rule that asks", rule(tool.Ask, "Read(*.key)"), background, tool.Ask, false},
+		{"background, a rule about edits", rule(tool.Deny, "Edit(./later/**)"), background, tool.Allow, false},
+		{"background, a rule that allows", rule(tool.Allow, "Read(./later/**)"), background, tool.Allow, false},
+		{"background, allowed by a rule", rule(tool.Allow, "Bash(./serve:*)"), background, tool.Allow, false},
+		{"code, whose process stays", rule(tool.Deny, "Read(./later/**)"), code, tool.Ask, false},
+		{"code", rule(tool.Deny, "Edit(./later/**)"), code, tool.Allow, false},
+	} {
+		for mode, want := range map[permission.Mode]tool.Behavior{permission.Default: c.want, permission.DontAsk: c.want} {
+			if mode == permission.DontAsk && want == tool.Ask {
+				want = tool.Deny
+			}
+			box := permission.Sandbox{Enabled: true, AutoAllow: true, Works: yes, Boxed: yes, Previews: yes}
+			d := permission.NewPolicy(permission.Options{Mode: mode, Rules: []permission.Rule{c.rule}, Guard: virtualGuard(t), Home: "/home/u", Sandbox: box}).Decide(c.call)
+			if d.Behavior != want || d.Foreground != c.foreground || want == tool.Ask && d.Confinement == tool.Previewed {
+				t.Errorf("%s in %s mode: %s in %q (%s), foreground %t", c.name, mode, d.Behavior, d.Confinement, d.Reason, d.Foreground)
+			}
+		}
+	}
+}
+
 func TestTheQuestionSaysWhatASandboxRefused(t *testing.T) {
 	box := permission.Sandbox{Enabled: true, AutoAllow: true, Refused: func(agent, command string) string {
 		if agent == "" && command == "npm ci" {

@@ -41,6 +41,7 @@ type evaluation struct {
 	unsandboxed bool            // the call asks to run without the sandbox, and may
 	excluded    bool            // the settings keep the command out of the sandbox
 	hidden      []string        // what the command must not see if it runs unasked
+	foreground  bool            // and that it must end with the call then
 	effects     *effects        // what the command changed; nil if that is not known
 }
 
@@ -158,7 +159,7 @@ func (h *evaluation) end(b tool.Behavior, f *finding) Decision {
 		v.Rule, v.Origin = f.rule.Text, f.rule.Origin.String()
 	}
 	if b == tool.Allow {
-		v.Input, v.Hidden = h.input, h.hidden
+		v.Input, v.Hidden, v.Foreground = h.input, h.hidden, h.foreground
 	}
 	if b == tool.Ask {
 		v.Reason += h.link

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/internal/workspace/guard"
@@ -16,6 +17,7 @@ func (h *evaluation) evaluateFiles() {
 	h.match(func(r *Rule) bool {
 		return slices.ContainsFunc(files, func(f touched) bool { return h.coversFile(r, f) })
 	})
+	h.checkSwapped(files)
 	whole := h.call.Tool.OnlyFiles(h.call.Call) // else the files are not all that it is about
 	if whole && h.writes && !slices.ContainsFunc(files, func(f touched) bool { return !f.Plan || f.Verdict(guard.Write).Decision != guard.Allow }) {
 		h.writes, h.harmless = false, &finding{reason: "it is the session's plan"}
@@ -35,6 +37,19 @@ func (h *evaluation) evaluateFiles() {
 	}
 	if h.suggest = unique(h.suggest); !whole {
 		h.suggest = []string{h.subject.name}
+	}
+}
+
+// checkSwapped denies a call whose path led to another file when the tool looked at it: the tool
+// would use that file, which no rule was compared with. Only a link that is changed meanwhile does so.
+func (h *evaluation) checkSwapped(files []touched) {
+	real := h.call.Own.Real
+	if real == "" || h.denied != nil || slices.ContainsFunc(files, func(f touched) bool { return f.Real == real }) {
+		return
+	}
+	h.denied = &finding{
+		reason:  "the path led to different files while it was judged",
+		message: fmt.Sprintf("%s led to %s and then to %s while this call was judged. Nothing was read or written. Check the path before you try again.", files[0].Path, real, files[0].Real),
 	}
 }
 

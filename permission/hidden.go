@@ -13,22 +13,19 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // Hidden lists the files and folders that a rule denies reading, or wants to be asked about,
-// as they are now. The caller hides them from a command of the agent that runs without a question.
+// as they are now. The caller hides them from a command that runs without a question.
 // An error means that they cannot all be listed.
-func (p *Policy) Hidden(agent string) ([]string, error) {
+func (p *Policy) Hidden() ([]string, error) {
 	s := &hiddenSearch{policy: p, starts: map[string][]hiddenPattern{}}
-	at := p.real
-	if p.dir != nil {
-		at = p.in(p.dir(agent)).real
-	}
 	for _, r := range slices.Concat(p.deny, p.ask) {
 		if r.path == nil || r.name != readRule {
 			continue
 		}
-		for _, base := range r.bases(at) {
+		for _, base := range r.basesInTrees(p.real) {
 			if err := s.add(r, base); err != nil {
 				return nil, err
 			}
@@ -43,6 +40,23 @@ func (p *Policy) Hidden(agent string) ([]string, error) {
 	return slices.Compact(s.found), nil
 }
 
+// basesInTrees returns the folder that the pattern of a rule starts from, and the same folder
+// in each worktree.
+func (r *Rule) basesInTrees(at places) []string {
+	base := r.base(at)
+	if base == "" {
+		return nil
+	}
+	bases := []string{base}
+	for top := base; top != "/"; top = filepath.Dir(top) {
+		found, _ := os.ReadDir(filepath.Join(top, guard.Worktrees)) // most folders have none
+		for _, tree := range found {
+			bases = append(bases, filepath.Join(top, guard.Worktrees, tree.Name(), strings.TrimPrefix(base, top)))
+		}
+	}
+	return bases
+}
+
 // The bounds of a search: a command is asked about instead of waiting for longer ones.
 const (
 	maxHidden = 1000
@@ -53,6 +67,7 @@ const (
 type hiddenSearch struct {
 	policy *Policy
 	starts map[string][]hiddenPattern // the folders to look in
+	inside bool                       // links are not followed
 	walked int
 	found  []string
 }
@@ -63,6 +78,14 @@ type hiddenPattern struct {
 	base, pattern string
 }
 
+func newHiddenPattern(r *Rule, base string) hiddenPattern {
+	pattern := strings.ToLower(r.path.pattern)
+	if r.path.floats {
+		pattern = path.Join("**", pattern)
+	}
+	return hiddenPattern{r, base, pattern}
+}
+
 func (h *hiddenPattern) matches(file string) bool {
 	rel, err := filepath.Rel(h.base, file)
 	return err == nil && rel != "." && doublestar.MatchUnvalidated(h.pattern, strings.ToLower(rel))
@@ -70,11 +93,9 @@ func (h *hiddenPattern) matches(file string) bool {
 
 // add finds the folders that a rule may be about: its pattern often begins with names.
 func (s *hiddenSearch) add(r *Rule, base string) error {
-	h := hiddenPattern{r, base, strings.ToLower(r.path.pattern)}
+	h := newHiddenPattern(r, base)
 	starts := []string{base}
-	if r.path.floats {
-		h.pattern = path.Join("**", h.pattern)
-	} else if fixed := literal(h.pattern); fixed != "" {
+	if fixed := literal(h.pattern); fixed != "" {
 		for name := range strings.SplitSeq(fixed, "/") {
 			var below []string
 			for _, dir := range starts {
@@ -147,7 +168,7 @@ func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
 				if err := s.hide(file, patterns[i].rule); err != nil {
 					return err
 				}
-			} else if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && leadsElsewhere(file, start, followed) {
+			} else if e.IsDir() || !s.inside && e.Type()&fs.ModeSymlink != 0 && leadsElsewhere(file, start, followed) {
 				dirs = append(dirs, file)
 			}
 		}

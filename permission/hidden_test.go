@@ -56,7 +56,7 @@ func TestHiddenListsWhatRulesKeepFromBeingRead(t *testing.T) {
 			b := map[string]tool.Behavior{"allow": tool.Allow, "ask": tool.Ask, "deny": tool.Deny}[behaviour]
 			opts.Rules = append(opts.Rules, permission.Rule{Text: text, Behavior: b})
 		}
-		found, err := permission.NewPolicy(opts).Hidden("")
+		found, err := permission.NewPolicy(opts).Hidden()
 		for i := range found {
 			found[i] = strings.TrimPrefix(found[i], base+"/")
 		}

@@ -36,6 +36,11 @@ func newRealPlace(t *testing.T, files ...string) realPlace {
 
 func (p realPlace) decide(t *testing.T, mode permission.Mode, name, input string, rules ...permission.Rule) permission.Decision {
 	t.Helper()
+	return p.decideCase(t, mode, called(name, []byte(input)), rules...)
+}
+
+func (p realPlace) decideCase(t *testing.T, mode permission.Mode, c tool.Case, rules ...permission.Rule) permission.Decision {
+	t.Helper()
 	g, err := guard.New(&guard.Options{Roots: []string{p.dir}, Home: p.home})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +49,7 @@ func (p realPlace) decide(t *testing.T, mode permission.Mode, name, input string
 	if problems := policy.Problems(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return policy.Decide(called(name, []byte(input)))
+	return policy.Decide(c)
 }
 
 func rule(b tool.Behavior, text string) permission.Rule {

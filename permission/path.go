@@ -3,11 +3,11 @@ package permission
 import (
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -15,9 +15,9 @@ import (
 
 // A pathPattern matches files the way .gitignore does, from one of four places:
 // //x from the root of the file system, ~/x from home, /x from the project (from
-// ~/.claude in the user's settings), and x from the working directory, which commands can
-// change. A name without a slash matches at any depth, and so does a single folder (x/**) in a
-// rule that denies or asks.
+// ~/.claude in the user's settings), and x from the folder that the session started in. A
+// name without a slash matches at any depth, and so does a single folder (x/**) in a rule
+// that denies or asks.
 type pathPattern struct {
 	anchor  anchor
 	pattern string // relative to the anchor, or to any folder below it if floats
@@ -33,30 +33,38 @@ const (
 	fromSettings
 )
 
-// places are the folders that patterns start from.
+// places are the folders that patterns start from, and where commands start.
 type places struct {
 	start, home, project string
-	cwd                  string // is start, until a command changes the folder
+	cwd                  string // is start, until a command changes the folder; no pattern starts there
 }
 
-// bases returns the folders that the pattern of a rule about paths starts from. A command
-// that changes the folder must not lift what a rule denies.
-func (r *Rule) bases(at places) []string {
-	switch p := r.path; {
-	case p.anchor == fromRoot:
-		return []string{"/"}
-	case p.anchor == fromHome && at.home == "":
-		return nil
-	case p.anchor == fromHome:
-		return []string{at.home}
-	case p.anchor == fromSettings && r.Origin.Source == settings.User:
-		return []string{path.Join(at.home, ".claude")}
-	case p.anchor == fromSettings:
-		return []string{at.project}
-	case r.Behavior == tool.Allow || at.start == at.cwd:
-		return []string{at.cwd}
+// base returns the folder that the pattern of a rule about paths starts from; "" if there is
+// none.
+func (r *Rule) base(at places) string {
+	switch r.path.anchor {
+	case fromRoot:
+		return "/"
+	case fromHome:
+		return at.home
+	case fromSettings:
+		if r.Origin.Source == settings.User {
+			return path.Join(at.home, ".claude")
+		}
+		return at.project
 	}
-	return []string{at.start, at.cwd}
+	return at.start
+}
+
+// original returns the file that one in a worktree is a version of, and the root of that
+// worktree.
+func original(file string) (name, root string, ok bool) {
+	before, after, ok := strings.Cut(file+"/", "/"+guard.Worktrees+"/")
+	if !ok {
+		return "", "", false
+	}
+	tree, rest, _ := strings.Cut(after, "/")
+	return path.Join("/", before, rest), path.Join("/", before, guard.Worktrees, tree), true
 }
 
 // matches reports whether the pattern covers an absolute clean path. A pattern that covers
@@ -87,13 +95,22 @@ func (r *Rule) coversPath(f guard.Facts, p *Policy) bool {
 	if r.path == nil {
 		return true
 	}
-	strict := r.Behavior == tool.Allow
-	matches := func(file string, at places) bool {
-		return slices.ContainsFunc(r.bases(at), func(base string) bool { return r.path.matches(file, base, !strict) })
+	if r.Behavior == tool.Allow {
+		return r.matches(f.Path, p.at) && r.matches(f.Real, p.real)
 	}
-	given, real := matches(f.Path, p.at), matches(f.Real, p.real)
-	if strict {
-		return given && real
+	return r.matches(f.Path, p.at) || r.matches(f.Real, p.real)
+}
+
+// matches reports whether the rule is about a file. What it says about a file holds for the
+// file's versions in worktrees as well; what it allows holds only for those who work there.
+func (r *Rule) matches(file string, at places) bool {
+	base, fold := r.base(at), r.Behavior != tool.Allow
+	if base == "" {
+		return false
 	}
-	return given || real
+	if r.path.matches(file, base, fold) {
+		return true
+	}
+	name, root, ok := original(file)
+	return ok && (r.Behavior != tool.Allow || pathin.Contains(root, at.cwd)) && r.path.matches(name, base, fold)
 }

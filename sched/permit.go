@@ -76,6 +76,7 @@ func (f *execution) judged(verdict tool.Verdict) *Outcome {
 	f.out.Verdict = verdict
 	approved := *f.call
 	approved.Approved, approved.Confinement, approved.Hidden, approved.Dropped = verdict.Approved, verdict.Confinement, verdict.Hidden, verdict.Dropped
+	approved.Foreground = verdict.Foreground
 	f.call = &approved
 	if out := f.record(Judged); out != nil {
 		return out
@@ -185,6 +186,7 @@ func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outc
 		return verdict, f.cancelled("before it ran", nil)
 	}
 	verdict.Approved, verdict.Confinement, verdict.Hidden, verdict.Dropped = "", "", nil, nil
+	verdict.Foreground = false
 	if verdict.Behavior == tool.Allow {
 		verdict.Confinement = question.Confinement
 		verdict.Approved = approval(c.Preview, c.Unclear)

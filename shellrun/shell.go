@@ -42,6 +42,8 @@ type Request struct {
 	// There it may run for another DetachFor; 0 means without a limit.
 	Detach    bool
 	DetachFor time.Duration
+	// Foreground keeps the command from being moved to the background by anyone.
+	Foreground bool
 
 	// OnProgress, if not nil, is called every second while the caller waits.
 	OnProgress func(Progress)
@@ -187,7 +189,7 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		return nil, err
 	}
 	t := &Task{
-		id: newID(), command: r.Command, about: r.Description, tag: r.Tag, owner: r.Owner, host: h, shell: s, background: background,
+		id: newID(), command: r.Command, about: r.Description, tag: r.Tag, owner: r.Owner, host: h, shell: s, background: background, foreground: r.Foreground,
 		state: Exited, done: make(chan struct{}), released: make(chan struct{}), started: time.Now(),
 	}
 	dirFile, longFile := filepath.Join(endsIn(shell.scratch), t.id+".dir"), filepath.Join(shell.scratch, t.id+".sh")

@@ -321,6 +321,18 @@ func TestTimeoutEndsOrDetaches(t *testing.T) {
 	if r := task.Result(); r.State != TimedOut || r.Status.Code != 143 || text(task) != "before\n" {
 		t.Errorf("output %q, result %+v", text(task), r)
 	}
+	release := func(p Progress) {
+		if task, ok := h.Task(p.TaskID); !ok || task.Release() {
+			t.Error("a foreground command was moved to the background")
+		}
+	}
+	task, err = s.Run(t.Context(), Request{Command: "echo before; sleep 600; echo after", Timeout: 1500 * time.Millisecond, Detach: true, Foreground: true, OnProgress: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := task.Result(); r.State != TimedOut || task.Background() || text(task) != "before\n" {
+		t.Errorf("in the foreground: output %q, result %+v", text(task), r)
+	}
 	gate := filepath.Join(t.TempDir(), "gate")
 	task, err = s.Run(t.Context(), Request{Command: "echo before; until [[ -e " + quote(gate) + " ]]; do sleep 0.01; done; echo after", Timeout: time.Second, Detach: true})
 	if err != nil {

@@ -37,6 +37,8 @@ type Task struct {
 	output  *Output
 	done    chan struct{}
 
+	foreground bool // see Request
+
 	mu         sync.Mutex
 	background bool
 	released   chan struct{} // closed when Release let the caller go
@@ -137,7 +139,7 @@ func (t *Task) stop(why State) {
 }
 
 // Release moves the task to the background and makes Run return. It reports false if the task
-// has ended or is already there.
+// has ended, is already there or must not go there.
 func (t *Task) Release() bool {
 	if !t.detach() {
 		return false
@@ -157,11 +159,11 @@ func (t *Task) Released() bool {
 	}
 }
 
-// detach moves the task to the background. It reports false if the task is over, or
-// there already.
+// detach moves the task to the background. It reports false if the task is over, there
+// already or must not go there.
 func (t *Task) detach() bool {
 	t.mu.Lock()
-	if t.Ended() || t.background {
+	if t.Ended() || t.background || t.foreground {
 		t.mu.Unlock()
 		return false
 	}

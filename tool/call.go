@@ -47,9 +47,10 @@ type Call struct {
 	Approved string
 	// Dropped are the parts of that change that must not be made.
 	Dropped []Dropped
-	// Confinement and Hidden are those of the verdict on the call.
+	// Confinement, Hidden and Foreground are those of the verdict on the call.
 	Confinement Confinement
 	Hidden      []string
+	Foreground  bool
 	// Agent names the sub-agent that calls; "" is the main conversation.
 	Agent string
 	// Dir is the agent's working directory: relative paths in Input start there, and a

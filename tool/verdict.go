@@ -25,6 +25,13 @@ type Verdict struct {
 	// Hidden are files and folders that the call's command must not see: rules keep them from
 	// being read, and no one is asked about the command.
 	Hidden []string
+	// Foreground says that the call's command must end with the call, because a file that
+	// rules keep from being read may appear after the command has started.
+	Foreground bool
+	// Real is the physical path of the file that the tool looked at for its own view. The
+	// call fails if the path leads elsewhere when it runs, so the judge must decide about
+	// this file; "" if the tool does not say.
+	Real string
 	// Dropped are the parts of the change that an allowed call does not make, because
 	// nothing allows them and no one is asked. See [Preview.Ran].
 	Dropped []Dropped

@@ -27,7 +27,7 @@ func (w *Workspace) Pin(call string, f guard.Facts) {
 	if w.pins.facts == nil {
 		w.pins.facts = map[pin]*guard.Facts{}
 	}
-	k := pin{call, f.Path}
+	k := pin{call, f.Given} // what f.Path is depends on the links
 	if _, ok := w.pins.facts[k]; !ok {
 		w.pins.order = append(w.pins.order, k)
 	}
@@ -42,7 +42,7 @@ func (w *Workspace) Pin(call string, f guard.Facts) {
 // leads somewhere else than when the call was judged.
 func (w *Workspace) LookPinned(call, path string) (guard.Facts, error) {
 	f := w.Look(path)
-	if was := w.pinned(call, f.Path); was != nil && was.Real != f.Real {
+	if was := w.pinned(call, path); was != nil && was.Real != f.Real {
 		return f, refuse(Swapped, "%s led to %s when this call was allowed and now leads to %s. Nothing was read or written. Check the path before you try again.", f.Path, was.Real, f.Real)
 	}
 	return f, nil
@@ -71,7 +71,7 @@ func (w *Workspace) openJudged(call, path string) (f guard.Facts, file disk.File
 		OpenDirect(path string) (disk.File, bool)
 	})
 	was := w.pinned(call, path)
-	if !can || was == nil || was.Given != path || !was.Direct() {
+	if !can || was == nil || !was.Direct() {
 		return f, nil, info, false
 	}
 	if file, ok = fs.OpenDirect(path); !ok {

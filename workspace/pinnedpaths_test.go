@@ -29,6 +29,15 @@ func TestAPinHoldsOneCallToWhereItsPathLed(t *testing.T) {
 	if _, err := b.LookPinned("second", b.path("link")); err != nil {
 		t.Errorf("another call: %v", err)
 	}
+	must(t, os.MkdirAll(b.path("a/in"), 0o755)) // the .. after a link is what the link makes it
+	must(t, os.MkdirAll(b.path("b/in"), 0o755))
+	must(t, os.Symlink("a/in", b.path("up")))
+	b.Pin("first", b.Look(b.path("")+"/up/../x"))
+	must(t, os.Remove(b.path("up")))
+	must(t, os.Symlink("b/in", b.path("up")))
+	if _, err := b.LookPinned("first", b.path("")+"/up/../x"); !errors.As(err, &refused) || refused.Code != Swapped {
+		t.Errorf("the link before .. was changed: %v", err)
+	}
 	for i := range maxPins { // forgotten in their order, and not without end
 		b.Pin(fmt.Sprint(i), b.Look(b.path("one")))
 	}

@@ -100,7 +100,7 @@ func warnWritten(w io.Writer, problems []knowledge.Problem, held []knowledge.Cla
 		fmt.Fprintf(w, "warning: %s\n", visible.Indented(p.String()))
 	}
 	for _, c := range held {
-		fmt.Fprintf(w, "note: %s\n", visible.Indented(fmt.Sprintf("the %s %s (%s) is not trusted: review and trust it with 'haft trust'", c.Kind, c.Name, c.Path)))
+		fmt.Fprintf(w, "note: %s\n", visible.Indented(fmt.Sprintf("the %s %s (%s) is not trusted: review and trust it with 'haft trust'", strings.ReplaceAll(string(c.Kind), "-", " "), c.Name, c.Path)))
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	if err != nil {
 		return nil, err
 	}
-	byRules, err := w.policyOf(r.Owner).Hidden(r.Owner)
+	byRules, err := w.policyOf(r.Owner).Hidden()
 	if err != nil {
 		return nil, err
 	}

@@ -391,6 +391,34 @@ func TestAPreviewedCommandDoesNotSeeAHiddenFileThatIsMadeLater(t *testing.T) {
 	}
 }
 
+// What a rule hides is not read by a command that outlives its call: a file that is made
+// later, or saved again, would be visible to it.
+func TestAConfinedCommandDoesNotWaitForAHiddenFile(t *testing.T) {
+	r := previewRig(t, "true")
+	r.script("until cat *.key 2> /dev/null; do sleep 0.05; done > found\n")
+	settings := `{"permissions":{"deny":["Read(*.key)"]},"sandbox":{"enabled":true}}`
+	for name, c := range map[string]struct {
+		input string
+		asked int
+		text  string
+	}{
+		"in the background":   {`{"command":"./gen.sh","run_in_background":true}`, 1, "the user"},
+		"moved at its time":   {`{"command":"./gen.sh","timeout":1000}`, 0, "It was not moved to the background"},
+		"left by the command": {`{"command":"./gen.sh & disown; true"}`, 0, "Stopped with the command"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := r.with(script.Turn{Blocks: []script.Block{call("Bash", c.input)}}, script.Turn{Blocks: []script.Block{{Text: "done"}}})
+			user := &previewAnswer{}
+			talk := r.talk(harness.Options{Settings: settings, Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
+			defer talk.Close(t.Context())
+			events, _ := r.say(talk, "wait for it")
+			if text := bashOutcome(t, events).Result.Text(); len(user.asked) != c.asked || !strings.Contains(text, c.text) {
+				t.Errorf("asked %d times, the model reads %q", len(user.asked), text)
+			}
+		})
+	}
+}
+
 // Where it cannot be known what to hide, and where git may have recorded what is hidden as
 // empty, the command is asked about.
 func TestWhatCannotBeHiddenIsAskedAbout(t *testing.T) {

@@ -54,7 +54,7 @@ func TestAnOutputStyleIsPartOfThePrompt(t *testing.T) {
 				t.Errorf("warnings: %s", notices(events))
 			}
 			// Choosing another one leaves the running session's prefix as it is.
-			if text, _ := answers.Text(c, nil, "output-style", "learning"); !strings.Contains(text, "outputStyle is Learning") || !strings.Contains(text, "next session") {
+			if text, _ := answers.Text(c, nil, "output-style", "learning"); !strings.Contains(text, "outputStyle is set to Learning") || !strings.Contains(text, "next session") {
 				t.Errorf("it answers %q", text)
 			}
 			r.say(c, "again")

@@ -45,6 +45,10 @@ type Analysis struct {
 
 	Reads, Writes []Path
 
+	// ReadTrees and WriteTrees are the operands that it copies, moves, changes or deletes
+	// with everything below them, if they are folders.
+	ReadTrees, WriteTrees []Path
+
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
 	UsesGit  bool   // the configuration of the git repository matters
 

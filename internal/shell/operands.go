@@ -40,7 +40,10 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 	name := path.Base(args[0].guess)
 	flags, rest := splitFlags(args[1:])
 	switch name {
-	case "touch", "mkdir", "rmdir", "rm":
+	case "rm":
+		a.takeWhole(&a.out.WriteTrees, rest)
+		return a.edits(args, nil, rest, editFlags[name])
+	case "touch", "mkdir", "rmdir":
 		return a.edits(args, nil, rest, editFlags[name])
 	case "mv", "cp", "ln", "install", "rsync", "scp":
 		return a.copies(name, args, rest)
@@ -59,6 +62,9 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 		a.noteAll(nil, rest)
 	case "chmod", "chown", "chgrp": // a mode is no edit of a file
 		a.noteAll(nil, rest[min(1, len(rest)):])
+		if slices.ContainsFunc(flags, func(v value) bool { return v.guess == "--recursive" || strings.Contains(v.guess, "R") }) {
+			a.takeWhole(&a.out.WriteTrees, rest[min(1, len(rest)):])
+		}
 	case "find":
 		a.findWrites(args[1:])
 	case "dd":
@@ -67,6 +73,11 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 		a.valueWrites(name, args[1:])
 		if a.table.ReadsFiles(name) {
 			a.noteAll(rest, nil)
+		}
+		if a.table.Joins(name) {
+			for _, w := range a.joined(toWords(rest)) {
+				a.read(w)
+			}
 		}
 	}
 	return nil, false
@@ -85,8 +96,12 @@ func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
 		return nil, false
 	}
 	writes := []value{target}
-	if name == "mv" {
+	switch name {
+	case "mv":
 		writes = append(writes, sources...)
+		a.takeWhole(&a.out.WriteTrees, sources)
+	case "cp", "rsync", "scp":
+		a.takeWhole(&a.out.ReadTrees, sources)
 	}
 	landings, known := a.landings(sources, target)
 	writes = append(writes, landings...)
@@ -216,6 +231,13 @@ func (a *analyzer) edits(args, reads, writes []value, allowed string) ([]Path, b
 	return compactPaths(out), ok
 }
 
+// takeWhole notes folders that a command takes as a whole.
+func (a *analyzer) takeWhole(list *[]Path, folders []value) {
+	for _, v := range folders {
+		*list = append(*list, a.paths(v.Word)...)
+	}
+}
+
 func (a *analyzer) noteAll(reads, writes []value) {
 	for _, v := range reads {
 		a.read(v.Word)
@@ -312,6 +334,7 @@ func (a *analyzer) findWrites(args []value) {
 		}
 		if deletes {
 			a.write(v.Word)
+			a.takeWhole(&a.out.WriteTrees, []value{v})
 		} else {
 			a.read(v.Word)
 		}

@@ -155,6 +155,16 @@ func TestAQuestionIsHintedAtWhenTheTimeIsOver(t *testing.T) {
 	}
 }
 
+// A command that must end with its call says at its timeout why it does not continue.
+func TestAForegroundCommandEndsAtItsTimeout(t *testing.T) {
+	r := newRig(t, nil, nil)
+	c := &tool.Call{Tool: "Bash", Input: []byte(`{"command":"until false; do sleep 0.1; done","timeout":300}`), Session: r.set.Session(), Foreground: true}
+	result, err := r.set.Lookup("Bash").Run(t.Context(), c)
+	if text := result.Text(); err != nil || !result.Failed || !strings.Contains(text, "It was not moved to the background") || len(r.host.Tasks()) != 0 {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 func TestProgressIsTyped(t *testing.T) {
 	r := newRig(t, nil, nil)
 	var reports []tool.Progress

@@ -75,7 +75,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
-		Plain: t.plain(in.Command), Box: box,
+		Foreground: c.Foreground, Plain: t.plain(in.Command), Box: box,
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
 			waiting.see(p)
@@ -107,6 +107,9 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	}
 	t.warn(&out)
 	out.ended(in.Command, task.Result(), limit)
+	if c.Foreground && task.State() == shellrun.TimedOut && t.detaches(c, in.Command) {
+		out.note("It was not moved to the background, because it ran without asking while permission rules keep files from being read. Set a longer timeout, or run it with run_in_background, which needs approval.")
+	}
 	t.confinedEnd(&out, c.Agent, in, task.Result().Status)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false

@@ -80,7 +80,7 @@ func (s *Set) List() Listing {
 			byName[st.Name] = st
 		}
 	}
-	list.Styles = []Style{{Name: Default, Description: "Short answers and work on code", Coding: true, Builtin: true}}
+	list.Styles = []Style{{Name: Default, Description: "Gives short answers and focuses on code", Coding: true, Builtin: true}}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		list.Styles = append(list.Styles, byName[name])
 	}

@@ -26,6 +26,9 @@ import (
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
+// Worktrees is the folder of a repository in which haft makes worktrees: its files are versions of those of the repository.
+const Worktrees = ".worktrees"
+
 // Options configures a Guard.
 type Options struct {
 	// Roots are the project directory and any added ones. At least one.

@@ -27,6 +27,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // A Repo is a git repository, whichever of its trees it was opened from.
@@ -43,7 +45,7 @@ type Tree struct {
 }
 
 // folder is where trees are made, below the root of the repository.
-const folder = ".worktrees"
+const folder = guard.Worktrees
 
 // ErrNoRepository says that a folder is not in a git repository with a commit.
 var ErrNoRepository = errors.New("this needs a git repository with at least one commit")

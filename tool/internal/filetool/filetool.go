@@ -46,7 +46,7 @@ func Problem(err error) *tool.Problem {
 func ReadView(ws *workspace.Workspace, c *tool.Call, path string) tool.Verdict {
 	v := view(ws, c, path, guard.Read)
 	if v.Behavior == tool.NoView {
-		return tool.Verdict{Behavior: tool.Allow, Reason: "it is inside the project"}
+		v.Behavior, v.Reason = tool.Allow, "it is inside the project"
 	}
 	return v
 }
@@ -91,11 +91,11 @@ func view(ws *workspace.Workspace, c *tool.Call, path string, op guard.Op) tool.
 	v := f.Verdict(op)
 	switch v.Decision {
 	case guard.Ask:
-		return tool.Verdict{Behavior: tool.Ask, Message: v.Reason, Reason: v.Reason}
+		return tool.Verdict{Behavior: tool.Ask, Message: v.Reason, Reason: v.Reason, Real: f.Real}
 	case guard.Deny:
-		return tool.Verdict{Behavior: tool.Deny, Message: v.Reason + ".", Reason: v.Reason}
+		return tool.Verdict{Behavior: tool.Deny, Message: v.Reason + ".", Reason: v.Reason, Real: f.Real}
 	}
-	return tool.Verdict{}
+	return tool.Verdict{Real: f.Real}
 }
 
 // checkLimit is the size of a file up to which Validate tries a change before anybody is asked about it.
