@@ -36,7 +36,7 @@ func (h *evaluation) evaluateCommand() {
 	h.match(func(r *Rule) bool {
 		return coversCommand(r, a) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
 	})
-	h.nameExpanded(reads, writes)
+	h.nameExpanded(slices.Concat(reads, mentioned), writes)
 	if changesOwnRules(a) && h.denied == nil {
 		h.denied = &finding{reason: "haft's own rules and trust can only be changed by the user", message: "Ask the user to run this command outside the session."}
 	}
