@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/shell/gitshow"
@@ -40,8 +41,8 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		if file := h.passwordShown(a, c, where); file != "" {
 			h.protect(brief(c.Text)+" prints settings, and "+file+" holds a password", true)
 		}
-		q, shows := gitshow.Of(c.Words[1:])
-		if !shows || !h.policy.inRepository() {
+		q, shows := gitshow.Of(c.Words[1:], h.policy.inWorkTree)
+		if !shows || q.Reverse == nil && !h.policy.inRepository() {
 			continue
 		}
 		shown, err := h.policy.shownByGit(q, where)
@@ -50,6 +51,16 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		}
 		h.takeShown(c.Text, shown, err)
 	}
+}
+
+// inWorkTree reports whether a word, if it is a path, is in the work tree that the working
+// directory is in.
+func (p *Policy) inWorkTree(word string) bool {
+	top := p.repositoryOf(p.at.cwd)
+	if !filepath.IsAbs(word) {
+		word = filepath.Join(p.at.cwd, word)
+	}
+	return top != "" && pathin.Contains(top, filepath.Clean(word))
 }
 
 // passwordShown returns the file with a password that a git command may print along with
@@ -80,7 +91,7 @@ func changesWhatGitShows(all []shell.Command, i int) bool {
 		case "cd", "pushd", "popd", "eval", "source", ".":
 			return true
 		case "git":
-			_, shows := gitshow.Of(c.Words[1:])
+			_, shows := gitshow.Of(c.Words[1:], func(string) bool { return true })
 			return !shows && !onlyReads(c)
 		}
 		return false
@@ -189,32 +200,79 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 		return nil, err
 	}
 	defer cancel()
-	top, err := git.run(nil, "rev-parse", "--show-toplevel")
-	if err != nil {
+	here := where.Cwd
+	out, err := git.run(nil, "rev-parse", "--show-toplevel")
+	top := strings.TrimSuffix(string(out), "\n")
+	switch {
+	case err != nil && q.Reverse == nil:
 		return nil, nil // not a repository after all, or one without files: it prints none
+	case err != nil:
+		top = here // outside of a repository nothing has a revision
 	}
-	for _, object := range q.Objects {
-		kind, err := git.run(strings.NewReader(object+"\n"), "cat-file", "--batch-check=%(objecttype)")
+	var shown, folders []string
+	if err == nil {
+		if shown, folders, err = git.resolve(q, top, here); err != nil {
+			return nil, err
+		}
+	}
+	if folders = append(folders, top); q.Reverse != nil {
+		folders = append(folders, here)
+	}
+	for _, list := range [][]string{q.List, q.Reverse} {
+		if len(list) == 0 {
+			continue
+		}
+		out, err := git.run(nil, list...)
 		if err != nil {
 			return nil, err
 		}
-		if strings.TrimSpace(string(kind)) == "blob" && !strings.Contains(object, ":") {
-			return nil, errors.New("it shows an object, and haft cannot tell which file that is")
+		names, err := q.Names(string(out))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			for _, folder := range folders {
+				shown = append(shown, from(folder, name))
+			}
 		}
 	}
-	if len(q.List) == 0 {
-		return nil, nil
-	}
-	out, err := git.run(nil, q.List...)
-	if err != nil {
-		return nil, err
-	}
-	shown, err := q.Names(string(out))
-	for i, name := range shown {
-		shown[i] = filepath.Join(strings.TrimSuffix(string(top), "\n"), name)
-	}
 	slices.Sort(shown)
-	return slices.Compact(shown), err
+	return slices.Compact(shown), nil
+}
+
+// from is where a path leads that git prints: comparing folders, it prints some as they are given.
+func from(folder, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(folder, name)
+}
+
+// resolve returns the files that a command names with a revision, and the folders at which names
+// in its list may begin besides the top one.
+func (l lister) resolve(q gitshow.Query, top, here string) (files, folders []string, err error) {
+	asked := q.Lookups()
+	if len(asked) == 0 {
+		return nil, nil, nil
+	}
+	if slices.ContainsFunc(asked, func(name string) bool { return strings.Contains(name, "\n") }) {
+		return nil, nil, errors.New("a word with a line break may name any file")
+	}
+	out, err := l.run(strings.NewReader(strings.Join(asked, "\n")+"\n"), "cat-file", "--batch-check="+gitshow.KindFormat)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, folders, err = q.Resolve(strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"))
+	for _, paths := range [][]string{files, folders} {
+		for i, path := range paths {
+			if first, _, _ := strings.Cut(path, "/"); first == "." || first == ".." {
+				paths[i] = filepath.Join(here, path)
+			} else {
+				paths[i] = filepath.Join(top, path)
+			}
+		}
+	}
+	return files, folders, err
 }
 
 // A lister runs git to list names.

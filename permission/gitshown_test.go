@@ -76,6 +76,52 @@ func TestGitPrintsNoFileThatARuleHides(t *testing.T) {
 	}
 }
 
+// TestGitPrintsNoFolderOrObjectOfARevision: names in a list may begin at a folder, and a file
+// without a name may be any. Each command is run for real.
+func TestGitPrintsNoFolderOrObjectOfARevision(t *testing.T) {
+	p := repository(t)
+	p.shell(t, `mkdir empty sub && touch empty/k sub/hidden.txt && git add empty sub && git commit -qm five && git tag -a -m x blobtag HEAD:conf/hidden.txt && git tag conftag HEAD:conf`)
+	id := func(name string) string { return strings.TrimSpace(p.shell(t, "git rev-parse "+name)) }
+	blob, conf, sub, nothing := id("HEAD:conf/hidden.txt"), id("HEAD:conf"), id("HEAD:sub"), "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+	rules := []permission.Rule{rule(tool.Deny, "Read(./conf/hidden.txt)")}
+	for _, command := range []string{
+		"git diff HEAD:conf/ HEAD:empty/", "git diff HEAD:empty HEAD:conf", "git diff HEAD:conf..HEAD:empty", "git diff-tree -p " + nothing + " HEAD:conf", "git diff HEAD:conf stash@{0}:conf", "git diff HEAD@{0}:conf HEAD:empty", "git diff-tree -p " + sub + " " + conf, "git diff conftag HEAD:empty", "git diff conftag^{tree} HEAD:empty",
+		"git grep -n . HEAD:conf -- hidden.txt", "git grep -h HIDDEN HEAD:conf", "git grep HIDDEN " + conf, "git grep HIDDEN conftag", "git diff " + blob + " HEAD:a.txt", "git diff " + blob + ".." + "HEAD:a.txt", "git diff HEAD:a.txt " + blob[:8], "git show blobtag", "git show " + conf + ":hidden.txt", "git cat-file -p " + conf + ":hidden.txt", "git cat-file blob blobtag", "git show HEAD@{0}:conf/hidden.txt", "git show :conf/hidden.txt", "git show :0:conf/hidden.txt", "git show conftag:hidden.txt", "git diff :conf/hidden.txt a.txt",
+		"git diff HEAD:conf", "git diff-index -p HEAD:conf", "git diff-index -p " + conf, "git log -p " + conf,
+	} {
+		if out := p.shell(t, command); !strings.Contains(out, "HIDDEN") && !strings.Contains(command, "-index") && !strings.Contains(command, "log") && command != "git diff HEAD:conf" {
+			t.Errorf("%q does not print the file: %s", command, out)
+		}
+		for _, mode := range []permission.Mode{permission.Default, permission.Bypass} {
+			if d := p.decide(t, mode, "Bash", bashInput(command), rules...); d.Behavior == tool.Allow || d.Rule != rules[0].Text {
+				t.Errorf("%s: %q: %s by %q: %s", mode, command, d.Behavior, d.Rule, d.Reason)
+			}
+		}
+	}
+	for _, command := range []string{
+		"git diff HEAD:a.txt a.txt", "git diff HEAD:a.txt HEAD~1:a.txt", "git show HEAD:a.txt", "git show v3:src/main.go", "git diff HEAD:sub HEAD:empty", "git diff HEAD:src/ v3:src/", "git grep plain HEAD:src", "git show HEAD:conf", "git cat-file -p HEAD^{tree}", "git cat-file -p " + conf, "git ls-tree HEAD:conf", "git diff HEAD~1^{tree} HEAD^{tree}",
+		"git show HEAD^{tree}:a.txt", "git diff v3..v3", "git diff HEAD~1...HEAD -- a.txt", "git log -p -1 v3~2 -- a.txt", "git diff " + nothing + " HEAD -- a.txt",
+	} {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command), rules...); d.Behavior != tool.Allow {
+			t.Errorf("%q: %s (%s), want allowed", command, d.Behavior, d.Reason)
+		}
+	}
+}
+
+// TestGitNamesFilesFromTheTop: in a folder below the top, a path after a revision begins at the top.
+func TestGitNamesFilesFromTheTop(t *testing.T) {
+	p := repository(t)
+	below := realPlace{filepath.Join(p.dir, "src"), p.home}
+	deny := rule(tool.Deny, "Read(/"+p.dir+"/conf/hidden.txt)")
+	for command, want := range map[string]tool.Behavior{
+		"git show HEAD:conf/hidden.txt": tool.Deny, "git show HEAD:./../conf/hidden.txt": tool.Deny, "git diff HEAD:conf v3:src": tool.Deny, "git show HEAD:src/main.go": tool.Allow, "git show HEAD:./main.go": tool.Allow,
+	} {
+		if d := below.decide(t, permission.Default, "Bash", bashInput(command), deny); d.Behavior != want {
+			t.Errorf("%q: %s (%s), want %s", command, d.Behavior, d.Reason, want)
+		}
+	}
+}
+
 // TestGitThatChangesWhatItShows: what is added first is shown then.
 func TestGitThatChangesWhatItShows(t *testing.T) {
 	p := repository(t)

@@ -13,20 +13,18 @@ import (
 // not show whether a file there is covered by a rule, so such a command is asked about if a
 // rule may hide something.
 func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
-	outside := func(c shell.Command) bool { // of a repository a setting makes it search the folder
-		return len(c.Words) > 0 && filepath.Base(c.Words[0]) == "git" && slices.Contains(c.Words, "grep") && !h.policy.inRepository()
-	}
-	if !slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return searches(c.Words) || outside(c) }) {
-		return
-	}
-	folders := []string{}
-	for _, o := range reads {
-		if o.Info.Mode.IsDir() {
-			folders = append(folders, o.Facts.Path, o.Real)
+	var folders []string
+	for _, c := range a.Deny {
+		outside := len(c.Words) > 0 && filepath.Base(c.Words[0]) == "git" && slices.Contains(c.Words, "grep") && !h.policy.inRepository() // there a setting makes it search the folder
+		switch {
+		case searches(c.Words) || outside:
+			folders = append(folders, searched(reads, nil)...)
+			if len(folders) == 0 {
+				folders = []string{h.policy.at.cwd, h.policy.real.cwd}
+			}
+		case opensFolders(c.Words):
+			folders = append(folders, searched(reads, c.Words)...)
 		}
-	}
-	if len(folders) == 0 {
-		folders = []string{h.policy.at.cwd, h.policy.real.cwd}
 	}
 	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
 		for _, r := range rules {
@@ -35,6 +33,17 @@ func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 			}
 		}
 	}
+}
+
+// searched returns the folders that are read, of all commands or of the one with these words.
+func searched(reads []operand, words []string) (folders []string) {
+	for _, o := range reads {
+		names := func(word string) bool { return strings.HasSuffix(word, o.Value) || word == o.Pattern }
+		if o.Info.Mode.IsDir() && (words == nil || o.Pattern != "" || slices.ContainsFunc(words, names)) {
+			folders = append(folders, o.Facts.Path, o.Real)
+		}
+	}
+	return folders
 }
 
 // searches reports whether a command shows the content of files that it finds itself.
@@ -46,7 +55,7 @@ func searches(words []string) bool {
 	switch filepath.Base(words[0]) {
 	case "rg", "ag", "ack", "ugrep", "rgrep", "zgrep":
 		return true
-	case "grep", "egrep", "fgrep", "diff":
+	case "grep", "egrep", "fgrep":
 		return slices.ContainsFunc(args, recursive)
 	case "git":
 		return slices.Contains(args, "grep") && (slices.Contains(args, "--no-index") || slices.Contains(args, "--untracked"))
@@ -54,8 +63,21 @@ func searches(words []string) bool {
 	return false
 }
 
-// recursive reports whether an argument is an option that makes grep and diff go into
-// folders.
+// opensFolders reports whether a command shows the files of a folder if it is given one.
+func opensFolders(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	switch filepath.Base(words[0]) {
+	case "diff", "colordiff", "sdiff", "zdiff", "bzdiff", "xzdiff", "zstddiff", "vimdiff", "icdiff", "delta", "difft":
+		return true
+	case "gofmt":
+		return !slices.Contains(words, "-l") || slices.Contains(words, "-d")
+	}
+	return false
+}
+
+// recursive reports whether an argument is an option that makes grep go into folders.
 func recursive(arg string) bool {
 	if strings.HasPrefix(arg, "--") {
 		return strings.HasPrefix("--recursive", arg) && len(arg) > 4 || strings.HasPrefix(arg, "--dereference-recursive") || strings.HasPrefix(arg, "--directories")

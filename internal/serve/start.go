@@ -46,7 +46,7 @@ func (s *submitted) kept(raw json.RawMessage) error {
 		s.Args, err = launch.Submitted(s.Args, false)
 	}
 	if err != nil {
-		return &Problem{status: http.StatusConflict, Code: "unknown_flags", Message: fmt.Sprintf("Could not resume the session: this version of haft does not accept the flags that it was started with (%v). Resume it in a terminal.", err)}
+		return &Problem{status: http.StatusConflict, Code: "unknown_flags", Message: fmt.Sprintf("Could not resume the session: it was started with flags that this version of haft does not accept (%v). Resume the session in a terminal.", err)}
 	}
 	return nil
 }

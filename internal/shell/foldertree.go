@@ -19,6 +19,7 @@ const maxTree = 100_000
 type tree struct {
 	above   bool // it holds the project or the home directory, and was not looked through
 	large   bool
+	links   []string // those that stay inside
 	leaving []string // links to something outside the project, or to a credential
 	secret  []string // files that hold credentials, by their names
 	odd     []string // names that become several words, or a flag
@@ -69,6 +70,8 @@ func (a *analyzer) lookThrough(t *tree, dir, rel string, left *int) {
 		case e.Type()&fs.ModeSymlink != 0:
 			if a.leaves(path.Join(dir, name)) {
 				t.leaving = append(t.leaving, name)
+			} else {
+				t.links = append(t.links, name)
 			}
 		case e.IsDir():
 			a.lookThrough(t, dir, name, left)

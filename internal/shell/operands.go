@@ -59,6 +59,11 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 		if a.table.ReadsFiles(name) {
 			a.noteAll(rest, nil)
 		}
+		if a.table.Joins(name) {
+			for _, w := range a.joined(toWords(rest)) {
+				a.read(w)
+			}
+		}
 	}
 	return nil, false
 }

@@ -341,6 +341,12 @@ func (a *analyzer) useReads(use grammar.Use) error {
 			bad = cmp.Or(bad, reason)
 		}
 	}
+	if use.Joins {
+		for _, w := range a.joined(use.Reads) {
+			a.read(w)
+			bad = cmp.Or(bad, a.literalFile(w.Value, false))
+		}
+	}
 	if use.Walks {
 		bad = cmp.Or(bad, a.walk(use))
 	}
@@ -348,6 +354,34 @@ func (a *analyzer) useReads(use grammar.Use) error {
 		return errors.New(bad)
 	}
 	return nil
+}
+
+// joined returns the files that a program which compares finds itself: beside a directory, a
+// file stands for the one of the same name in it.
+func (a *analyzer) joined(operands []grammar.Word) []grammar.Word {
+	if a.opts.FS == nil {
+		return nil
+	}
+	var folders, names []string
+	for _, w := range a.expanded(operands) {
+		is := func(dir string) bool {
+			full := join(dir, w.Value)
+			info, err := a.opts.FS.Stat(full)
+			return strings.HasPrefix(full, "/") && err == nil && info.IsDir()
+		}
+		if w.Known() && slices.ContainsFunc(a.dirs, is) {
+			folders = append(folders, w.Value)
+		} else if w.Known() {
+			names = append(names, path.Base(w.Value))
+		}
+	}
+	var out []grammar.Word
+	for _, folder := range folders {
+		for _, name := range names {
+			out = append(out, grammar.Literal(path.Join(folder, name)))
+		}
+	}
+	return out
 }
 
 // useRead returns why a program must not read the file that a word names, or the
@@ -411,8 +445,14 @@ func (a *analyzer) walk(use grammar.Use) string {
 	}
 	l := listing{null: true, names: globs}
 	for _, dir := range a.walked(use) {
-		if reason := a.tree(dir).shown(l, use); reason != "" {
+		t := a.tree(dir)
+		if reason := t.shown(l, use); reason != "" {
 			return reason
+		}
+		if use.Follows {
+			for _, link := range t.links {
+				a.out.Reads = append(a.out.Reads, Path{Value: path.Join(dir, link), Cwd: a.opts.Cwd, Pattern: path.Join(dir, "**")})
+			}
 		}
 	}
 	return ""
@@ -423,10 +463,13 @@ func (a *analyzer) walk(use grammar.Use) string {
 func (a *analyzer) walked(use grammar.Use) []string {
 	var names []string
 	for _, w := range use.Reads {
-		if matches, ok := a.expand(w); ok {
+		switch matches, ok := a.expand(w); {
+		case ok:
 			names = append(names, matches...)
-		} else {
+		case w.Known():
 			names = append(names, w.Value)
+		default: // it may become anything in the folder that it begins with
+			names = append(names, w.Value[:strings.LastIndexByte(w.Value, '/')+1])
 		}
 	}
 	if len(names) == 0 {

@@ -50,7 +50,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 	if err != nil {
 		a.failure = err
 		if a.needsModel() {
-			a.setUp(err)
+			a.setUp(true)
 			return
 		}
 		a.show.add(&note{text: a.lang.Error(err) + "\n" + a.t(nowhereHelp), style: failure})

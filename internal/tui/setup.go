@@ -24,13 +24,13 @@ const (
 	serverModel  = "OPENAI_MODEL"
 )
 
-// setUp asks which model answers. A user who does not want to say so now is told why it
-// matters and how to be asked again.
-func (a *app) setUp(why error) {
+// setUp asks which model answers. If one is needed and the user does not want to choose it
+// now, they are told how to be asked again.
+func (a *app) setUp(needed bool) {
 	a.pop(a.whole(&choices{
 		close: func() {
-			if why != nil {
-				a.note(why.Error() + "\n" + a.t(nowhereHelp))
+			if needed {
+				a.note(a.t("No model is set up yet. To see haft work without one, run haft demo in your shell.") + "\n" + a.t(nowhereHelp))
 			}
 		},
 		title: a.t("Which model should answer?"), body: []string{a.t("haft tests it with one small request and saves it in ~/.haft/credentials.json, which only you can read.")},
@@ -38,9 +38,9 @@ func (a *app) setUp(why error) {
 		choose: func(i int) {
 			switch i {
 			case 0:
-				a.setUpWith(why, []field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
+				a.setUpWith(needed, []field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
 			case 1:
-				a.setUpWith(why, []field{
+				a.setUpWith(needed, []field{
 					{name: serverURL, label: a.t("Address"), help: a.t("address of the chat completions API"), value: "http://localhost:11434/v1", required: true},
 					{name: serverModel, label: a.t("Model"), help: a.t("the name that the server uses, such as qwen3"), required: true},
 					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server needs none"), secret: true},
@@ -54,7 +54,7 @@ func (a *app) setUp(why error) {
 
 // setUpWith asks for the fields, tries them and keeps them. Esc goes back to the question
 // before it.
-func (a *app) setUpWith(why error, fields []field) {
+func (a *app) setUpWith(needed bool, fields []field) {
 	var f *form
 	f = newForm(a.t("Which model should answer?"), nil, fields, func(values map[string]string) {
 		f.problem = a.t("asking the model…")
@@ -69,7 +69,7 @@ func (a *app) setUpWith(why error, fields []field) {
 			a.later(func() { a.settled(f, answer, err) })
 		}()
 	})
-	f.back = func() { a.setUp(why) }
+	f.back = func() { a.setUp(needed) }
 	a.pop(f)
 }
 

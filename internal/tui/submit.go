@@ -169,7 +169,7 @@ func (a *app) login() {
 		a.note(a.t("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and restart haft."))
 		return
 	}
-	a.setUp(nil)
+	a.setUp(false)
 }
 
 // turnRuns reports whether calls or texts of a turn are live.

@@ -28,7 +28,7 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 	}
 	switch tier.Kind {
 	case sandbox.TierBox:
-		d.OK("sandbox", strings.Join(append([]string{"box: " + confined}, tier.Gaps...), "; "))
+		d.OK("sandbox", strings.Join(append([]string{d.t("box: %s; previews work", confined)}, tier.Gaps...), "; "))
 	case sandbox.TierLandlock:
 		d.Warn("sandbox", strings.Join(append([]string{tier.String(), confined}, tier.Gaps...), "; "), tier.Help())
 	default:

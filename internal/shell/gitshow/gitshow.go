@@ -22,17 +22,21 @@ type Query struct {
 	changes bool
 	// trees: the revisions that a name may begin with, and a colon.
 	trees []string
-	// Objects are revisions that the command shows themselves; one that is a file's
-	// content has no name.
-	Objects []string
+	// lookups are about the revisions that are given.
+	lookups []lookup
+	// listsFolders: of a folder it prints only the names.
+	listsFolders bool
+	// Reverse, if set, is List with the sides exchanged: of a file that two folders have, each
+	// of them names one.
+	Reverse []string
 	// Unclear: the files cannot be listed.
 	Unclear bool
 }
 
 // Of returns how to list what a git command prints, given its words after git. It
 // reports false for one that prints the content of no file, or only of files that it
-// names.
-func Of(args []string) (Query, bool) {
+// names. Inside reports whether a path is in the work tree: git compares others as diff does.
+func Of(args []string, inside func(path string) bool) (Query, bool) {
 	n, plain := globals(args)
 	if n == len(args) {
 		return Query{}, false
@@ -44,9 +48,13 @@ func Of(args []string) (Query, bool) {
 		}
 	}
 	q, shows := of(sub, rest)
+	if sub == "diff" && (slices.Contains(rest, "--no-index") || slices.ContainsFunc(rest, func(w string) bool { return w != "" && w[0] != '-' && !inside(w) })) {
+		q.Reverse = list(sub, slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "-R" }), "-R").List
+	}
 	if shows && (!plain || slices.ContainsFunc(rest, hides)) {
 		return Query{Unclear: true}, true
 	}
+	q.lookups = lookupsOf(operands(rest))
 	return q, shows
 }
 
@@ -79,7 +87,7 @@ func globals(args []string) (n int, plain bool) {
 func of(sub string, args []string) (Query, bool) {
 	switch sub {
 	case "diff":
-		return list("diff", args), !slices.Contains(args, "--no-index") && patch(args, true)
+		return list("diff", args), patch(args, true)
 	case "diff-index", "diff-files":
 		return list(sub, args, "-r"), patch(args, false)
 	case "diff-tree":
@@ -90,8 +98,8 @@ func of(sub string, args []string) (Query, bool) {
 		if patch(args, true) && (len(operands(args)) == 0 || len(operands(unnamed)) > 0) {
 			q = list(sub, unnamed, "--format=")
 		}
-		q.Objects = operands(unnamed)
-		return q, len(q.List)+len(q.Objects) > 0
+		q.listsFolders = true
+		return q, len(q.List)+len(operands(args)) > 0
 	case "log", "whatchanged", "reflog", "reflog show", "stash list":
 		if slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-L") }) {
 			return Query{}, false // it names its file
@@ -113,7 +121,7 @@ func of(sub string, args []string) (Query, bool) {
 		tree := append(operands(args), "HEAD")[0]
 		return Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", tree}}, true
 	case "cat-file":
-		return Query{Objects: operands(args), Unclear: slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--batch") })}, !namesOnly(args, "-t", "-s", "-e")
+		return Query{listsFolders: true, Unclear: slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--batch") })}, !namesOnly(args, "-t", "-s", "-e")
 	case "add", "checkout", "restore", "reset", "stash push", "stash save", "stash":
 		return list("diff", []string{"HEAD"}), slices.ContainsFunc(args, func(w string) bool {
 			return w == "-p" || w == "--patch" || w == "-i" || w == "--interactive" || w == "-e"
@@ -217,10 +225,11 @@ func verbose(args []string) (n int) {
 	return n
 }
 
-// named reports whether a word is the content of a file at a revision, which says
-// which file that is.
+// named reports whether a word is a file or folder of a revision, which says which one
+// that is.
 func named(w string) bool {
-	return w != "" && w[0] != '-' && strings.Contains(w, ":") && !strings.HasPrefix(w, ":/") && !strings.HasPrefix(w, ":(") && !strings.HasPrefix(w, ":!") && !strings.HasPrefix(w, ":^") && !strings.Contains(w, "{")
+	_, _, named := splitPath(w)
+	return named && w[0] != '-'
 }
 
 // operands returns the revisions that are given, values of flags among them.

@@ -23,6 +23,8 @@ type Use struct {
 	Walks   bool // files below the directories in Reads are shown
 	Follows bool // also through links
 	Hidden  bool // also hidden ones
+
+	Joins bool // a file in Reads stands for the file of that name in each directory there as well
 }
 
 // ReadsFiles reports whether operands of the program name files.
@@ -31,6 +33,12 @@ func (t *Table) ReadsFiles(name string) bool {
 	return s != nil && slices.ContainsFunc(s.forms, func(f *form) bool {
 		return slices.ContainsFunc(f.operands, func(o operand) bool { return o.kind.path })
 	})
+}
+
+// Joins reports whether the program compares a file with the one of the same name in a directory.
+func (t *Table) Joins(name string) bool {
+	s := t.specs[name]
+	return s != nil && slices.ContainsFunc(s.forms, func(f *form) bool { return f.marks.joins })
 }
 
 // Check returns what a command does if its grammar shows that it only reads,
@@ -139,11 +147,13 @@ func (f *form) check(args []Word) (Use, error) {
 		return Use{}, err
 	}
 	given := func(name string) bool { return r.seen[name] }
+	on := func(flags []string) bool {
+		return flags != nil && (len(flags) == 0 || slices.ContainsFunc(flags, given))
+	}
 	return Use{
 		Reads: r.reads, Public: r.public, Globs: r.globs, Git: f.marks.git, Tree: f.marks.tree, Names: f.marks.names, Outside: f.marks.outside, Confined: f.marks.confined,
-		Walks:   f.walks != nil && (len(f.walks) == 0 || slices.ContainsFunc(f.walks, given)),
-		Follows: slices.ContainsFunc(f.follows, given),
-		Hidden:  f.shows == nil || slices.ContainsFunc(f.shows, given),
+		Walks: on(f.walks), Follows: on(f.follows), Joins: f.marks.joins,
+		Hidden: f.shows == nil || slices.ContainsFunc(f.shows, given),
 	}, nil
 }
 

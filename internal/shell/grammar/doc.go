@@ -30,7 +30,10 @@
 //	names                only the names and properties of files are shown
 //	walks FLAG…          with one of these flags, or always if there are none,
 //	                     the files below a directory are shown
-//	follows FLAG…        with one of these flags links there are followed
+//	follows FLAG…        with one of these flags, or always if there are none,
+//	                     links there are followed
+//	joins                a file beside a directory stands for the file of that
+//	                     name in the directory as well
 //	shows FLAG…          only with one of these flags hidden files are among them
 //	keys                 flags may also be written without a dash, clustered,
 //	                     as the first word (tar tf)

@@ -193,7 +193,7 @@ func (f *form) take(from *form) {
 }
 
 func (m marks) or(n marks) marks {
-	return marks{m.safe || n.safe, m.git || n.git, m.tree || n.tree, m.names || n.names, m.keys || n.keys, m.apart || n.apart, m.inherit || n.inherit, m.outside || n.outside, m.confined || n.confined}
+	return marks{m.safe || n.safe, m.git || n.git, m.tree || n.tree, m.names || n.names, m.keys || n.keys, m.apart || n.apart, m.inherit || n.inherit, m.outside || n.outside, m.confined || n.confined, m.joins || n.joins}
 }
 
 func take(to, from map[string]flag) {
@@ -275,6 +275,8 @@ func (f *form) mark(word string) error {
 		f.marks.outside = true
 	case "confined":
 		f.marks.confined = true
+	case "joins":
+		f.marks.joins = true
 	default:
 		return fmt.Errorf("unknown word %q", word)
 	}

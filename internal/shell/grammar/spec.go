@@ -16,7 +16,7 @@ type form struct {
 	operands []operand
 	require  [][]string
 	walks    []string // flags by which directories are read with all that is below; nil: none, empty: always
-	follows  []string // flags by which links below a directory are followed
+	follows  []string // flags by which links below a directory are followed; nil: none, empty: always
 	shows    []string // flags by which hidden files are read as well; nil: always
 	style    style
 	number   bool
@@ -24,7 +24,7 @@ type form struct {
 }
 
 // marks are the properties that a form passes on to who asks.
-type marks struct{ safe, git, tree, names, keys, apart, inherit, outside, confined bool }
+type marks struct{ safe, git, tree, names, keys, apart, inherit, outside, confined, joins bool }
 
 type flag struct {
 	arity arity
