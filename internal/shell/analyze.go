@@ -54,6 +54,8 @@ type Analysis struct {
 	// with everything below them, if they are folders.
 	ReadTrees, WriteTrees []Path
 
+	Matched []Path // what patterns stand for in commands that are not known to only read
+
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
 	UsesGit  bool   // the configuration of the git repository matters
 
@@ -277,6 +279,7 @@ func (a *analyzer) finish() *Analysis {
 	}
 	out.Reads = compactPaths(out.Reads)
 	out.Writes = compactPaths(out.Writes)
+	out.Matched = compactPaths(out.Matched)
 	return out
 }
 

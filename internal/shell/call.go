@@ -141,6 +141,11 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	}
 	a.fail(err.Error())
 	a.out.UsesGit = a.out.UsesGit || slices.ContainsFunc(args, func(v value) bool { return v.guess == "git" || strings.HasSuffix(v.guess, "/git") })
+	for _, v := range args {
+		if v.Pattern != "" {
+			a.out.Matched = append(a.out.Matched, a.paths(v.Word)...)
+		}
+	}
 	args = a.expandValues(args)
 	edits, isEdit := a.fileOperands(args)
 	a.allow(args, assigns, edits, isEdit)
