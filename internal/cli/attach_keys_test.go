@@ -64,7 +64,8 @@ func TestAnAttachedTerminalLeavesAQuestion(t *testing.T) {
 	s.see("tab: go to this question")
 	b := s.beside("attach")
 	b.see("n [reason]: deny >")
-	if text := b.screen(); strings.Index(text, "Attached to ") != 0 || strings.Index(text, "● Write") < 0 || strings.Index(text, "● Write") > strings.Index(text, "Asked because") {
+	before, _, _ := strings.Cut(b.screen(), "Asked because")
+	if text := b.screen(); !strings.HasPrefix(text, "Attached to ") || !strings.Contains(before, "● Write") {
 		t.Errorf("the attached terminal shows\n%s", text)
 	}
 	b.type_("\x04")
