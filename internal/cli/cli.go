@@ -106,7 +106,11 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(foldedTo(w), "haft: %s\n", visible.Text(err.Error()))
+	said := err.Error()
+	if said == context.Canceled.Error() {
+		said = "interrupted"
+	}
+	fmt.Fprintf(foldedTo(w), "haft: %s\n", visible.Text(said))
 	var usage usageError
 	var misuse *project.UsageError
 	switch {
