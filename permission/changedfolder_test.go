@@ -23,7 +23,7 @@ func (p realPlace) policyAt(t *testing.T, dir string, rules ...permission.Rule) 
 // neither lifts what they deny nor widens what they allow.
 func TestRulesDoNotFollowTheFolder(t *testing.T) {
 	p := newRealPlace(t, "secrets/x", "sub/secrets/x", "sub/open", ".env", "sub/.env", "open", "src/in", "sub/src/out")
-	policy := p.policyAt(t, "sub", rule(tool.Deny, "Read(./secrets/x)"), rule(tool.Ask, "Read(.env)"), rule(tool.Allow, "Edit(./src/**)"))
+	policy := p.policyAt(t, "sub", rule(tool.Deny, "Read(./secrets/x)"), rule(tool.Ask, "Read(.env)"), rule(tool.Allow, "Edit(./src/**)"), rule(tool.Allow, "Edit(./one)"), rule(tool.Allow, "Edit(any)"))
 	for command, want := range map[string]tool.Behavior{
 		"cat ../secrets/x":              tool.Deny,
 		"cd .. && cat secrets/x":        tool.Deny,
@@ -35,6 +35,9 @@ func TestRulesDoNotFollowTheFolder(t *testing.T) {
 		"cat open ../open secrets/x":    tool.Allow,
 		"echo x > ../src/in":            tool.Allow,
 		"echo x > src/out":              tool.Ask,
+		"echo x > ../one":               tool.Allow,
+		"echo x > one":                  tool.Ask,
+		"echo x > any":                  tool.Allow,
 	} {
 		if d := policy.Decide(bash(command)); d.Behavior != want {
 			t.Errorf("%s: %s (%s), want %s", command, d.Behavior, d.Reason, want)

@@ -16,8 +16,8 @@ import (
 // A pathPattern matches files the way .gitignore does, from one of four places:
 // //x from the root of the file system, ~/x from home, /x from the project (from
 // ~/.claude in the user's settings), and x from the folder that the session started in. A
-// name without a slash matches at any depth, and so does a single folder (x/**) in a rule
-// that denies or asks.
+// name without a slash matches at any depth, except one with ./ before it in a rule that
+// allows; so does a single folder (x/**) in a rule that denies or asks.
 type pathPattern struct {
 	anchor  anchor
 	pattern string // relative to the anchor, or to any folder below it if floats

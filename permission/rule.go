@@ -185,9 +185,11 @@ func newPathPattern(spec string, b tool.Behavior) (*pathPattern, error) {
 	case strings.HasPrefix(spec, "/"):
 		p.anchor, spec = fromSettings, spec[1:]
 	default:
-		spec = strings.TrimPrefix(spec, "./")
+		rest, here := strings.CutPrefix(spec, "./")
+		spec = rest
 		inside, everything := strings.CutSuffix(spec, "/**")
-		p.floats = !strings.Contains(spec, "/") || everything && !strings.Contains(inside, "/") && b != tool.Allow
+		guards := b != tool.Allow // which is better about too much than about too little
+		p.floats = !strings.Contains(spec, "/") && (guards || !here) || everything && !strings.Contains(inside, "/") && guards
 	}
 	p.pattern = strings.TrimSuffix(spec, "/")
 	if p.pattern == "" || !doublestar.ValidatePattern(p.pattern) {

@@ -201,6 +201,8 @@ func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue
 		}
 	}
 	switch {
+	case c.Ran() && len(c.Preview.Files) == 0:
+		b.WriteString("\n" + words.T("Give the model the output of this command?") + "\n")
 	case c.Ran():
 		b.WriteString("\n" + words.T("Apply the changes that this command made?") + "\n")
 	case c.Call.Tool == "Bash":

@@ -106,7 +106,7 @@ func runLayered(ctx context.Context, r Request) (*Result, error) {
 // run runs the command, whose writes go to some folders; the shell stays where it was.
 func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where ...string) error {
 	shell, command := r.request.Shell, r.request.Command
-	command.Box, command.Detach = spec, false
+	command.Box, command.Detach, command.Foreground = spec, false, true // its change is what is waited for
 	before := shell.Dir()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

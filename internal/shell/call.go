@@ -73,6 +73,7 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 	v := a.value(as.Value)
 	if as.Name != nil && slices.Contains(programVariables, as.Name.Value) {
 		a.denyScript(v.guess, maxDenyWrappers)
+		a.checkProgramVariable(as.Name.Value, v)
 	}
 	if v.Pattern != "" { // no pattern is expanded here
 		v.Value, v.Pattern, v.Many = v.guess, "", false
@@ -140,6 +141,11 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 	}
 	a.fail(err.Error())
 	a.out.UsesGit = a.out.UsesGit || slices.ContainsFunc(args, func(v value) bool { return v.guess == "git" || strings.HasSuffix(v.guess, "/git") })
+	for _, v := range args {
+		if v.Pattern != "" {
+			a.out.Matched = append(a.out.Matched, a.paths(v.Word)...)
+		}
+	}
 	args = a.expandValues(args)
 	edits, isEdit := a.fileOperands(args)
 	a.allow(args, assigns, edits, isEdit)

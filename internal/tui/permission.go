@@ -157,6 +157,8 @@ func (p *permissionPanel) letters(v view) []string {
 func (p *permissionPanel) title() string {
 	s := p.app.t("Use %s?", p.what.Card.String())
 	switch {
+	case p.call.Ran() && len(p.call.Preview.Files) == 0:
+		s = p.app.t("Give the model the output of this command?")
 	case p.call.Ran():
 		s = p.app.t("Apply the changes that this command made?")
 	case p.call.Call.Tool == "Bash":
