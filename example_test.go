@@ -146,7 +146,7 @@ func ExampleOptions_canUseTool() {
 			if strings.Contains(string(r.Input), "rm -rf") {
 				return haft.Deny("Nothing is removed here; move it to the attic instead."), nil
 			}
-			return haft.Allow(r.PermissionSuggestions...), nil
+			return haft.Allow(), nil
 		},
 	}
 	result, err := haft.Ask(ctx, "Clean up", opts)

@@ -36,6 +36,7 @@ func (h *evaluation) evaluateCommand() {
 	h.match(func(r *Rule) bool {
 		return coversCommand(r, a) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
 	})
+	h.evaluateUnseen(a)
 	h.nameExpanded(slices.Concat(reads, mentioned), writes)
 	if changesOwnRules(a) && h.denied == nil {
 		h.denied = &finding{reason: "haft's own rules and trust can only be changed by the user", message: "Ask the user to run this command outside the session."}
@@ -135,6 +136,22 @@ func coversCommand(r *Rule, a *shell.Analysis) bool {
 		}
 	}
 	return false
+}
+
+// evaluateUnseen asks about a command if a rule about commands denies or asks, and haft cannot
+// tell whether the rule covers what would run.
+func (h *evaluation) evaluateUnseen(a *shell.Analysis) {
+	if a.Unseen == "" || h.asked != nil {
+		return
+	}
+	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
+		for _, r := range rules {
+			if r.names("Bash") && r.command != nil {
+				h.asked = byRule(r, a.Unseen+", so haft cannot tell whether a rule covers it")
+				return
+			}
+		}
+	}
 }
 
 // nameExpanded says which pattern stood for the file that a rule is about.

@@ -52,12 +52,13 @@ Calls go through the same pipeline as a model's calls: the same rules, hooks and
 If the user must be asked, the question goes through the client, if the client supports
 that; otherwise the call is denied, with the reason.
 
-Over HTTP, every request must carry a bearer token: the one in ` + tokenEnv + `, or
-one that is created for this run and printed on standard error (with --json, also on
-standard output).`,
+Over HTTP, every request must carry a bearer token: the one in ` + tokenEnv + `, which
+is not printed, or else one that is created for this run and printed on standard error
+(with --json, also on standard output).`,
 		Example: `  haft mcp serve
   haft mcp serve --tools Read,Grep,Glob
-  ` + tokenEnv + `=$(openssl rand -hex 32) haft mcp serve --http 0.0.0.0:8717`,
+  export ` + tokenEnv + `=$(openssl rand -hex 32)   # give this to the clients
+  haft mcp serve --http 0.0.0.0:8717`,
 		Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context()) },
 	}

@@ -116,14 +116,17 @@ func (o *Output) wanted(refused []string) string {
 func lastBytes(text string) string { return text[max(0, len(text)-4000):] }
 
 // Programs report what the kernel refused in the words of the C library, node in
-// names of its own.
+// names of its own. A protected file is a mount, so replacing it, as git does with its
+// configuration, fails because it is busy.
 var (
 	readOnlyPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to [^:\n]+)?: Read-only file system`)
+		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to [^:\n]+)?: (?:Read-only file system|Device or resource busy)`)
 	})
-	readOnlyFault = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)read-only file ?system|\bEROFS\b`) })
-	deniedFault   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
-	networkFault  = sync.OnceValue(func() *regexp.Regexp {
+	readOnlyFault = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`)
+	})
+	deniedFault  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
+	networkFault = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|network is unreachable|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|tunnel failed, response 403|no such host`)
 	})
 )

@@ -8,7 +8,9 @@
 package box
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,7 +63,7 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 	set := b.Counts.Sandbox()
 	secrets, seen := secretFiles(b.Home)
 	state := workspace.StateDir()
-	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, b.settingPaths(set.DenyRead))
+	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, b.deniedPaths(set.DenyRead, g))
 	caches, missing := b.caches()
 	for _, dir := range missing {
 		if above := filepath.Dir(dir); !slices.Contains(seen, above) {
@@ -79,7 +81,7 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 		spec.Network = sandbox.Proxied
 		spec.Read = sandbox.Resolve(state)
 		spec.Write = sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...)
-		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.settingPaths(set.DenyWrite))...)
+		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.deniedPaths(set.DenyWrite, g))...)
 		return spec, seen
 	}
 	spec.KeepSignals, spec.NoSockets = true, true
@@ -126,7 +128,7 @@ func (b *Boxes) writingInside(host *shellrun.Host) *sandbox.Spec {
 		Network: sandbox.Open,
 		Read:    sandbox.Resolve("/tmp", "/run"), // what others put there, and their sockets
 		Write:   sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...),
-		Protect: sandbox.Resolve(slices.Concat(b.Guard.Protected(), gitControls(roots), b.settingPaths(set.DenyWrite))...),
+		Protect: sandbox.Resolve(slices.Concat(b.Guard.Protected(), gitControls(roots), b.deniedPaths(set.DenyWrite, b.Guard))...),
 		Scratch: sandbox.Resolve(caches...),
 	}
 }
@@ -212,6 +214,48 @@ func (b *Boxes) settingPaths(list []settings.Text) []string {
 		paths = append(paths, strings.TrimSuffix(path, "/**"))
 	}
 	return paths
+}
+
+// deniedPaths is settingPaths for what must not be read or written. A relative path also
+// means the file of that name in each root: a user who denies .env means the one of the
+// project, and Claude Code reads it as a file beside the user's settings.
+func (b *Boxes) deniedPaths(list []settings.Text, g *guard.Guard) []string {
+	paths := b.settingPaths(list)
+	for _, t := range list {
+		if isRelative(t.Text) {
+			for _, root := range g.Roots() {
+				paths = append(paths, strings.TrimSuffix(filepath.Join(root, t.Text), "/**"))
+			}
+		}
+	}
+	return paths
+}
+
+func isRelative(path string) bool {
+	return path != "" && !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/")
+}
+
+// Ineffective returns the paths of sandbox.filesystem.denyRead and denyWrite that probably
+// deny nothing: patterns, and absolute paths where nothing is. A relative path may be there in
+// another project.
+func (b *Boxes) Ineffective() (patterns, missing []settings.Text) {
+	set := b.Counts.Sandbox()
+	for _, t := range slices.Concat(set.DenyRead, set.DenyWrite) {
+		path := b.settingPaths([]settings.Text{t})
+		switch {
+		case len(path) == 0:
+		case strings.ContainsAny(strings.TrimSuffix(t.Text, "/**"), "*?["):
+			if _, err := os.Lstat(path[0]); err != nil { // else it is a name
+				patterns = append(patterns, t)
+			}
+		case isRelative(t.Text):
+		default:
+			if _, err := os.Lstat(path[0]); errors.Is(err, fs.ErrNotExist) {
+				missing = append(missing, t)
+			}
+		}
+	}
+	return patterns, missing
 }
 
 // caches are the folders with a throw-away layer, and those that would have one if

@@ -38,4 +38,16 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 		}
 		d.Warn("sandbox", d.t("%s; commands that are allowed run with your full privileges", tier), advice)
 	}
+	d.deniedPaths(p)
+}
+
+// deniedPaths reports paths in the settings that are not what their author means.
+func (d *Diagnosis) deniedPaths(p *project.Project) {
+	patterns, missing := p.Boxes.Ineffective()
+	for _, t := range patterns {
+		d.Warn("sandbox", d.t("%s: %s protects nothing: patterns are not supported in sandbox.filesystem", t.Origin, t.Text), d.t("list the files and folders, one by one"))
+	}
+	for _, t := range missing {
+		d.Warn("sandbox", d.t("%s: the sandbox denies access to %s, which does not exist", t.Origin, t.Text), d.t("correct the path; a path without / or ~/ at the beginning is in the project"))
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,10 +55,11 @@ type Call struct {
 }
 
 // Replay connects a host to a server that answers as the log has it, and makes the
-// calls of the log again, in order. Of several processes that have written it, the
-// last one counts. Questions of the server to the host are left out.
+// calls of the log again, in order. Of several processes that have written it, the last
+// one with a call counts: haft mcp list and get also connect, and call nothing. Questions
+// of the server to the host are left out.
 func Replay(ctx context.Context, records []Record) (*Played, error) {
-	server, calls := record(records)
+	server, calls := record(lastWithCalls(records))
 	if len(server.answers) == 0 {
 		return nil, errors.New("the log has no answers from a server")
 	}
@@ -88,6 +90,30 @@ func Replay(ctx context.Context, records []Record) (*Played, error) {
 	return p, nil
 }
 
+// lastWithCalls are the records of the process that was the last to get an answer to a call,
+// or those of the last process if none called a tool.
+func lastWithCalls(records []Record) []Record {
+	byProcess := map[int][]Record{}
+	var order []int // by their last records
+	for _, r := range slices.Backward(records) {
+		if !slices.Contains(order, r.PID) {
+			order = append(order, r.PID)
+		}
+	}
+	for _, r := range records {
+		byProcess[r.PID] = append(byProcess[r.PID], r)
+	}
+	for _, pid := range order {
+		if _, calls := record(byProcess[pid]); len(calls) > 0 {
+			return byProcess[pid]
+		}
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	return byProcess[order[0]]
+}
+
 // A recorded server answers requests by what it once answered to the same methods,
 // in order. It stands in the place of the network.
 type recorded struct {
@@ -101,16 +127,13 @@ type answer struct {
 	before   [][]byte // notifications
 }
 
-// record makes a server of a log, and the calls to make.
+// record makes a server of the records of a process, and the calls to make.
 func record(records []Record) (*recorded, []Call) {
 	s := &recorded{answers: map[string][]answer{}}
 	var calls []Call
 	asked := map[string]envelope.Message{}
 	var told [][]byte
 	for _, r := range records {
-		if r.PID != records[len(records)-1].PID {
-			continue
-		}
 		m := envelope.Read(r.Message)
 		switch {
 		case r.Sent && m.Method != "" && m.HasID():
