@@ -36,11 +36,13 @@ func (h *evaluation) evaluateCommand() {
 	h.match(func(r *Rule) bool {
 		return coversCommand(r, a) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
 	})
+	h.evaluateUnseen(a)
 	h.nameExpanded(slices.Concat(reads, mentioned), writes)
 	if changesOwnRules(a) && h.denied == nil {
 		h.denied = &finding{reason: "haft's own rules and trust can only be changed by the user", message: "Ask the user to run this command outside the session."}
 	}
 	h.evaluateOperands(a, reads, writes)
+	h.evaluateMoved(a)
 	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
 	h.evaluateTrees(a)
@@ -136,6 +138,22 @@ func coversCommand(r *Rule, a *shell.Analysis) bool {
 	return false
 }
 
+// evaluateUnseen asks about a command if a rule about commands denies or asks, and haft cannot
+// tell whether the rule covers what would run.
+func (h *evaluation) evaluateUnseen(a *shell.Analysis) {
+	if a.Unseen == "" || h.asked != nil {
+		return
+	}
+	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
+		for _, r := range rules {
+			if r.names("Bash") && r.command != nil {
+				h.asked = byRule(r, a.Unseen+", so haft cannot tell whether a rule covers it")
+				return
+			}
+		}
+	}
+}
+
 // nameExpanded says which pattern stood for the file that a rule is about.
 func (h *evaluation) nameExpanded(reads, writes []operand) {
 	for _, f := range []*finding{h.denied, h.asked} {
@@ -199,6 +217,28 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 			h.protect(view.Reason, a.ReadOnly)
 		}
 	}
+}
+
+// evaluateMoved looks for commands that move, remove or link a folder with something in it
+// that will run: another folder in its place would hold other programs.
+func (h *evaluation) evaluateMoved(a *shell.Analysis) {
+	for _, c := range a.Allow {
+		name := filepath.Base(c.Words[0])
+		if name != "mv" && name != "rm" && name != "ln" {
+			continue
+		}
+		for _, o := range h.look(c.Edits) {
+			into := name != "rm" && o.Facts.Kind() == "directory" && o.Value == c.Words[len(c.Words)-1] && !isLink(o.Facts)
+			if why := h.policy.guard.Holds(o.Facts); why != "" && !into {
+				h.protect(why, true)
+			}
+		}
+	}
+}
+
+// isLink reports whether the path itself is a link.
+func isLink(f guard.Facts) bool {
+	return slices.ContainsFunc(f.Links, func(l guard.Link) bool { return filepath.Base(l.From) == filepath.Base(f.Path) })
 }
 
 // evaluateRepository looks for repository settings that make git run a program of the

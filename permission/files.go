@@ -3,7 +3,6 @@ package permission
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/haftdev/haft/internal/workspace/guard"
@@ -103,7 +102,7 @@ func (h *evaluation) evaluateFile(f touched) {
 	if f.writes && f.Sensitive.Hard {
 		h.hard = f.Path + ": " + f.Sensitive.What
 	}
-	if f.writes && slices.ContainsFunc(f.Links, func(l guard.Link) bool { return filepath.Base(l.From) == filepath.Base(f.Path) }) {
+	if f.writes && isLink(f.Facts) {
 		h.link = "; it is a link, and its target will be changed: " + f.Real
 	}
 	view := f.Verdict(op)

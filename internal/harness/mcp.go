@@ -48,6 +48,9 @@ func (noServers) RefreshTools(context.Context, string) ([]mcp.Status, error) {
 	return nil, errNoServers
 }
 
+// Reruns runs nothing.
+func (noServers) Reruns(string) string { return "" }
+
 // ReadResource reads nothing.
 func (noServers) ReadResource(context.Context, string, string) ([]mcp.Contents, error) {
 	return nil, errNoServers

@@ -43,6 +43,11 @@ type Analysis struct {
 
 	Deny []Command // every command in every form; never empty unless the command is blank
 
+	// Unseen: why Deny may lack a command that runs: its name, or text that is run as a
+	// command, is only known when it runs. "" if nothing like that was found, and if
+	// ReadOnly.
+	Unseen string
+
 	Reads, Writes []Path
 
 	// ReadTrees and WriteTrees are the operands that it copies, moves, changes or deletes
@@ -124,6 +129,7 @@ func Analyze(command string, opts *Options) *Analysis {
 	}
 	a.assigned, a.looped = setNames(file)
 	a.noteLiterals(file.Stmts)
+	a.noteEvaluated(file.Stmts)
 	a.lone = len(file.Stmts) == 1
 	a.stmts(file.Stmts)
 	a.denyFed()
@@ -193,6 +199,10 @@ type analyzer struct {
 	confined   string              // why it only reads where nothing can be written
 	outside    bool                // some command shows the machine or asks a service
 	beside     bool                // some other does more than pass on text
+	plainInput bool                // that input is text that is written out
+	planted    string              // literal text that variables may get
+	evaluates  bool                // something evaluates what is in a variable
+	setsByName bool                // a builtin may set a variable that no assignment names
 	taken      map[string]bool     // commands and scripts whose inner commands are in Deny
 }
 
@@ -257,6 +267,9 @@ func (a *analyzer) finish() *Analysis {
 	out.Outside = out.ReadOnly && a.outside && !a.beside
 	if !out.ReadOnly && !out.Contained {
 		out.Run = ""
+	}
+	if out.ReadOnly {
+		out.Unseen = ""
 	}
 	if !out.ReadOnly {
 		out.Words = nil

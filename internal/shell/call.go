@@ -73,6 +73,7 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 	v := a.value(as.Value)
 	if as.Name != nil && slices.Contains(programVariables, as.Name.Value) {
 		a.denyScript(v.guess, maxDenyWrappers)
+		a.checkProgramVariable(as.Name.Value, v)
 	}
 	if v.Pattern != "" { // no pattern is expanded here
 		v.Value, v.Pattern, v.Many = v.guess, "", false

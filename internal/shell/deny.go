@@ -29,6 +29,7 @@ func (a *analyzer) deny(assigns []assignment, args []value) {
 		c.Text = strings.Join(c.Words, " ")
 		a.addDeny(c)
 	}
+	a.checkProgram(args)
 	for _, args := range otherwise(args) {
 		a.denyWords(args, maxDenyWrappers)
 		// A name that is not known may be nothing at all: the next word is run.
@@ -117,6 +118,7 @@ var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"
 func (a *analyzer) denyInner(name string, args []value, depth int) {
 	switch {
 	case slices.Contains(shells, name):
+		a.checkShell(args)
 		a.denyShell(args, depth)
 	case name == "set":
 		if i := slices.IndexFunc(args, func(v value) bool { return v.guess == "--" }); i > 0 {
@@ -250,6 +252,10 @@ func (a *analyzer) denyExec(args []value, depth int) {
 			if end := slices.IndexFunc(rest, endsExec); end >= 0 {
 				rest = rest[:end]
 			}
+			if len(rest) > 0 && strings.Contains(rest[0].guess, "{}") {
+				a.unseen("the name of a program is not known before it runs")
+			}
+			a.checkProgram(rest)
 			a.denyWords(rest, depth-1)
 			a.critical(rest)
 		}
@@ -304,6 +310,7 @@ func (a *analyzer) denyScript(script string, depth int) {
 	}
 	a.nested++
 	a.noteLiterals(file.Stmts)
+	a.noteEvaluated(file.Stmts)
 	a.subshell(func() { a.stmts(file.Stmts) })
 	a.nested--
 }
@@ -319,6 +326,7 @@ func joinGuesses(args []value) string {
 // unreadable handles a command that cannot be parsed.
 func (a *analyzer) unreadable(command, reason string) {
 	a.refuse(reason)
+	a.unseen(reason)
 	a.denyTokens(command)
 }
 

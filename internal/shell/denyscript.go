@@ -125,10 +125,16 @@ func (a *analyzer) inContext(text string) string {
 
 // programVariables name a program that others run.
 var programVariables = strings.Fields(`PAGER GIT_PAGER MANPAGER GH_PAGER SYSTEMD_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS
-	SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND RSYNC_RSH CVS_RSH FCEDIT BASH_ENV ENV SHELL`)
+	SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND RSYNC_RSH CVS_RSH FCEDIT BASH_ENV ENV SHELL PS0 PS1 PS2 PS4`)
 
 // looseWrappers run a program whose name is somewhere among their words.
-var looseWrappers = strings.Fields(`strace ltrace gdb lldb valgrind prlimit setarch linux32 linux64 numactl bwrap firejail perf hyperfine gosu su-exec chpst setuidgid softlimit rlwrap entr runuser tmux screen parallel ssh`)
+var looseWrappers = strings.Fields(`strace ltrace gdb lldb valgrind prlimit setarch linux32 linux64 numactl bwrap firejail perf hyperfine gosu su-exec chpst setuidgid softlimit rlwrap entr runuser tmux screen parallel ssh
+	fakeroot choom systemd-cat ssh-agent sg torsocks torify eatmydata cgexec pkexec run0 schroot proot xvfb-run dbus-launch unbuffer start-stop-daemon daemonize cpulimit tini dumb-init rr heaptrack nsjail nix-shell mpirun srun bunx pnpx`)
+
+// isLoose reports whether a program is one of them, or loads another program.
+func isLoose(name string) bool {
+	return slices.Contains(looseWrappers, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld.so")
+}
 
 // subWrappers do so after one of these words.
 var subWrappers = map[string][]string{
@@ -136,15 +142,21 @@ var subWrappers = map[string][]string{
 	"kubectl": {"exec", "run", "debug"}, "oc": {"exec", "run", "rsh"}, "git": {"run"},
 }
 
+// runners do so on this machine, after one of these words.
+var runners = map[string][]string{
+	"npm": {"exec", "x"}, "pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx"}, "bun": {"x"}, "bundle": {"exec"}, "mise": {"exec", "x"}, "asdf": {"exec"}, "opam": {"exec"}, "rustup": {"run"}, "nix": {"develop", "shell"},
+	"hatch": {"run"}, "pdm": {"run"}, "rye": {"run"}, "pixi": {"run"}, "stack": {"exec"}, "cabal": {"exec"}, "op": {"run"}, "aws-vault": {"exec"}, "doppler": {"run"}, "dotenvx": {"run"}, "chef": {"exec"}, "machinectl": {"shell"},
+}
+
 // denyLoose adds what such a wrapper may run.
 func (a *analyzer) denyLoose(name string, args []value, depth int) {
-	if subs := subWrappers[name]; subs != nil {
+	if subs := slices.Concat(subWrappers[name], runners[name]); subs != nil {
 		i := slices.IndexFunc(args, func(v value) bool { return slices.Contains(subs, v.guess) })
 		if i < 0 {
 			return
 		}
 		args = args[i:]
-	} else if !slices.Contains(looseWrappers, name) {
+	} else if !isLoose(name) {
 		return
 	}
 	a.denyTexts(args[1:], depth)

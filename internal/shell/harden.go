@@ -196,6 +196,9 @@ type repository struct {
 	seen     map[string]bool // files read
 	settings []GitSetting
 	password string // the first file with a password in it
+
+	included   []GitName
+	attributes []GitSetting // that name a file of attributes, which choose filters
 }
 
 // find reads the configuration of every repository in dir and above. Git uses
@@ -269,11 +272,20 @@ func (r *repository) file(name string, optional bool) {
 		if r.password == "" && holdsPassword(e.Key, e.Value) {
 			r.password = name
 		}
-		if e.Key == "include.path" || strings.HasPrefix(e.Key, "includeif.") && strings.HasSuffix(e.Key, ".path") {
-			r.include(name, e.Value)
-		} else if runs(e.Key) && !(strings.HasSuffix(e.Key, ".ignore") && e.Value == "all") {
-			r.settings = append(r.settings, GitSetting{File: name, Key: e.Key, Value: e.Value})
-		}
+		r.entry(name, e.Key, e.Value)
+	}
+}
+
+// entry takes in one setting of a file.
+func (r *repository) entry(file, key, value string) {
+	s := GitSetting{File: file, Key: key, Value: value}
+	switch {
+	case key == "include.path", strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path"):
+		r.include(file, value)
+	case key == "core.attributesfile":
+		r.attributes = append(r.attributes, s)
+	case runs(key) && !(strings.HasSuffix(key, ".ignore") && value == "all"):
+		r.settings = append(r.settings, s)
 	}
 }
 
@@ -307,7 +319,9 @@ func (r *repository) include(name, target string) {
 		r.unreadable(target)
 		return
 	}
-	r.file(from(path.Dir(name), target), true)
+	target = from(path.Dir(name), target)
+	r.included = append(r.included, GitName{Path: target, Key: "include.path"})
+	r.file(target, true)
 }
 
 func (r *repository) unreadable(name string) {

@@ -12,9 +12,24 @@ import (
 // For the commands that only change files (touch, mkdir, rmdir, rm, mv, cp,
 // sed -i) it returns them and true, if all is literal.
 func (a *analyzer) fileOperands(args []value) ([]Path, bool) {
-	edits, isEdit := a.fileEdits(a.unwrapped(args))
+	unwrapped := a.unwrapped(args)
+	edits, isEdit := a.fileEdits(unwrapped)
 	inner, more := a.peelForAllow(args)
-	return edits, isEdit && !more && len(a.unwrapped(args)) == len(inner)
+	return edits, isEdit && !more && len(unwrapped) == len(inner) && a.fromSystem(args[:len(args)-len(unwrapped)+1])
+}
+
+// fromSystem reports whether programs, given with the options of those that wrap others, are the
+// system's: one of the project may do anything, whatever it is called.
+func (a *analyzer) fromSystem(words []value) bool {
+	for _, w := range words {
+		if strings.HasPrefix(w.guess, "-") || strings.Contains(w.guess, "=") {
+			continue
+		}
+		if _, err := a.program(w.guess); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // fileEdits is fileOperands without wrappers.

@@ -32,6 +32,7 @@ func (b *builder) param(p *syntax.ParamExp, inQuotes bool) {
 		return
 	}
 	if isBound && bound.sure && bound.value.Known() {
+		b.v.param = true
 		b.boundText(bound.value.Value, inQuotes)
 		return
 	}

@@ -38,12 +38,14 @@ func (a *analyzer) subshell(fn func()) {
 
 func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	a.depth++
-	outer, piped, listed := a.redirected, a.piped, a.listed
+	outer, piped, listed, plain := a.redirected, a.piped, a.listed, a.plainInput
 	a.redirected = len(st.Redirs) > 0
 	if slices.ContainsFunc(st.Redirs, feeds) {
-		a.piped, a.listed = true, a.feedsList(st.Redirs)
+		a.piped, a.listed, a.plainInput = true, a.feedsList(st.Redirs), plainFeed(st.Redirs)
 	}
-	defer func() { a.depth, a.redirected, a.piped, a.listed = a.depth-1, outer, piped, listed }()
+	defer func() {
+		a.depth, a.redirected, a.piped, a.listed, a.plainInput = a.depth-1, outer, piped, listed, plain
+	}()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
 		a.denyTokens(a.text(st))
@@ -144,10 +146,10 @@ func (a *analyzer) binary(c *syntax.BinaryCmd) flow {
 			a.refuse("time after a pipe is read differently by shells")
 		}
 		a.subshell(func() { a.stmt(c.X) })
-		piped, listed := a.piped, a.listed
-		a.piped, a.listed = true, a.lists([]*syntax.Stmt{c.X})
+		piped, listed, plain := a.piped, a.listed, a.plainInput
+		a.piped, a.listed, a.plainInput = true, a.lists([]*syntax.Stmt{c.X}), printsPlain(c.X)
 		a.subshell(func() { a.stmt(c.Y) })
-		a.piped, a.listed = piped, listed
+		a.piped, a.listed, a.plainInput = piped, listed, plain
 	}
 	return flow{before, before}
 }

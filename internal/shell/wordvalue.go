@@ -17,6 +17,7 @@ type value struct {
 	split  bool     // blanks in guess separate words
 	refuse string   // why no command with this word is read-only, "" if it may be
 	output bool     // part of it is the output of a command
+	param  bool     // part of it is the value of a variable
 }
 
 // unknown stands in a Shape for text that is not known.

@@ -21,7 +21,11 @@ type hasher struct {
 	project string
 	sums    map[string]string // by path below the root; "" is no file
 	budget  int64             // bytes
-	opens   int
+
+	// skips reports whether the files that a program finds by itself are left out; nil leaves out
+	// none.
+	skips func(program string) bool
+	opens int
 }
 
 const (

@@ -162,7 +162,7 @@ func hookSubject(h settings.Hook) *subject {
 
 func variable(p settings.Place) ruling {
 	name := p.Path[1]
-	if risky(name) {
+	if Risky(name) {
 		return never("a project cannot set the variable %s", name)
 	}
 	r := textItem(Env, p)

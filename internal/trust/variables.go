@@ -2,10 +2,10 @@ package trust
 
 import "strings"
 
-// risky reports whether a variable can choose what programs run or load, where
+// Risky reports whether a variable can choose what programs run or load, where
 // requests or credentials go, or how haft itself behaves. Names are compared
 // without case: some systems do so too.
-func risky(name string) bool {
+func Risky(name string) bool {
 	name = strings.ToUpper(name)
 	if riskyNames[name] {
 		return true

@@ -118,6 +118,7 @@ func (nobody) Send(context.Context, subagent.Message) (subagent.Sent, error) {
 }
 func (nobody) Listed() []subagent.Listed                                            { return nil }
 func (nobody) RefreshTools(context.Context, string) ([]mcp.Status, error)           { return nil, nil }
+func (nobody) Reruns(string) string                                                 { return "" }
 func (nobody) NewTeam(context.Context, string, string) (string, error)              { return "", nil }
 func (nobody) EndTeam(context.Context, string) ([]string, error)                    { return nil, nil }
 func (nobody) Resources(context.Context, string) ([]mcp.Resource, error)            { return nil, nil }

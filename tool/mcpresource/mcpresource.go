@@ -27,6 +27,9 @@ type Servers interface {
 	// RefreshTools reconnects a server, or all that are not connected (""), and returns their
 	// state afterwards.
 	RefreshTools(ctx context.Context, server string) ([]mcp.Status, error)
+	// Reruns returns a file of the project that RefreshTools would run, which may have changed;
+	// "" means that it would run none.
+	Reruns(server string) string
 }
 
 // Flag is the flag of sessions that have MCP servers; other sessions do not need the tools.

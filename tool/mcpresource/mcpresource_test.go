@@ -60,6 +60,27 @@ func (shelf) RefreshTools(ctx context.Context, server string) ([]mcp.Status, err
 	return nil, mcp.UnknownServer(server)
 }
 
+// Reruns is a file for one server.
+func (shelf) Reruns(server string) string {
+	if server == "own" {
+		return "/project/server.py"
+	}
+	return ""
+}
+
+func TestAServerThatRunsAProjectFileIsAskedAbout(t *testing.T) {
+	refresh := mcpresource.Refresh(shelf{})
+	for server, want := range map[string]tool.Behavior{"own": tool.Ask, "lib": tool.Allow, "": tool.Allow} {
+		input, err := json.Marshal(mcpresource.RefreshInput{Server: server})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := refresh.Permission(t.Context(), &tool.Call{Input: input}); v.Behavior != want {
+			t.Errorf("%q: %s (%s), want %s", server, v.Behavior, v.Reason, want)
+		}
+	}
+}
+
 func TestConformance(t *testing.T) {
 	tooltest.Run(t, tooltest.Subject{Tool: mcpresource.ReadDir(shelf{}), Valid: []string{`{"server":"lib","uri":"file:///"}`}, Slow: `{"server":"slow","uri":"file:///"}`})
 	tooltest.Run(t, tooltest.Subject{Tool: mcpresource.Refresh(shelf{}), Valid: []string{`{}`, `{"server":"lib"}`}, Slow: `{"server":"slow"}`})

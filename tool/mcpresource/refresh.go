@@ -34,7 +34,10 @@ func Refresh(servers Servers) tool.Tool {
 		Description: "Reconnects an MCP server and loads the tools it offers now. Without a server, reconnects all that are not connected. Use it when a server's tools are missing or have changed.",
 		Enabled:     enabled,
 		Marks:       func(RefreshInput) tool.Marks { return tool.Marks{Effect: tool.Idempotent} },
-		Permission: func(context.Context, *tool.Call, RefreshInput) tool.Verdict {
+		Permission: func(_ context.Context, _ *tool.Call, in RefreshInput) tool.Verdict {
+			if file := servers.Reruns(in.Server); file != "" {
+				return tool.Verdict{Behavior: tool.Ask, Reason: "it starts a server that runs " + file + ", a file of the project"}
+			}
 			return tool.Verdict{Behavior: tool.Allow, Reason: "it only starts servers that are set up and approved"}
 		},
 		Run: func(ctx context.Context, _ *tool.Call, in RefreshInput) (RefreshOutput, error) {

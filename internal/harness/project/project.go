@@ -126,7 +126,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 
 // GuardOf knows paths for a session that works in these folders.
 func (p *Project) GuardOf(roots []string, cwd string) (*guard.Guard, error) {
-	return guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Hooks: p.Hooks.Files})
+	return guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Runs: p.runs(roots)})
 }
 
 // Policy returns what the session's policy is made of.

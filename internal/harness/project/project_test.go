@@ -26,7 +26,9 @@ func open(t *testing.T, settings string, o project.Options) *project.Project {
 	if err := os.WriteFile(filepath.Join(home, ".claude", "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.Dir = t.TempDir()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
 	p, err := project.Open(&o)
 	if err != nil {
 		t.Fatal(err)

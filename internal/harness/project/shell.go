@@ -1,7 +1,6 @@
 package project
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -17,9 +16,8 @@ type Shell struct {
 
 // Shell reads what the settings say about commands.
 func (p *Project) Shell() *Shell {
-	s := &Shell{Environ: os.Environ(), Pass: []string{"CLAUDE_CODE_ENTRYPOINT"}}
+	s := &Shell{Environ: p.environ(), Pass: []string{"CLAUDE_CODE_ENTRYPOINT"}}
 	for _, v := range p.Counts.Env() {
-		s.Environ = append(s.Environ, v.Name+"="+v.Text.Text)
 		s.Pass = append(s.Pass, v.Name)
 	}
 	for _, name := range p.Counts.PassEnv() {

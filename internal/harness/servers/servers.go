@@ -348,6 +348,26 @@ func (s *Servers) RefreshTools(ctx context.Context, server string) ([]mcp.Status
 	return all, nil
 }
 
+// Reruns returns a file of the project that RefreshTools would run; "" if it would run none.
+func (s *Servers) Reruns(server string) string {
+	connected := map[string]bool{}
+	for _, st := range s.Status() {
+		connected[st.Name] = st.State == mcp.Connected
+	}
+	s.mu.Lock()
+	all := s.allLocked()
+	s.mu.Unlock()
+	for i := range all {
+		if all[i].Disabled || all[i].Name != server && (server != "" || connected[all[i].Name]) {
+			continue
+		}
+		if file := s.opts.Project.FileRunBy(&all[i]); file != "" {
+			return file
+		}
+	}
+	return ""
+}
+
 // Await gives servers that are on their way the time to be there. Those whose tools are
 // known from an earlier connection are not waited for: the first call does that.
 func (s *Servers) Await(ctx context.Context) {

@@ -52,8 +52,8 @@ type Options struct {
 	// PlanFile returns the physical path of the file that the model may write its plan in, with file tools, or "". Nil: there is
 	// none.
 	PlanFile func() string
-	// Hooks are files that hooks run: writing one asks, because it could disarm a guard.
-	Hooks []string
+	// Runs are what haft, git and the programs that they start will run. Writing it asks. What is in no root is ignored.
+	Runs []Run
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
@@ -67,7 +67,7 @@ type Guard struct {
 	roots []root
 	agent []string
 	state []string
-	hooks []string
+	runs  []Run
 	kept  func(string) bool
 	plan  func() string
 	names *names // shared with guards for other directories
@@ -111,7 +111,10 @@ func New(opts *Options) (*Guard, error) {
 		}
 	}
 	if o.Shared != "" {
-		o.Hooks = append(slices.Clone(o.Hooks), filepath.Join(o.Shared, "settings.json"))
+		file := filepath.Join(o.Shared, "settings.json")
+		for _, name := range bothNames(g.walk(file), file) {
+			g.runs = append(g.runs, Run{Path: name, Why: whatAgent})
+		}
 		if !slices.ContainsFunc(g.roots, func(r root) bool { return pathin.Contains(o.Shared, r.given) || pathin.Contains(o.Shared, r.real) }) {
 			o.AgentDirs = append(slices.Clone(o.AgentDirs), o.Shared)
 		}
@@ -123,8 +126,8 @@ func New(opts *Options) (*Guard, error) {
 	if o.State != "" {
 		g.state = bothNames(g.walk(o.State), o.State)
 	}
-	for _, file := range o.Hooks {
-		g.hooks = append(g.hooks, bothNames(g.walk(file), file)...)
+	for _, run := range o.Runs {
+		g.addRun(run)
 	}
 	for _, dir := range o.AgentDirs {
 		g.agent = append(g.agent, bothNames(g.walk(dir), dir)...)

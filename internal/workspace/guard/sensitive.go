@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/haftdev/haft/internal/pathin"
@@ -28,7 +27,6 @@ const (
 	whatState = "haft keeps its record of writes here, and the contents they replaced"
 	whatOwn   = "only haft itself may change its own settings, trust and logs"
 	whatKept  = "files that the session saved may be read but not changed"
-	whatHook  = "a hook runs this file"
 	whatBare  = "the files of an embedded bare repository can run programs"
 )
 
@@ -61,8 +59,8 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 			}
 			take(s)
 		}
-		if n.hook {
-			take(Sensitivity{What: whatHook, Read: Allow, Write: Ask})
+		if n.run != "" {
+			take(Sensitivity{What: n.run, Read: Allow, Write: Ask})
 		}
 		for _, s := range n.found {
 			take(s)
@@ -82,8 +80,9 @@ func (g *Guard) sensitive(f Facts) Sensitivity {
 
 // A name is what follows from the spelling of a path alone.
 type name struct {
-	own, state, hook bool
-	found            []Sensitivity
+	own, state bool
+	run        string // why it will run
+	found      []Sensitivity
 }
 
 // names are those of the last paths: each call looks at its path several times.
@@ -104,7 +103,7 @@ func (n *names) of(g *Guard, p string) name {
 	holds := func(dir string) bool { return pathin.ContainsFold(dir, p) }
 	known = name{
 		own: slices.ContainsFunc(g.agent, holds), state: slices.ContainsFunc(g.state, holds),
-		hook: slices.ContainsFunc(g.hooks, func(file string) bool { return strings.EqualFold(file, p) }), found: g.lookUp(p),
+		run: g.runOf(p), found: g.lookUp(p),
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,7 +10,12 @@ import (
 // programs or grant permissions, whether they exist or not: for a sandbox, which
 // lets no command write them. Those of git are found elsewhere.
 func (g *Guard) Protected() []string {
-	paths := slices.Clone(g.hooks)
+	var paths []string
+	for _, run := range g.runs {
+		if run.Reach != Entries { // installers put programs there, which run as confined as they do
+			paths = append(paths, run.Path)
+		}
+	}
 	for _, r := range g.roots {
 		for _, line := range rules {
 			name := strings.TrimSuffix(line.pattern, "/**")

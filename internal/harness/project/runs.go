@@ -1,0 +1,136 @@
+package project
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/mcp"
+)
+
+// runs are the files and folders that haft, git and what they start will run in a session
+// with these folders: the settings, the environment or git name them.
+func (p *Project) runs(roots []string) []guard.Run {
+	var list runList
+	list.add("a hook runs this file", guard.Itself, p.Hooks.Files...)
+	if servers, err := p.Servers(); err == nil { // those that cannot be read are not started
+		for i := range servers.List {
+			if raw, err := json.Marshal(&servers.List[i]); err == nil {
+				list.add("the MCP server "+servers.List[i].Name+" runs or reads this file", guard.Itself, p.Hooks.named(raw)...)
+			}
+		}
+	}
+	for _, key := range helperKeys {
+		if value, ok := p.Counts.Lookup(key); ok {
+			list.add("the setting "+key+" names this file to be run", guard.Itself, p.Hooks.named(value.JSON)...)
+		}
+	}
+	environ := p.environ()
+	list.addEnvironment(environ, p.Dir)
+	for _, root := range roots {
+		list.addPath(environ, root)
+		for _, name := range shell.GitNames(&shell.Options{Cwd: root, Home: p.Home, FS: shell.OS{}, Environ: environ}) {
+			reach := guard.Itself
+			if name.Folder {
+				reach = guard.Tree
+			}
+			list.add("git's setting "+name.Key+" names it to be run or read", reach, name.Path)
+		}
+	}
+	return list
+}
+
+// FileRunBy returns a file of the folders that starting a server would run; "" if it is not
+// known to run any.
+func (p *Project) FileRunBy(s *mcp.Server) string {
+	raw, err := json.Marshal(s)
+	if err != nil || p.Hooks.binding == nil {
+		return ""
+	}
+	for _, path := range p.Hooks.binding.Runs(raw) {
+		if p.Guard.Look(path).Root != "" {
+			return path
+		}
+	}
+	return ""
+}
+
+// helperKeys are settings whose commands haft starts by itself, or will once it supports them.
+var helperKeys = []string{
+	"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper", "proxyAuthHelper",
+	"statusLine", "subagentStatusLine", "fileSuggestion", "lspServers",
+}
+
+// named returns the files that a value of the settings names to be run.
+func (h *Hooks) named(value json.RawMessage) []string {
+	if h.binding == nil {
+		return nil
+	}
+	return h.binding.Named(value)
+}
+
+type runList []guard.Run
+
+func (l *runList) add(why string, reach guard.Reach, paths ...string) {
+	for _, path := range paths {
+		*l = append(*l, guard.Run{Path: path, Why: why, Reach: reach})
+	}
+}
+
+// addEnvironment adds the files that variables name by which programs run or load something. A
+// relative name may start where this process runs, or in the project.
+func (l *runList) addEnvironment(environ []string, dir string) {
+	wd, _ := os.Getwd() // without one, nothing starts from it
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		if name == "PATH" || strings.HasPrefix(name, "npm_package_") || !trust.Risky(name) {
+			continue
+		}
+		sourced := name == "HAFT_ENV_FILE" || name == "CLAUDE_ENV_FILE" // before each command
+		words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n:;,='\"", r) })
+		for _, word := range append(words, value) {
+			for _, from := range []string{wd, dir} {
+				path := word
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(from, path)
+				}
+				info, err := os.Stat(path)
+				if err == nil && info.Mode().IsRegular() || err != nil && (strings.Contains(word, "/") || sourced) {
+					l.add("programs run or read this file because of the variable "+name, guard.Itself, path)
+				}
+			}
+		}
+	}
+}
+
+// addPath adds the folders in which programs are looked for by their names. One that starts
+// where a command runs is taken from the root.
+func (l *runList) addPath(environ []string, root string) {
+	for _, v := range environ {
+		value, ok := strings.CutPrefix(v, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(value) {
+			if !filepath.IsAbs(dir) {
+				if dir = filepath.Join(root, dir); dir == filepath.Clean(root) {
+					continue // every folder would be one
+				}
+			}
+			l.add("programs in this folder run by their names, because PATH lists it", guard.Entries, dir)
+		}
+	}
+}
+
+// environ is that of this process, with what the settings add.
+func (p *Project) environ() []string {
+	environ := os.Environ()
+	for _, v := range p.Counts.Env() {
+		environ = append(environ, v.Name+"="+v.Text.Text)
+	}
+	return environ
+}
