@@ -44,7 +44,7 @@ type Analysis struct {
 	Deny []Command // every command in every form; never empty unless the command is blank
 
 	// Unseen: why Deny may lack a command that runs: its name, or text that is run as a
-	// command, is only known when it runs. "" if nothing like that was found, and if
+	// command, is only known at run time. "" if nothing like that was found, and if
 	// ReadOnly.
 	Unseen string
 

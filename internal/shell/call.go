@@ -191,7 +191,7 @@ func (a *analyzer) allow(args []value, assigns []assignment, edits []Path, isEdi
 		}
 	}
 	if c.Dynamic {
-		a.inexact("some words are only known when it runs")
+		a.inexact("some words are only known at run time")
 	}
 	c.ExactOnly = exactOnly(c.Words)
 	c.Edit, c.Edits = isEdit, edits
