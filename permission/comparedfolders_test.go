@@ -53,6 +53,9 @@ func TestComparedFoldersPrintNoFileThatARuleHides(t *testing.T) {
 			if d := p.decide(t, mode, "Bash", bashInput(command), deny); d.Behavior != tool.Deny || d.Rule != deny.Text {
 				t.Errorf("%s: %q: %s by %q (%s), want denied", mode, command, d.Behavior, d.Rule, d.Reason)
 			}
+			if d := p.decide(t, mode, "Bash", bashInput(command), deny); strings.Contains(d.Message, ":(exclude)") {
+				t.Errorf("%q: the message %q recommends what git does not take here", command, d.Message)
+			}
 		}
 	}
 }

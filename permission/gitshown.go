@@ -49,7 +49,7 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(a.Deny, i) {
 			err = errors.New("the files are only known when it runs")
 		}
-		h.takeShown(c.Text, shown, err)
+		h.takeShown(c.Text, shown, err, q.Excludable())
 	}
 }
 
@@ -104,9 +104,9 @@ func onlyReads(c shell.Command) bool {
 	return err == nil && !c.Dynamic && len(c.Assigns) == 0
 }
 
-// takeShown adds the files that a git command would print; with an error, nothing is known
-// about them.
-func (h *evaluation) takeShown(command string, shown []string, err error) {
+// takeShown adds the files that a git command would print, and whether a pattern can leave one
+// out; with an error, nothing is known about them.
+func (h *evaluation) takeShown(command string, shown []string, err error, excludable bool) {
 	hiding := func(r *Rule) bool { return r.name == readRule && r.path != nil }
 	if err != nil {
 		why := fmt.Sprintf("%s may print any tracked file (%v)", brief(command), err)
@@ -126,7 +126,10 @@ func (h *evaluation) takeShown(command string, shown []string, err error) {
 			local = name
 		}
 		why := fmt.Sprintf("%s prints %s", brief(command), local)
-		message := fmt.Sprintf("%s prints %s, which a rule hides. Leave that file out: add -- . ':(exclude)%s'", brief(command), local, local)
+		message := why + ", which a rule hides. Leave that file out"
+		if excludable {
+			message += fmt.Sprintf(": add -- . ':(exclude)%s'", local)
+		}
 		if j := slices.IndexFunc(h.policy.deny, covers); j >= 0 && h.denied == nil {
 			h.denied = &finding{reason: why + ", which the rule covers", message: message, rule: h.policy.deny[j]}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
@@ -38,6 +39,22 @@ func (p *Policy) Hidden() ([]string, error) {
 	}
 	slices.Sort(s.found)
 	return slices.Compact(s.found), nil
+}
+
+// HiddenFrom lists what a preview of a command must not show: the files of Hidden, and those
+// that may hold credentials in the folders that the command searches. A program that reads
+// one by itself may need it.
+func (p *Policy) HiddenFrom(command string) ([]string, error) {
+	hidden, err := p.Hidden()
+	if err != nil {
+		return nil, err
+	}
+	hidden = append(hidden, shell.Analyze(command, p.commandOptions()).Secrets...)
+	slices.Sort(hidden)
+	if hidden = slices.Compact(hidden); len(hidden) > maxHidden {
+		return nil, errors.New("it searches folders with too many files that may hold credentials")
+	}
+	return hidden, nil
 }
 
 // basesInTrees returns the folder that the pattern of a rule starts from, and the same folder

@@ -1,8 +1,12 @@
 package permission
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/near"
 )
 
 // A Mode is how a session treats calls that the rules leave open.
@@ -45,10 +49,17 @@ func ParseMode(s string) (Mode, error) {
 	if s == "" {
 		return Default, nil
 	}
+	var names []string
 	for _, m := range Modes() {
 		if string(m) == s {
 			return m, nil
 		}
+		names = append(names, string(m))
 	}
-	return "", fmt.Errorf("unknown permission mode %q: use one of %v", s, Modes())
+	last := len(names) - 1
+	text := fmt.Sprintf("unknown permission mode %q: use %s or %s", s, strings.Join(names[:last], ", "), names[last])
+	if hint := near.Hint(s, names); hint != "" {
+		text += "." + hint
+	}
+	return "", errors.New(text)
 }

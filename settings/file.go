@@ -46,10 +46,20 @@ const (
 
 func (p Problem) String() string {
 	where := p.Origin.String()
-	if p.Key != "" {
-		where += ": " + p.Key
+	if p.Key == "" {
+		return where + ": " + p.Text
 	}
-	return where + ": " + p.Text
+	return where + ": " + p.About()
+}
+
+// About is the problem without its place: a text that starts with a verb has the key as its
+// subject.
+func (p Problem) About() string {
+	switch verb, _, _ := strings.Cut(p.Text, " "); verb {
+	case "is", "must", "has", "occurs":
+		return p.Key + " " + p.Text
+	}
+	return p.Key + ": " + p.Text
 }
 
 // LosesRules reports whether the problem may lose deny or ask rules: because a whole file is

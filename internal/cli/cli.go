@@ -27,6 +27,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
@@ -106,7 +107,11 @@ func exitCode(err error, w io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(foldedTo(w), "haft: %s\n", visible.Text(err.Error()))
+	said := err.Error()
+	if said == context.Canceled.Error() {
+		said = "interrupted"
+	}
+	fmt.Fprintf(foldedTo(w), "haft: %s\n", visible.Text(said))
 	var usage usageError
 	var misuse *project.UsageError
 	switch {
@@ -387,13 +392,35 @@ func group(c *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		hint := near.Hint(args[0], commandNames(c))
+		hint := elsewhere(c, args[0])
+		if hint == "" {
+			hint = near.Hint(args[0], commandNames(c))
+		}
 		if hint == "" {
 			hint = fmt.Sprintf(" Run '%s --help' for usage.", c.CommandPath())
 		}
 		return usageError{fmt.Errorf("unknown command %q for '%s'.%s", args[0], c.CommandPath(), hint)}
 	}
 	return c
+}
+
+// elsewhere is a hint for a word that is not a command of haft, but a flag of it or something
+// to type in a conversation; "" for other words.
+func elsewhere(c *cobra.Command, word string) string {
+	if c.HasParent() {
+		return ""
+	}
+	if f := c.Flags().Lookup(word); f != nil && !f.Hidden {
+		return fmt.Sprintf(" Did you mean 'haft --%s'?", word)
+	}
+	typed := []string{"login"} // the screen's own
+	for _, k := range command.Builtins() {
+		typed = append(typed, k.Name)
+	}
+	if slices.Contains(typed, word) {
+		return fmt.Sprintf(" Run haft, then type /%s.", word)
+	}
+	return ""
 }
 
 func commandNames(c *cobra.Command) []string {

@@ -34,7 +34,11 @@ func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
 				o.ReadLine = func(ctx context.Context) (string, error) { return readLine(ctx, s.In) }
 			}
 			err := demo.Run(c.Context(), strings.Join(args, ""), o)
-			if errors.Is(err, demo.ErrNoScene) {
+			switch {
+			case err != nil && c.Context().Err() != nil:
+				fmt.Fprintf(s.folded(), "\n%s\n", o.Lang.T("Interrupted."))
+				return codeError(exitCancelled)
+			case errors.Is(err, demo.ErrNoScene):
 				return usageError{err}
 			}
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/provider"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -80,10 +81,31 @@ func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.D
 		d.Bad("model", env.Helper.Err.Error(), words.T("fix the command in the settings"))
 	case errors.Is(err, provider.ErrNotConfigured):
 	case err != nil:
-		d.Bad("model", words.T("the test request failed: %s", err), words.T("check the API key, the model's name and the address"))
+		d.Bad("model", words.T("the test request failed: %s", err), words.T(modelFix(err)))
 	default:
 		d.OK("model", words.T("it answers: %s", answer))
 	}
+}
+
+// modelFix is what to do about a model that does not answer.
+func modelFix(err error) lang.Text {
+	failed, ok := errors.AsType[*model.Error](err)
+	if !ok {
+		return "check the API key, the model's name and the address"
+	}
+	switch failed.Kind {
+	case model.Unauthorized:
+		return "check the API key"
+	case model.Billing:
+		return "check the account of the API key"
+	case model.UnknownModel:
+		return "check the model's name"
+	case model.ConnectionLost, model.Stalled:
+		return "check the network, and whether a server is running at that address"
+	case model.RateLimited, model.Overloaded, model.ServerFailure:
+		return "wait a few minutes, then run haft doctor --connect again"
+	}
+	return "check the API key, the model's name and the address"
 }
 
 // modelTime is how long the model may take for a word.

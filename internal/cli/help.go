@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,7 +57,7 @@ func (s Streams) help(root *cobra.Command, args []string) error {
 		return c.Help()
 	}
 	names := slices.Sorted(slices.Values(append(topicNames(), commandNames(root)...)))
-	hint := near.Hint(args[0], slices.Compact(names))
+	hint := cmp.Or(elsewhere(root, args[0]), near.Hint(args[0], slices.Compact(names)))
 	if hint == "" || len(args) > 1 {
 		hint = " Run 'haft help' for the list."
 	}

@@ -143,15 +143,11 @@ func (f *pluginFlags) agree(ctx context.Context, p *market.Plan) error {
 	if f.json || !tui.IsTerminal(f.In, f.Out) {
 		return usageError{fmt.Errorf("could not install %s: its hooks and MCP servers run programs in your sessions. Review them with --dry-run, then install it with --yes", p.ID())}
 	}
-	fmt.Fprint(f.Out, "Its hooks and MCP servers run these programs in your sessions. Install it? [y/N] ")
-	line, err := readLine(ctx, f.In)
-	if err != nil {
+	agreed, err := f.agrees(ctx, "Its hooks and MCP servers run these programs in your sessions. Install it?", "Nothing was installed.")
+	if err != nil || agreed {
 		return err
 	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was installed")
-	}
-	return nil
+	return errors.New("nothing was installed")
 }
 
 func (f *pluginFlags) update(ctx context.Context, names []string) error {

@@ -40,7 +40,7 @@ type previewFlags struct {
 func newPreview(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	f := &previewFlags{Streams: s, reexec: reexec}
 	c := &cobra.Command{
-		Use:   "preview -- COMMAND [ARGUMENT]…",
+		Use:   "preview [flags] -- COMMAND [ARGUMENT]…",
 		Short: message("Run a command, review its changes, then apply or drop them"),
 		Long: `Run a command without changing anything yet: it sees your project as it is, but what it
 writes goes to a layer on top, and it has no network. Then its output and changes
@@ -258,13 +258,7 @@ func (f *previewFlags) confirm(ctx context.Context) (bool, error) {
 	if !tui.IsTerminal(f.In, f.Out) {
 		return false, nil
 	}
-	fmt.Fprint(f.Out, "Apply these changes? [y/N] ")
-	line, err := readLine(ctx, f.In)
-	if err != nil {
-		return false, err
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
+	return f.agrees(ctx, "Apply these changes?", "Dropped: nothing was changed.")
 }
 
 func (f *previewFlags) apply(ctx context.Context, store *session.Store, dir string, r *preview.Result, shown string, out *previewed) (err error) {

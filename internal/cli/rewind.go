@@ -134,38 +134,11 @@ func (f *rewindFlags) confirm(ctx context.Context, p *checkpoint.Plan) error {
 	if !ok || !isTerminal(in) {
 		return usageError{errors.New("could not rewind: there is no terminal to ask you. Check with --dry-run, then use --yes")}
 	}
-	fmt.Fprintf(f.Out, "Change %s, +%d −%d? [y/N] ", plural.Of(len(p.Steps), "file"), p.Insertions, p.Deletions)
-	line, err := readLine(ctx, in)
-	if err != nil {
+	question := fmt.Sprintf("Change %s, +%d −%d?", plural.Of(len(p.Steps), "file"), p.Insertions, p.Deletions)
+	if yes, err := f.agrees(ctx, question, "Nothing was done."); err != nil || yes {
 		return err
 	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was done")
-	}
-	return nil
-}
-
-// readLine reads one line that a user types, and nothing after it, which is for other
-// readers. The end of the input is an empty line; a signal ends the wait.
-func readLine(ctx context.Context, in io.Reader) (string, error) {
-	typed := make(chan string, 1)
-	go func() {
-		var line []byte
-		for one := make([]byte, 1); ; {
-			n, err := in.Read(one)
-			line = append(line, one[:n]...)
-			if err != nil || n > 0 && one[0] == '\n' {
-				typed <- string(line)
-				return
-			}
-		}
-	}()
-	select {
-	case line := <-typed:
-		return line, nil
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return errors.New("nothing was done")
 }
 
 func (f *rewindFlags) plan(ctx context.Context, path string, blobs blob.Store) (*checkpoint.Plan, error) {

@@ -140,13 +140,13 @@ func (f *trustFlags) look(ctx context.Context, p *project.Project, items []trust
 	if err := notInSession("trust"); err != nil {
 		return err
 	}
-	fmt.Fprintf(f.folded(), "%s [y/N] ", words.T("Trust %s, exactly as shown?", words.Count(len(open), "item")))
-	line, err := readLine(ctx, f.In)
+	undone := words.T("Nothing was trusted. To trust it later, run 'haft trust' again.")
+	agreed, err := f.agrees(ctx, words.T("Trust %s, exactly as shown?", words.Count(len(open), "item")), undone)
 	if err != nil {
 		return err
 	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		fmt.Fprintln(f.folded(), words.T("Nothing was trusted. To trust it later, run 'haft trust' again."))
+	if !agreed {
+		fmt.Fprintln(f.folded(), undone)
 		return nil
 	}
 	if err := p.Folder.Grant(ctx, open...); err != nil {

@@ -93,7 +93,7 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	if err != nil {
 		return nil, err
 	}
-	byRules, err := w.policyOf(r.Owner).Hidden()
+	byRules, err := w.policyOf(r.Owner).HiddenFrom(r.Command)
 	if err != nil {
 		return nil, err
 	}

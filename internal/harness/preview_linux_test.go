@@ -593,3 +593,32 @@ func TestTheExampleOfAHookJudgesAllowedCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestAPreviewedSearchShowsNoSecret: Read would ask about the file. A command that finds it in a
+// folder is not asked about, and gets an empty one; a program that opens the file gets it.
+func TestAPreviewedSearchShowsNoSecret(t *testing.T) {
+	for command, shows := range map[string]bool{
+		"grep -rn TOKEN . sub": false,
+		"diff -N . sub":        false,
+		"find . -name '.e*' -type f | xargs grep -h TOKEN": false,
+		"bash -c 'grep -r TOKEN .'":                        false,
+		"./gen.sh":                                         true,
+	} {
+		r := previewRig(t, command)
+		r.put(".env", "TOKEN=hidden\n")
+		r.put("sub/b", "TOKEN=shown\n")
+		if err := os.Chmod(r.put("gen.sh", "#!/bin/sh\ncat .env sub/b\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		user := &previewAnswer{}
+		c := r.talk(harness.Options{Reexec: shellrun.Supervise()}, harness.TalkOptions{Person: user, Interactive: true})
+		events, _ := r.say(c, "search")
+		out := bashOutcome(t, events)
+		if text := out.Result.Text(); len(user.asked) > 0 || strings.Contains(text, "TOKEN=hidden") != shows {
+			t.Errorf("%s: asked %d times, %v: %s", command, len(user.asked), out.Status, text)
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (p Piece) HookProblems() (problems []Problem) {
 	}
 	for _, problem := range settings.Of(file).Problems() {
 		if problem.Kind != settings.Unknown {
-			problems = append(problems, Problem{Path: p.Path, Text: problem.Key + " " + problem.Text})
+			problems = append(problems, Problem{Path: p.Path, Text: problem.About()})
 		}
 	}
 	return problems

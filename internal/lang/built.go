@@ -143,7 +143,7 @@ var built = []Text{
 	"%s is not known to be a harmless certificate",
 	"%s is not known to be a harmless path in a document",
 	"%s is not known to be a harmless format",
-	"%s is not known to be a harmless file with a plain name",
+	"%s is not known to be a harmless file name without line breaks",
 	"%s is not known to be a harmless revision",
 	"%s is not known to be a harmless number",
 	"%s is not known to be a harmless sed script",

@@ -54,6 +54,8 @@ type Analysis struct {
 	// with everything below them, if they are folders.
 	ReadTrees, WriteTrees []Path
 
+	Secrets []string // physical paths of files that may hold credentials, in folders that it shows
+
 	Matched []Path // what patterns stand for in commands that are not known to only read
 
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing

@@ -71,8 +71,8 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 		return value{}
 	}
 	v := a.value(as.Value)
-	if as.Name != nil && slices.Contains(programVariables, as.Name.Value) {
-		a.denyScript(v.guess, maxDenyWrappers)
+	if as.Name != nil && namesProgram(as.Name.Value) {
+		a.denyScript(strings.TrimPrefix(v.guess, "!"), maxDenyWrappers)
 		a.checkProgramVariable(as.Name.Value, v)
 	}
 	if v.Pattern != "" { // no pattern is expanded here

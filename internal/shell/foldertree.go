@@ -169,10 +169,18 @@ func (t *tree) shown(l listing, use grammar.Use) string {
 			return fmt.Sprintf("%s is a link that leaves the project or leads to credentials", name)
 		}
 	}
-	for _, name := range t.secret {
-		if hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/."); l.covers(name) && (use.Hidden || !hidden) {
-			return fmt.Sprintf("%s in it may contain credentials; Grep leaves it out", name)
-		}
+	if names := t.secrets(l, use); len(names) > 0 {
+		return fmt.Sprintf("%s in it may contain credentials; Grep leaves it out", names[0])
 	}
 	return ""
+}
+
+// secrets returns the files with credentials that a program would show.
+func (t *tree) secrets(l listing, use grammar.Use) (names []string) {
+	for _, name := range t.secret {
+		if hidden := strings.HasPrefix(name, ".") || strings.Contains(name, "/."); l.covers(name) && (use.Hidden || !hidden) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

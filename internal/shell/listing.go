@@ -270,13 +270,15 @@ func (a *analyzer) untame() string {
 			return "the files that it reads are only known when it runs"
 		}
 		t := a.tree(dir)
-		for _, l := range a.listings {
-			if reason := t.trouble(l); reason != "" {
-				return reason
-			}
+		listings := a.listings
+		if len(listings) == 0 { // a pattern that a loop goes through
+			listings = []listing{{}}
 		}
-		if len(a.listings) == 0 { // a pattern that a loop goes through
-			if reason := t.trouble(listing{}); reason != "" {
+		for _, l := range listings {
+			a.addSecrets(dir, slices.DeleteFunc(slices.Clone(t.secret), func(name string) bool { return !l.covers(name) }))
+		}
+		for _, l := range listings {
+			if reason := t.trouble(l); reason != "" {
 				return reason
 			}
 		}

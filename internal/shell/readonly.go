@@ -254,6 +254,7 @@ func (a *analyzer) innerScript(shell string, w grammar.Word) error {
 	out := inner.finish()
 	a.beside = true
 	a.out.Reads = append(a.out.Reads, out.Reads...)
+	a.out.Secrets = append(a.out.Secrets, out.Secrets...)
 	a.out.UsesGit = a.out.UsesGit || out.UsesGit
 	if !out.ReadOnly {
 		return errors.New(out.Reason)
@@ -349,6 +350,7 @@ func (a *analyzer) useReads(use grammar.Use) error {
 	}
 	if use.Walks {
 		bad = cmp.Or(bad, a.walk(use))
+		a.noteSecrets(use)
 	}
 	if bad != "" {
 		return errors.New(bad)
@@ -437,13 +439,7 @@ func (a *analyzer) walk(use grammar.Use) string {
 	if a.opts.FS == nil {
 		return ""
 	}
-	var globs []string
-	for _, w := range use.Globs {
-		if !strings.HasPrefix(w.Value, "!") && w.Known() {
-			globs = append(globs, w.Value)
-		}
-	}
-	l := listing{null: true, names: globs}
+	l := chosen(use)
 	for _, dir := range a.walked(use) {
 		t := a.tree(dir)
 		if reason := t.shown(l, use); reason != "" {
@@ -456,6 +452,40 @@ func (a *analyzer) walk(use grammar.Use) string {
 		}
 	}
 	return ""
+}
+
+// chosen is what the patterns of a program choose of the files below its directories.
+func chosen(use grammar.Use) listing {
+	l := listing{null: true}
+	for _, w := range use.Globs {
+		if !strings.HasPrefix(w.Value, "!") && w.Known() {
+			l.names = append(l.names, w.Value)
+		}
+	}
+	return l
+}
+
+// noteSecrets notes the files with credentials that a program would show of its directories.
+func (a *analyzer) noteSecrets(use grammar.Use) {
+	if a.opts.FS == nil {
+		return
+	}
+	for _, dir := range a.walked(use) {
+		t := a.tree(dir)
+		a.addSecrets(dir, t.secrets(chosen(use), use))
+		if use.Follows {
+			a.addSecrets(dir, t.leaving)
+		}
+	}
+}
+
+// addSecrets notes those of the files and links in a folder that are or lead to credentials.
+func (a *analyzer) addSecrets(dir string, names []string) {
+	for _, name := range names {
+		if real, err := a.opts.FS.EvalSymlinks(path.Join(dir, name)); err == nil && a.holdsSecret(real) {
+			a.out.Secrets = append(a.out.Secrets, real)
+		}
+	}
 }
 
 // walked returns the directories that a command goes through: those that it is

@@ -41,13 +41,19 @@ func never(format string, args ...any) ruling { return ruling{never: fmt.Sprintf
 // use it, so that what is shown is what is asked for.
 type classifier struct {
 	hooks   map[string]settings.Hook // by path
+	idle    map[string]bool          // keys that haft does not know or does not use
 	ownMode string                   // the mode without the project
 }
 
 func newClassifier(f *settings.File, ownMode string) *classifier {
-	c := &classifier{hooks: map[string]settings.Hook{}, ownMode: ownMode}
+	c := &classifier{hooks: map[string]settings.Hook{}, idle: map[string]bool{}, ownMode: ownMode}
 	for _, h := range settings.Of(f).Hooks() {
 		c.hooks[strings.Join(h.Path, "/")] = h
+	}
+	for _, problem := range settings.Of(f).Problems() {
+		if problem.Kind == settings.Unknown || problem.Kind == settings.Idle {
+			c.idle[problem.Key] = true
+		}
 	}
 	return c
 }
@@ -71,6 +77,8 @@ func (c *classifier) rule(p settings.Place) ruling {
 		return jsonItem(Helper, key, p, true)
 	case slices.Contains(neverKeys, key):
 		return never("a project cannot set %s", key)
+	case c.idle[key]: // there is nothing to agree to
+		return ruling{choice: settings.Drop}
 	}
 	return jsonItem(Setting, key, p, false)
 }

@@ -177,6 +177,9 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 	show := plain.New(o.Out, &plain.Options{Lang: o.Lang, Color: o.Color, Verdicts: true, Asks: true})
 	var last agent.Result
 	for ev, err := range talk.Run(ctx) {
+		if ctx.Err() != nil { // the command says so, once
+			return ctx.Err()
+		}
 		if err != nil {
 			return err
 		}

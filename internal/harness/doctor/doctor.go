@@ -39,7 +39,8 @@ type Diagnosis struct {
 	// Next is what to do now; "" before [Diagnosis.Conclude].
 	Next string `json:"next"`
 
-	words *lang.Catalogue
+	words   *lang.Catalogue
+	noModel bool // none is configured, so haft asks for one
 }
 
 // A Check is one thing that was looked at.
@@ -152,7 +153,7 @@ func (d *Diagnosis) Failed() error {
 // Conclude says what to do now. The first thing that keeps a conversation from starting comes first.
 func (d *Diagnosis) Conclude() {
 	switch {
-	case slices.ContainsFunc(d.Checks, func(c Check) bool { return c.Level == "error" && c.Area == "model" }):
+	case d.noModel:
 		d.Next = d.t("run haft; it asks you which model to use and tests it. To see haft work without a model, run: haft demo")
 	case d.Broken > 0:
 		d.Next = d.t("fix what is marked ✗, then run haft doctor again")
@@ -174,6 +175,7 @@ func (d *Diagnosis) model(p *project.Project) {
 		for line := range strings.Lines(advice) {
 			ways = append(ways, d.words.Sentence(strings.TrimPrefix(strings.TrimSpace(line), "- ")))
 		}
+		d.noModel = true
 		d.Bad("model", d.words.Sentence(text), strings.Join(ways, "\n"))
 		return
 	} else if err != nil {
@@ -264,10 +266,13 @@ func (d *Diagnosis) policy(p *project.Project) {
 // the others.
 func (d *Diagnosis) trust(p *project.Project) {
 	for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
-		if h.Kind == trust.Server && h.Never == "" {
-			continue
+		switch {
+		case h.Never != "" && reported(p, h):
+		case h.Never != "":
+			d.Warn("trust", h.String(), d.t("trust cannot change this: to use it, put it into your own settings"))
+		case h.Kind != trust.Server:
+			d.Warn("trust", h.String(), d.t("to review and trust what the project asks for, run: haft trust"))
 		}
-		d.Warn("trust", h.String(), d.t("to review and trust what the project asks for, run: haft trust"))
 	}
 	switch {
 	case p.Folder == nil && p.Own:
@@ -275,6 +280,15 @@ func (d *Diagnosis) trust(p *project.Project) {
 	case p.Folder == nil:
 		d.Warn("trust", d.t("there is nowhere to save what you trust, so nothing in the project can be trusted"), d.t("set HOME or XDG_CONFIG_HOME"))
 	}
+}
+
+// reported reports whether the problems of the settings say already why something has no
+// effect.
+func reported(p *project.Project, h trust.Held) bool {
+	return slices.ContainsFunc(p.Settings.Problems(), func(problem settings.Problem) bool {
+		key := strings.NewReplacer("[", ".", "]", "").Replace(problem.Key)
+		return problem.File == h.Origin.File && key != "" && strings.HasPrefix(h.Name+".", key+".")
+	})
 }
 
 // servers says what is known of MCP servers without starting them.

@@ -2,6 +2,7 @@ package gitshow
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
@@ -53,6 +54,12 @@ func (q Query) Resolve(kinds []string) (files, folders []string, err error) {
 		}
 	}
 	return files, folders, nil
+}
+
+// Excludable reports whether a pattern of paths can leave a file of the list out: not if
+// git names files from a folder of a revision, or compares as diff does.
+func (q Query) Excludable() bool {
+	return q.Reverse == nil && !slices.ContainsFunc(q.lookups, func(l lookup) bool { return l.named })
 }
 
 // lookupsOf returns what to ask about words that may be revisions, or two with dots between.
