@@ -61,6 +61,9 @@ type Analysis struct {
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
 	UsesGit  bool   // the configuration of the git repository matters
 
+	// GitDirs are the folders in which it may run git where it is not ReadOnly.
+	GitDirs []string
+
 	// Outside: it shows processes, devices or connections of the machine, or asks
 	// a service of the user (gh, kubectl, docker), so that it means nothing in a
 	// sandbox, and no other program takes part but ones that only pass on text.
