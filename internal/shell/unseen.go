@@ -115,7 +115,7 @@ func (a *analyzer) checkRenamed(name string, args []value) {
 	case name == "alias" && slices.ContainsFunc(args[1:], func(v value) bool { return !v.Known() }):
 		a.unseen("what an alias stands for is not known before it runs")
 	case (name == "source" || name == ".") && len(args) > 1 && isDevice(args[1].guess) && (args[1].guess != "/dev/stdin" || !a.plainInput):
-		a.unseen("a script is only known when it runs")
+		a.unseen("a script is only known at run time")
 	case name == "eval":
 		a.checkScript(args[1:]...)
 	case name == "trap":
@@ -186,7 +186,7 @@ func (a *analyzer) checkScript(text ...value) {
 		shapes = append(shapes, v.Shape)
 	}
 	if strings.ContainsAny(a.planted, "$`;&|<>(){}\n\\") {
-		a.unseen("a script is made of parts that are only known when it runs")
+		a.unseen("a script is made of parts that are only known at run time")
 	}
 	a.denyScript(strings.ReplaceAll(strings.Join(shapes, " "), unknown, "${"+placeholder+"}"), maxDenyWrappers)
 }
@@ -205,7 +205,7 @@ func (a *analyzer) checkShell(args []value) {
 	if !reads && isDevice(args[1+operand].guess) {
 		reads = args[1+operand].guess == "/dev/stdin"
 		if !reads {
-			a.unseen("a script is only known when it runs")
+			a.unseen("a script is only known at run time")
 		}
 	}
 	if reads && a.piped && !a.plainInput && slices.Contains(posixShells, path.Base(args[0].guess)) {
