@@ -273,18 +273,37 @@ func (t *turn) stopped(acting bool) Reason {
 		return ""
 	}
 	cause := context.Cause(t.asking)
-	message, reason := "[Request interrupted by user]", AbortedStreaming
+	message, reason := stoppedText, AbortedStreaming
 	if acting {
-		message, reason = "[Request interrupted by user for tool use]", AbortedTools
+		message, reason = stoppedCallsText, AbortedTools
 	}
 	if errors.Is(cause, errTimeUp) {
-		message, reason = "[The turn ended because it reached its time limit]", TimeExhausted
+		message, reason = timeUpText, TimeExhausted
 	}
 	t.res.Errors = append(t.res.Errors, cause.Error())
 	if err := t.add(Interrupted, "", model.TextOf(message)); err != nil {
 		return t.fail(JournalFailure, err)
 	}
 	return reason
+}
+
+// What the model reads about a turn that was stopped.
+const (
+	stoppedText      = "[Request interrupted by user]"
+	stoppedCallsText = "[Request interrupted by user for tool use]"
+	timeUpText       = "[The turn ended because it reached its time limit]"
+)
+
+// Stopped says for users why a turn was stopped, given the text of a synthetic message of a
+// journal; "" for other texts.
+func Stopped(text string) string {
+	switch text {
+	case stoppedText, stoppedCallsText:
+		return "interrupted"
+	case timeUpText:
+		return "the turn reached its time limit"
+	}
+	return ""
 }
 
 // fail notes an error that ends the turn.

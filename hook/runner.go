@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/haftdev/haft/internal/ownprogram"
 )
 
 // A Runner runs the hooks of a session.
@@ -106,7 +108,7 @@ func New(hooks []Hook, opts *Options) *Runner {
 		o.Secret = ProviderKey
 	}
 	if o.Shell == nil {
-		o.Shell = defaultShell()
+		o.Shell = defaultShell(o.Project)
 	}
 	if o.Client == nil {
 		o.Client = newClient()
@@ -169,11 +171,11 @@ func newClient() *http.Client {
 	}
 }
 
-func defaultShell() []string {
+func defaultShell(project string) []string {
 	if runtime.GOOS == "windows" {
 		return []string{"cmd", "/C"}
 	}
-	if bash, err := exec.LookPath("bash"); err == nil {
+	if bash, err := ownprogram.Find("bash", project); err == nil {
 		return []string{bash, "-c"}
 	}
 	return []string{"/bin/sh", "-c"}

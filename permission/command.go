@@ -43,6 +43,9 @@ func (h *evaluation) evaluateCommand() {
 	}
 	h.evaluateOperands(a, reads, writes)
 	h.evaluateMoved(a)
+	for _, dir := range a.GitDirs {
+		h.protect("git would use the settings of a bare repository in the project: "+dir, filepath.IsAbs(dir) && h.policy.guard.InBareRepository(dir))
+	}
 	h.evaluateMentioned(mentioned, reads)
 	h.evaluateSearch(a, reads)
 	h.evaluateTrees(a)

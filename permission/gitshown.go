@@ -47,7 +47,7 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		}
 		shown, err := h.policy.shownByGit(q, where)
 		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(a.Deny, i) {
-			err = errors.New("the files are only known when it runs")
+			err = errors.New("the files are only known at run time")
 		}
 		h.takeShown(c.Text, shown, err, q.Excludable())
 	}

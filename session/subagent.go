@@ -37,7 +37,7 @@ func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
 		err = replace(path, raw)
 	}
 	if err != nil {
-		return fmt.Errorf("describe agent %s: %w", agent, err)
+		return fmt.Errorf("could not save the description of agent %s: %w", agent, err)
 	}
 	return nil
 }

@@ -23,8 +23,9 @@ type Options struct {
 	EnvNames []string // names, or prefixes with *, that commands inherit in addition to the usual ones
 	EnvFile  string   // sourced before every command, relative to the directory of this process; empty means HAFT_ENV_FILE or CLAUDE_ENV_FILE of Environ
 
-	Shell     string // the bash to use; empty means the one in PATH
-	NoProfile bool   // do not load the user's shell profile
+	Shell     string   // the bash to use; empty means the first in PATH outside the project
+	NoProfile bool     // do not load the user's shell profile
+	Project   []string // folders of the project in addition to that of this process: neither bash nor what the profile starts is taken from them
 
 	// Hold returns the [Command.Hold] for a command that is about to start; nil means none.
 	// The host closes it.

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+
+	"github.com/haftdev/haft/internal/ownprogram"
 )
 
 // scratchPrefix begins the names of directories that may be removed when their
@@ -82,8 +83,8 @@ func (h *Host) newShell() (*hostShell, error) {
 	path := h.opts.Shell
 	if path == "" {
 		var err error
-		if path, err = exec.LookPath("bash"); err != nil {
-			return nil, errors.New("bash was not found in PATH: install it")
+		if path, err = ownprogram.Find("bash", h.opts.Project...); err != nil {
+			return nil, errors.New("bash was not found in PATH outside the project: install it")
 		}
 	}
 	scratch, err := os.MkdirTemp("", scratchPrefix)
@@ -102,8 +103,10 @@ func (h *Host) newShell() (*hostShell, error) {
 	if !h.opts.NoProfile {
 		// Not through a sandbox: the start-up files are the user's own.
 		var p profile
-		p, s.warning = captureProfile(h.base, path, h.env, scratch, h.closing)
-		s.profile, s.env = p.path, replace(h.env, "PATH", p.PATH)
+		// They and what they start must not be the project's, which commands may use.
+		own := replace(h.env, "PATH", ownprogram.Path(lookup(h.env, "PATH"), h.opts.Project...))
+		p, s.warning = captureProfile(h.base, path, own, scratch, h.closing)
+		s.profile, s.env = p.path, replace(h.env, "PATH", mergePaths(lookup(h.env, "PATH"), p.PATH))
 	}
 	return s, nil
 }

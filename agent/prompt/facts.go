@@ -124,7 +124,7 @@ func isChange(note string) bool {
 
 const instructionsIntro = "The user and the project have left these instructions."
 
-const environmentIntro = "Where and when you work, as of this message:"
+const environmentIntro = "Your environment, as of this message:"
 
 func (f *Facts) look() facts {
 	now := facts{date: f.opts.Now().Format("Monday, 2006-01-02")}

@@ -77,7 +77,7 @@ func (s *server) authenticate(r *request) (any, error) {
 		return nil, errorf(codeInvalidParams, "There is no authentication method %q; use %q.", p.Method, setupMethod)
 	}
 	if err := s.configured(); err != nil {
-		return nil, errorf(codeAuthRequired, "Could not use a model: %v.", err)
+		return nil, errorf(codeAuthRequired, "The setup is not complete: %v.", err)
 	}
 	return object{}, nil
 }

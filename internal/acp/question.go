@@ -29,11 +29,11 @@ func (s *session) questions(ctx context.Context, c tool.Case) (tool.Verdict, err
 	in.Answers, err = answers(ctx, c, in.Questions)
 	switch {
 	case errors.Is(err, errMultiple):
-		return tool.Verdict{Behavior: tool.Deny, Reason: err.Error(), Message: "The user was not asked: " + err.Error() + ". Ask in your own words.", Unasked: true}, nil
+		return tool.Verdict{Behavior: tool.Deny, Reason: err.Error(), Message: "The user was not asked: " + err.Error() + ". Ask in your reply instead.", Unasked: true}, nil
 	case err != nil:
 		return unanswered(ctx, tool.Verdict{}, err)
 	case in.Answers == nil:
-		return tool.Verdict{Behavior: tool.Deny, Reason: "the user did not answer", Message: "The user did not answer. Continue without an answer, or ask in your own words."}, nil
+		return tool.Verdict{Behavior: tool.Deny, Reason: "the user did not answer", Message: "The user did not answer. Continue without an answer, or ask in your reply instead of with this tool."}, nil
 	}
 	raw, err := json.Marshal(in)
 	return tool.Verdict{Behavior: tool.Allow, Reason: "the user answered", Input: raw}, err

@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+
+	"github.com/haftdev/haft/internal/ownprogram"
 )
 
 // objects reads objects of a repository, in any number, and gives each to take. One that
@@ -19,7 +22,11 @@ func (r *repository) objects(ctx context.Context, names []string, maxSize int64,
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "--git-dir="+r.dir, "-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "cat-file", "--batch", "--buffer")
+	git, err := ownprogram.Find("git", filepath.Dir(r.dir))
+	if err != nil {
+		return fmt.Errorf("read git's objects: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, git, "--git-dir="+r.dir, "-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "cat-file", "--batch", "--buffer")
 	cmd.Env = append(os.Environ(), "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1")
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	out, err := cmd.StdoutPipe()

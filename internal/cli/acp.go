@@ -69,7 +69,7 @@ func (f *converseFlags) serveEditor(c *cobra.Command) error {
 			credentialsFile().use() // it may have been set up since
 			_, _, err := provider.Open(&provider.Options{Model: o.Talk.Model, Getenv: os.Getenv})
 			if errors.Is(err, provider.ErrNotConfigured) {
-				return errors.New("none is set up yet. Run haft in a terminal and choose one, or set ANTHROPIC_API_KEY in the editor's settings for haft")
+				return errors.New("no model is set up yet. Run haft in a terminal and choose one, or set ANTHROPIC_API_KEY in the editor's settings for haft")
 			}
 			return err
 		},

@@ -12,9 +12,11 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/plain"
@@ -22,6 +24,7 @@ import (
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/plan"
@@ -36,11 +39,16 @@ type attachFlags struct {
 	insecure    bool
 	cancel      bool // the turn, instead of watching
 
-	person *plain.Person // answers questions
+	person  *plain.Person // answers questions
+	greeted chan struct{} // closed when it was said what this terminal is attached to
+
+	mu    sync.Mutex     // held while something is shown
+	early []wire.Message // that came before that
+	busy  bool           // a turn runs
 }
 
 func newAttachFlags(s Streams) *attachFlags {
-	return &attachFlags{Streams: s, person: plain.NewPerson(s.Out)}
+	return &attachFlags{Streams: s, person: plain.NewPerson(s.Out), greeted: make(chan struct{})}
 }
 
 func newAttach(s Streams) *cobra.Command {
@@ -71,7 +79,7 @@ this machine, haft finds the token. Never put the token into the address, which 
 	c.Flags().BoolVar(&f.insecure, "insecure", false, "send the token to another machine without encryption")
 	c.Flags().BoolVar(&f.json, "json", false, "write wire messages as JSON, one per line; see 'haft help wire'")
 	c.Flags().BoolVar(&f.cancel, "cancel", false, "stop the session's turn, drop queued prompts, and leave")
-	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing")
+	c.Flags().BoolVar(&f.watch, "watch", false, "only watch: send nothing and answer nothing; Ctrl-C leaves")
 	c.Flags().StringVar(&f.from, "from", "", "where in the journal to start: a position, or end for new messages only")
 	return c
 }
@@ -120,6 +128,9 @@ func (f *attachFlags) running(store *session.Store, args []string) (session.Info
 		if err != nil {
 			return session.Info{}, err
 		}
+		if len(elsewhere) == 0 {
+			return session.Info{}, usageError{fmt.Errorf("no session is running in %s or elsewhere. Start one with: haft\nOr continue the last one of this folder with: haft --continue", dir)}
+		}
 		return session.Info{}, usageError{fmt.Errorf("no session is running in %s.%s", dir, attachable(" Running elsewhere:", elsewhere))}
 	}
 	fmt.Fprint(f.Err, strings.TrimLeft(attachable("Attaching to the newest session that runs here. The others:", here[1:])+"\n", "\n"))
@@ -153,11 +164,30 @@ func attachable(heading string, list []session.Info) string {
 func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string) error {
 	link := wire.NewConn(conn, &wire.ConnOptions{Handle: f.asked})
 	ended := make(chan error, 1)
-	go func() { ended <- link.Run(ctx, f.show) }()
+	go func() { ended <- link.Run(ctx, f.heard) }()
 	var reply wire.ObserveReply
-	if err := link.Call(ctx, &wire.Observe{From: f.from, Name: name, Answers: !f.watch && !f.json}, &reply); err != nil {
+	if err := link.Call(ctx, &wire.Observe{From: f.from, Name: name, Answers: !f.watch && !f.json && !f.cancel}, &reply); err != nil {
 		return fmt.Errorf("could not attach: %w", err)
 	}
+	if f.cancel {
+		if err := link.Call(ctx, &wire.Interrupt{CancelQueued: true}, nil); err != nil {
+			return fmt.Errorf("could not cancel the turn: %w", err)
+		}
+		fmt.Fprintln(f.Err, cancelledText)
+		return nil
+	}
+	pressed := make(chan os.Signal, 1)
+	signal.Notify(pressed, os.Interrupt)
+	defer signal.Stop(pressed)
+	f.takeInterrupts()
+	f.greet(&reply)
+	return f.converse(ctx, link, ended, pressed)
+}
+
+// greet says what this terminal is attached to, and then what was heard meanwhile.
+func (f *attachFlags) greet(reply *wire.ObserveReply) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if !f.json {
 		leader := fmt.Sprintf("process %d", reply.PID)
 		switch {
@@ -167,22 +197,37 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 			leader = "not running: a prompt continues it"
 		}
 		about := strings.Join(slices.DeleteFunc([]string{leader, visible.Text(reply.Model), visible.Text(reply.PermissionMode)}, func(s string) bool { return s == "" }), ", ")
-		fmt.Fprintf(f.Err, "Attached to %s in %s (%s).\n", reply.SessionID, visible.Text(reply.Cwd), about)
+		fmt.Fprintf(f.Err, "Attached to %s in %s (%s).%s\n", reply.SessionID, visible.Text(reply.Cwd), about, f.keys())
 	}
-	if f.cancel {
-		if err := link.Call(ctx, &wire.Interrupt{CancelQueued: true}, nil); err != nil {
-			return fmt.Errorf("could not cancel the turn: %w", err)
-		}
-		fmt.Fprintln(f.Err, cancelledText)
-		return nil
+	f.busy = reply.Busy
+	for _, m := range f.early {
+		f.show(m)
 	}
+	f.early = nil
+	close(f.greeted)
+}
+
+// keys says what Ctrl-C and Ctrl-D do.
+func (f *attachFlags) keys() string {
+	switch {
+	case !tui.IsTerminal(f.In, f.Out):
+		return ""
+	case f.watch:
+		return "\nCtrl-C leaves; the session continues."
+	}
+	return "\nCtrl-C interrupts the turn. Ctrl-D leaves; the session continues."
+}
+
+// converse sends what the user types until the session ends or the user leaves.
+func (f *attachFlags) converse(ctx context.Context, link *wire.Conn, ended <-chan error, pressed <-chan os.Signal) error {
 	typed := make(chan string)
 	if !f.watch {
 		go f.read(typed)
+	} else {
+		typed = nil
 	}
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
-	defer signal.Stop(interrupts)
+	var interrupted chan error // nil: no interrupt is being sent
+	idle := false              // no turn ran when it was sent
 	for {
 		select {
 		case text, ok := <-typed:
@@ -196,10 +241,17 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 			if err := link.Send(&wire.User{UUID: session.NewUUID(), Message: wire.UserMessage{Role: "user", Content: wire.Content{Blocks: []wire.Block{wire.Text(text)}}}}); err != nil {
 				return fmt.Errorf("could not send the prompt: %w", err)
 			}
-		case <-interrupts:
-			if err := link.Call(ctx, &wire.Interrupt{}, nil); err != nil {
-				return nil
+		case <-pressed:
+			if typed == nil || interrupted != nil {
+				return nil // nothing else ends it: no input does, or the session does not answer
 			}
+			running := f.tellInterrupt()
+			interrupted = make(chan error, 1)
+			go func() { interrupted <- link.Call(ctx, &wire.Interrupt{}, nil) }()
+			idle = !running
+		case err := <-interrupted:
+			interrupted = nil
+			f.tellInterrupted(err, idle)
 		case <-ended:
 			if !f.json {
 				fmt.Fprintln(f.Err, "The session ended or can no longer be watched.")
@@ -208,6 +260,29 @@ func (f *attachFlags) attach(ctx context.Context, conn wire.Stream, name string)
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// tellInterrupt says that a turn is being interrupted, and reports whether one runs.
+func (f *attachFlags) tellInterrupt() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.busy && !f.json {
+		fmt.Fprintln(f.Err, "\nInterrupting the turn.") // the line before has ^C
+	}
+	return f.busy
+}
+
+// tellInterrupted says what became of an interrupt. That a turn was stopped is in the journal.
+func (f *attachFlags) tellInterrupted(err error, idle bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.json:
+	case err != nil:
+		fmt.Fprintf(f.Err, "Could not interrupt the turn: %s\n", visible.Text(err.Error()))
+	case idle:
+		fmt.Fprintln(f.Err, "\nNo turn is running. Ctrl-D leaves; the session continues.")
 	}
 }
 
@@ -232,6 +307,11 @@ func (f *attachFlags) read(typed chan<- string) {
 func (f *attachFlags) asked(ctx context.Context, r wire.Request) (any, error) {
 	if f.watch || f.json {
 		return nil, wire.Unsupported(r)
+	}
+	select {
+	case <-f.greeted:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	switch q := r.(type) {
 	case *wire.CanUseTool:
@@ -275,10 +355,13 @@ func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any
 	if err != nil {
 		return nil, err
 	}
-	if v.Behavior == tool.Allow {
+	switch v.Behavior {
+	case tool.Allow:
 		return wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
+	case tool.Deny:
+		return wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: cmp.Or(v.Message, v.Reason)}, nil
 	}
-	return wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: cmp.Or(v.Message, v.Reason)}, nil
+	return nil, errors.New(v.Reason) // the user left: the question stays open elsewhere
 }
 
 // writeChange shows what a call would change in files.
@@ -293,6 +376,18 @@ func writeChange(w io.Writer, c *wire.Change) {
 	}
 }
 
+// heard shows a message, or keeps it until it was said what this terminal is attached to.
+func (f *attachFlags) heard(m wire.Message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.greeted:
+		f.show(m)
+	default:
+		f.early = append(f.early, m)
+	}
+}
+
 // show writes what happens.
 func (f *attachFlags) show(m wire.Message) {
 	if f.json {
@@ -302,13 +397,15 @@ func (f *attachFlags) show(m wire.Message) {
 		return
 	}
 	switch m := m.(type) {
+	case *wire.SessionStateChanged:
+		f.busy = m.State != wire.StateIdle
 	case *wire.User:
 		for _, b := range m.Message.Content.All() {
-			f.block(b, "> ", m.AgentID)
+			f.block(b, "> ", m.AgentID, m.IsSynthetic)
 		}
 	case *wire.Assistant:
 		for _, b := range m.Message.Content {
-			f.block(b, "", m.AgentID)
+			f.block(b, "", m.AgentID, false)
 		}
 	case *wire.QuestionAnswered:
 		if m.By != "" {
@@ -317,12 +414,13 @@ func (f *attachFlags) show(m wire.Message) {
 	case *wire.Informational:
 		fmt.Fprintf(f.Out, "  %s\n", visible.Indented(m.Content))
 	case *wire.Result:
+		f.busy = false
 		fmt.Fprintf(f.Out, "  [%s, $%.4f]\n", visible.Text(m.Subtype), m.TotalCostUSD)
 	}
 }
 
-// block writes a piece of a message.
-func (f *attachFlags) block(b wire.Block, before, agent string) {
+// block writes a piece of a message. A synthetic one is haft's own.
+func (f *attachFlags) block(b wire.Block, before, from string, synthetic bool) {
 	var v struct {
 		Text    string          `json:"text"`
 		Name    string          `json:"name"`
@@ -334,13 +432,17 @@ func (f *attachFlags) block(b wire.Block, before, agent string) {
 	if err != nil || json.Unmarshal(raw, &v) != nil {
 		return
 	}
-	if agent != "" {
-		before = "[" + visible.Text(agent) + "] " + before
+	if from != "" {
+		before = "[" + visible.Text(from) + "] " + before
 	}
 	switch b.Type {
 	case "text":
-		if strings.HasPrefix(v.Text, "<system-reminder>") {
-			return // the harness's words for the model
+		if why := agent.Stopped(v.Text); synthetic && why != "" {
+			fmt.Fprintf(f.Out, "! %s\n", why)
+			return
+		}
+		if synthetic || session.Injected(model.Block{Type: model.Text, Text: v.Text}) {
+			return // haft's words for the model
 		}
 		fmt.Fprintf(f.Out, "%s%s\n", before, visible.Indented(v.Text))
 	case "tool_use":

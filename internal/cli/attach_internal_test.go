@@ -31,7 +31,8 @@ func TestOnlyAnAnswerDecides(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				f := &attachFlags{person: plain.NewPerson(&out)}
+				f := &attachFlags{person: plain.NewPerson(&out), greeted: make(chan struct{})}
+				close(f.greeted)
 				answer := make(chan any, 1)
 				go func() {
 					a, err := f.asked(t.Context(), &wire.CanUseTool{ToolName: "Bash", Input: json.RawMessage(`{"command":"make it","timeout":5}`), DecisionReason: "no rule allows it"})

@@ -41,7 +41,15 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
-	lang *language // of the command line that is run; nil: none was parsed
+	lang          *language // of the command line that is run; nil: none was parsed
+	ownInterrupts func()    // from then on Ctrl-C does not end the process; nil: it does not anyway
+}
+
+// takeInterrupts leaves Ctrl-C to the command, which is notified of it by now.
+func (s Streams) takeInterrupts() {
+	if s.ownInterrupts != nil {
+		s.ownInterrupts()
+	}
 }
 
 // Main runs the command of this process and returns its exit code. In the supervisor of
@@ -50,18 +58,28 @@ func Main() int {
 	reexec := shellrun.Supervise()
 	log.SetOutput(io.Discard) // net/http writes uninteresting messages there, over the screen
 	delayFirstGC()
-	ends := append([]os.Signal{os.Interrupt}, terminations()...)
-	if converses(os.Args[1:]) {
-		ends = ends[1:] // an interrupt stops the turn, not the process
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := signal.NotifyContext(context.Background(), terminations()...)
 	defer stop()
+	ctx, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	interrupts := make(chan os.Signal, 1)
+	if !converses(os.Args[1:]) { // where an interrupt stops the turn, not the process
+		signal.Notify(interrupts, os.Interrupt)
+		go func() {
+			<-interrupts
+			interrupt(errInterrupted)
+		}()
+	}
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal kills, as people expect
+		signal.Stop(interrupts)
 		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
 	})
-	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, reexec)
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, ownInterrupts: func() { signal.Stop(interrupts) }}, reexec)
 }
+
+// errInterrupted is why a command ends at Ctrl-C.
+var errInterrupted = errors.New("interrupt signal received")
 
 // converses reports whether to run a conversation without a screen.
 func converses(args []string) bool {

@@ -25,13 +25,18 @@ func droppedPaths(list []tool.Dropped) string {
 	return fmt.Sprintf("%s and %d more", list[0].Path, len(list)-1)
 }
 
+// shortened is the beginning of a call's input.
+func shortened(input string) string {
+	const long = 200
+	if runes := []rune(input); len(runes) > long {
+		return string(runes[:long]) + "…"
+	}
+	return input
+}
+
 // deniedLine says what was denied, why, and what would allow it.
 func deniedLine(out *sched.Outcome) string {
-	const long = 200
-	what := string(out.Input)
-	if len([]rune(what)) > long {
-		what = string([]rune(what)[:long]) + "…"
-	}
+	what := shortened(string(out.Input))
 	line := fmt.Sprintf("denied %s %s: %s.%s", out.Tool, what, out.Verdict.Reason, out.Verdict.Remedy())
 	if dropped := out.Verdict.Dropped; len(dropped) > 0 {
 		line = fmt.Sprintf("%s %s ran in a preview, and its change to %s was dropped: %s.%s", out.Tool, what, droppedPaths(dropped), dropped[0].Why, out.Verdict.Remedy())

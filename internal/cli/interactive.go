@@ -90,6 +90,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, append(terminations(), os.Interrupt)...)
 	defer signal.Stop(signals)
+	f.takeInterrupts()
 	go func() {
 		for s := range signals {
 			if s != os.Interrupt {

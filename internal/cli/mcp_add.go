@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,7 +66,8 @@ func newMCPImport(f *mcpFlags) *cobra.Command {
 		Use: "import FILE", Short: message("Set up the MCP servers from another tool's configuration file"), Args: exactly(1),
 		Long: `Set up the MCP servers from another tool's configuration file: Claude Desktop, Claude Code,
 Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are supported. From
-~/.claude.json, servers for all projects and for this one are imported.`,
+~/.claude.json, servers for all projects are saved with the scope user, and those for this
+project with the scope local.`,
 		Example: "  haft mcp import ~/.cursor/mcp.json\n  haft mcp import ~/.codex/config.toml --scope user",
 		RunE: func(c *cobra.Command, args []string) error {
 			m, err := openServers(f.reexec)
@@ -78,6 +80,9 @@ Cursor, VS Code, Windsurf, codex, gemini-cli and opencode are supported. From
 			}
 			if len(entries) == 0 {
 				return fmt.Errorf("%s contains no MCP servers", args[0])
+			}
+			if a.scope != "" || m.Project.Folder == nil { // all go to one file
+				entries = firstOfEach(entries)
 			}
 			return a.keep(c.Context(), entries)
 		},
@@ -210,23 +215,23 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	if err != nil {
 		return err
 	}
-	scope, err := m.scope(f.scope)
-	if err != nil {
-		return err
-	}
-	target, err := m.File(scope)
-	if err != nil {
-		return err
-	}
 	var done []kept
 	for _, e := range entries {
+		scope, err := m.scope(cmp.Or(f.scope, e.Scope))
+		if err != nil {
+			return err
+		}
+		target, err := m.File(scope)
+		if err != nil {
+			return err
+		}
 		k := kept{Name: e.Name, Scope: scope.String(), File: target.Path}
 		if err := m.acceptable(e, scope, f.overwrite); err != nil {
 			if len(entries) == 1 {
 				return err
 			}
 			k.Skipped = err.Error()
-		} else if err := f.keepOne(ctx, m, target, e); err != nil {
+		} else if err := f.keepOne(ctx, target, scope, e); err != nil {
 			return err
 		}
 		if f.showPlace {
@@ -293,15 +298,15 @@ func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite
 	if ok, reason := m.Rules.Judge(servers[0]); !ok {
 		return errors.New(reason)
 	}
-	for _, s := range m.List {
-		if s.Name == e.Name && s.Scope == scope.String() && !overwrite {
-			return fmt.Errorf("there is already a server %q in %s: use --overwrite to replace it", e.Name, s.Origin)
+	for _, v := range m.Project.Settings.All("mcpServers", e.Name) { // also if another entry takes precedence
+		if v.Source == scope && !overwrite {
+			return fmt.Errorf("there is already a server %q in %s: use --overwrite to replace it", e.Name, v.Origin)
 		}
 	}
 	return nil
 }
 
-func (f *addFlags) keepOne(ctx context.Context, m *mcpServers, target settings.Target, e config.Entry) error {
+func (f *addFlags) keepOne(ctx context.Context, target settings.Target, scope settings.Source, e config.Entry) error {
 	if err := editFile(ctx, target, putServer(e.Name, e.Raw)); err != nil {
 		return err
 	}
@@ -309,7 +314,7 @@ func (f *addFlags) keepOne(ctx context.Context, m *mcpServers, target settings.T
 	if err != nil {
 		return err
 	}
-	if item := now.Approval(e.Name); item != nil {
+	if item := now.Approval(e.Name, scope); item != nil {
 		return now.Folder.Grant(ctx, *item)
 	}
 	return nil

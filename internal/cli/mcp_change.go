@@ -17,7 +17,7 @@ func (f *mcpFlags) remove(ctx context.Context, name, scope string) error {
 	if err != nil {
 		return err
 	}
-	s, err := m.find(name)
+	s, err := m.entry(name)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 	if err != nil {
 		return err
 	}
-	s, err := m.find(name)
+	s, err := m.entry(name)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (f *mcpFlags) toggle(ctx context.Context, name string, off bool) error {
 		}
 	}
 	if now, err := project.Open(nil); err == nil && wasTrusted && source == settings.Local {
-		if item := now.Approval(name); item != nil { // turning it on or off does not change what it does
+		if item := now.Approval(name, source); item != nil { // turning it on or off does not change what it does
 			if err := now.Folder.Grant(ctx, *item); err != nil {
 				return err
 			}

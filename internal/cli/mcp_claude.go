@@ -13,14 +13,15 @@ import (
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/settings"
 )
 
 // claudeFile is the name of the file in which Claude Code stores a user's servers: those
 // for every project and, by folder, those for one.
 const claudeFile = ".claude.json"
 
-// imported are the servers in another tool's file. Those for the project in dir take
-// precedence over those for all projects.
+// imported are the servers in another tool's file. Those that Claude Code has for the
+// project in dir come first; those that it has for all projects have the scope user.
 func imported(path, dir string) ([]config.Entry, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -30,13 +31,21 @@ func imported(path, dir string) ([]config.Entry, error) {
 	if err != nil || filepath.Base(path) != claudeFile {
 		return entries, err
 	}
-	local, err := config.ImportLocal(path, data, dir)
-	if err != nil {
-		return nil, err
+	for i := range entries {
+		entries[i].Scope = settings.User.String()
 	}
-	return append(local, slices.DeleteFunc(entries, func(e config.Entry) bool {
-		return slices.ContainsFunc(local, func(l config.Entry) bool { return l.Name == e.Name })
-	})...), nil
+	local, err := config.ImportLocal(path, data, dir)
+	return append(local, entries...), err
+}
+
+// firstOfEach leaves out entries whose names occur before.
+func firstOfEach(entries []config.Entry) []config.Entry {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(entries, func(e config.Entry) bool {
+		double := seen[e.Name]
+		seen[e.Name] = true
+		return double
+	})
 }
 
 // offerClaude lists servers of Claude Code that are not set up here, and says how to import
@@ -48,7 +57,7 @@ func (f *mcpFlags) offerClaude(m *mcpServers) {
 		return // there is none, or its owner has to fix it
 	}
 	var names []string
-	for _, e := range entries {
+	for _, e := range firstOfEach(entries) {
 		if !slices.ContainsFunc(m.List, func(s mcp.Server) bool { return s.Name == e.Name }) {
 			names = append(names, e.Name)
 		}

@@ -24,6 +24,16 @@ func openServers(reexec shellrun.Reexec) (*mcpServers, error) {
 	return &mcpServers{s}, err
 }
 
+// entry returns a server by its name, even if its entry is ignored because another one
+// starts the same server: then only its name, scope and origin are known.
+func (m *mcpServers) entry(name string) (mcp.Server, error) {
+	s, err := m.find(name)
+	if written := m.Project.Settings.All("mcpServers", name); err != nil && len(written) > 0 {
+		return mcp.Server{Name: name, Scope: written[0].Source.String(), Origin: written[0].Origin.String()}, nil
+	}
+	return s, err
+}
+
 // find returns a server by its name.
 func (m *mcpServers) find(name string) (mcp.Server, error) {
 	var names []string
@@ -32,6 +42,9 @@ func (m *mcpServers) find(name string) (mcp.Server, error) {
 			return s, nil
 		}
 		names = append(names, s.Name)
+	}
+	if len(m.Project.Settings.All("mcpServers", name)) > 0 {
+		return mcp.Server{}, usageError{fmt.Errorf("the MCP server %q is not used: run 'haft mcp list' to see why, or remove its entry with 'haft mcp remove %[1]s'", name)}
 	}
 	hint := near.Hint(name, names)
 	if hint == "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 
 	"github.com/haftdev/haft/internal/mcp/oauth"
+	"github.com/haftdev/haft/internal/ownprogram"
 	"github.com/haftdev/haft/shellrun"
 )
 
@@ -149,7 +150,11 @@ func openBrowser(ctx context.Context, page string) {
 		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 			return
 		}
-		cmd = exec.CommandContext(ctx, "xdg-open", page)
+		open, err := ownprogram.Find("xdg-open")
+		if err != nil {
+			return
+		}
+		cmd = exec.CommandContext(ctx, open, page)
 	}
 	if cmd.Start() == nil {
 		go cmd.Wait() // its outcome does not matter: the address is on the screen

@@ -196,7 +196,7 @@ func (f *sessionsShow) run(ctx context.Context, args []string) error {
 	for _, m := range said {
 		mark := ""
 		if m.Left {
-			mark = "(rewound) "
+			mark = "(abandoned) "
 		}
 		fmt.Fprintf(f.Out, "%s  %-9s  %s%s\n", m.UUID, m.Role, mark, inOneLine(m.Text, 100))
 	}

@@ -36,6 +36,7 @@ type submission struct {
 	partial   bool  // the pieces of answers are shown
 	replay    bool  // the prompt is shown
 	questions *unattended
+	refused   *refusals
 	submitted chan struct{} // closed when the server has the prompt
 }
 
@@ -65,7 +66,7 @@ func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s := &submission{converseFlags: f, server: server, submitted: make(chan struct{}), prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
+	s := &submission{converseFlags: f, server: server, refused: newRefusals(), submitted: make(chan struct{}), prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
 	s.partial, _ = c.Flags().GetBool("include-partial-messages") // it is defined
 	s.replay, _ = c.Flags().GetBool("replay-user-messages")
 	s.questions = &unattended{submission: s, ctx: c.Context(), denies: c.Flags().Changed("on-ask"), known: map[string]bool{}, patience: foreignTime}
@@ -324,6 +325,7 @@ const restTime = 10 * time.Second
 // show shows a message, and reports whether more should come: a result may be that of the
 // prompt, which its outcome tells.
 func (s *submission) show(m wire.Message) bool {
+	s.refused.hear(m)
 	switch m := m.(type) {
 	case *wire.Result: // it is shown as the outcome
 		return false
@@ -383,6 +385,7 @@ func (s *submission) finish(out *serve.Outcome) error {
 	if s.unwritten != nil {
 		return fmt.Errorf("could not write the output: %w", s.unwritten)
 	}
+	s.showDenials(result.PermissionDenials)
 	if out.Reason != "" && (s.Output != "text" || !slices.Contains(result.Errors, out.Reason)) { // else it was shown
 		fmt.Fprintf(s.Err, "haft: the prompt was not answered: %s\n", visible.Text(out.Reason))
 	}

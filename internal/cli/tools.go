@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"text/tabwriter"
 
@@ -27,6 +28,7 @@ type toolsFlags struct {
 	json   bool
 	bare   bool
 	mcp    bool // with the tools of MCP servers
+	listed bool // without tools that the settings leave out
 	trust  projectTrust
 }
 
@@ -41,7 +43,10 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	c.PersistentFlags().BoolVar(&f.bare, "bare", false, "keep only "+strings.Join(builtin.Bare(), ", "))
 	list := &cobra.Command{
 		Use: "list", Short: message("List the tools with their marks: read-only, concurrent, destructive"), Args: exactly(0),
-		RunE: func(c *cobra.Command, _ []string) error { return f.inPool(c.Context(), f.list) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.listed = true
+			return f.inPool(c.Context(), f.list)
+		},
 	}
 	list.Flags().BoolVar(&f.mcp, "mcp", false, "start the MCP servers that are set up, and list their tools too")
 	c.AddCommand(
@@ -75,7 +80,11 @@ func (f *toolsFlags) inPool(ctx context.Context, do func(*tool.Set) error, names
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(w.Pool(nil).Set(everything(), foreign...)), end())
+	session := everything()
+	if f.listed {
+		maps.Copy(session.Flags, w.UnusedLists())
+	}
+	return errors.Join(do(w.Pool(nil).Set(session, foreign...)), end())
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

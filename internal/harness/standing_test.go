@@ -32,7 +32,7 @@ func TestTheModelIsToldWhatItMayDo(t *testing.T) {
 	c.Close(t.Context())
 	requests := r.server.Requests()
 	last := string(requests[len(requests)-1].Body)
-	for _, once := range []string{"Permission mode: ", "Where and when you work", "These tools exist but are not described to you yet", "\\nCronCreate\\n"} {
+	for _, once := range []string{"Permission mode: ", "Your environment, as of", "These tools exist but are not described to you yet", "\\nCronCreate\\n"} {
 		if n := strings.Count(last, once); n != 1 {
 			t.Errorf("%q is in the request of a resumed session %d times", once, n)
 		}

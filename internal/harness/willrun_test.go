@@ -4,6 +4,7 @@ package harness_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -70,5 +71,35 @@ func TestAcceptedEditsDoNotChangeWhatRuns(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(r.dir, name)); err == nil {
 			t.Errorf("%s was written", name)
 		}
+	}
+}
+
+// haft itself starts no program of the project, even if PATH leads there first.
+func TestHaftStartsNoProgramOfTheProject(t *testing.T) {
+	r := newRig(t, uses("Bash", `{"command":"touch new.txt","description":"x"}`), says("done"))
+	marker := filepath.Join(t.TempDir(), "ran")
+	for _, name := range []string{"git", "bash", "sh"} {
+		r.write("bin/"+name, "#!/bin/sh\necho "+name+" \"$@\" >>"+marker+"\n")
+		if err := os.Chmod(filepath.Join(r.dir, "bin", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("git", "init", "-q", r.dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), ".bashrc"), []byte("git --version\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(r.dir, "bin")+":"+os.Getenv("PATH"))
+	c := r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{})
+	defer c.Close(t.Context())
+	if _, last := r.say(c, "begin"); last.Text != "done" {
+		t.Fatalf("%+v", last)
+	}
+	if ran, err := os.ReadFile(marker); err == nil {
+		t.Errorf("haft ran programs of the project:\n%s", ran)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "new.txt")); err != nil {
+		t.Errorf("the command did not run: %v", err)
 	}
 }

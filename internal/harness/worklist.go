@@ -23,15 +23,7 @@ const (
 // environment, by the tools that it is restricted to, by how the session began, or by what
 // its model knows.
 func (c *Conversation) workList(model string, restored *session.Restored) string {
-	p := c.World.Project
-	chosen := p.TodoTools()
-	if chosen == "" {
-		chosen = listByEnv(p.ModelEnv().Get)
-	}
-	if chosen == "" {
-		chosen = listNamed(p.Only(c.lead))
-	}
-	if chosen != "" {
+	if chosen := c.World.chosenList(c.lead); chosen != "" {
 		return chosen
 	}
 	if restored.Messages > 0 {
@@ -50,6 +42,28 @@ func (c *Conversation) workList(model string, restored *session.Restored) string
 		return taskTools
 	}
 	return todoTool
+}
+
+// chosenList is how conversations with a main agent keep their list of work, if the settings,
+// the environment or the tools that they are restricted to say so.
+func (w *World) chosenList(lead *agentdef.Definition) string {
+	if set := w.Project.TodoTools(); set != "" {
+		return set
+	}
+	if set := listByEnv(w.Project.ModelEnv().Get); set != "" {
+		return set
+	}
+	return listNamed(w.Project.Only(lead))
+}
+
+// UnusedLists are the flags of a session that leave out the lists of work that no
+// conversation has here; none if the model decides.
+func (w *World) UnusedLists() map[string]bool {
+	list := w.chosenList(w.lead)
+	if list == "" {
+		return nil
+	}
+	return map[string]bool{todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools}
 }
 
 // listByEnv reads the variables by which the reference chooses; "" leaves it open.

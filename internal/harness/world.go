@@ -108,7 +108,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 		return nil, err
 	}
 	commands := p.Shell()
-	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: commands.Environ, EnvNames: commands.Pass, Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
+	w.host = shellrun.NewHost(&shellrun.Options{Reexec: p.Options.Reexec, Environ: commands.Environ, EnvNames: commands.Pass, Project: p.Guard.Roots(), Spool: p.Kept.Spool(), Hold: w.link.Hold, OnBackground: w.backgrounded, OnEnd: w.ended})
 	if err := p.Boxes.Confinable(func() sandbox.Tier { return w.host.Tier(sandbox.Offline) }); err != nil {
 		return nil, errors.Join(err, w.host.Close(), w.Files.Close())
 	}

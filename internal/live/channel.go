@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -246,7 +248,7 @@ func (c *channel) ask(ctx context.Context, request func() wire.Request, decides 
 	q := &question{ctx: ctx, request: request(), answers: make(chan answer)}
 	c.questions[q] = true
 	for o := range c.observers {
-		o.ask(q)
+		o.poke() // it is asked when it has read what led to the question
 	}
 	c.mu.Unlock()
 	defer func() {
@@ -314,13 +316,10 @@ func (c *channel) leave(o *observer) {
 }
 
 // open are the questions that are not answered yet.
-func (c *channel) open() (list []*question) {
+func (c *channel) open() []*question {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for q := range c.questions {
-		list = append(list, q)
-	}
-	return list
+	return slices.Collect(maps.Keys(c.questions))
 }
 
 // noticeName is the file in a session's folder that says where its socket is. The path

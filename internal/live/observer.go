@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +29,10 @@ type observer struct {
 
 	mu      sync.Mutex
 	started bool
-	name    string
+	name    string // fixed when it has started, as answers
 	answers bool
-	asked   map[*question]bool
+
+	asked map[*question]bool // by the goroutine that tells the journal
 }
 
 const (
@@ -124,9 +127,6 @@ func (o *observer) observe(r *wire.Observe) (any, error) {
 	o.mu.Unlock()
 	go o.tellJournal(f)
 	go o.tellNews()
-	for _, q := range o.channel.open() {
-		o.ask(q)
-	}
 	return o.channel.reply(), nil
 }
 
@@ -157,6 +157,7 @@ func (o *observer) tellJournal(f *session.Follower) {
 		if last {
 			return
 		}
+		o.ask(o.channel.open()) // after what led to them
 		select {
 		case <-o.pokes:
 		case <-look.C:
@@ -216,20 +217,23 @@ func (o *observer) finish() {
 // endTime is how long the end of a session waits for those who watch it.
 const endTime = 500 * time.Millisecond
 
-// ask asks the observer, if it can be asked, and once.
-func (o *observer) ask(q *question) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.started || !o.answers || o.asked[q] {
+// ask asks the observer what is open, if it can be asked, and each question once.
+func (o *observer) ask(open []*question) {
+	if !o.answers {
 		return
 	}
-	o.asked[q] = true
+	maps.DeleteFunc(o.asked, func(q *question, _ bool) bool { return !slices.Contains(open, q) })
+	for _, q := range open {
+		if !o.asked[q] {
+			o.asked[q] = true
+			o.put(q)
+		}
+	}
+}
+
+// put asks one question.
+func (o *observer) put(q *question) {
 	go func() {
-		defer func() {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			delete(o.asked, q)
-		}()
 		ctx, cancel := context.WithCancel(q.ctx)
 		defer cancel()
 		defer context.AfterFunc(o.ctx, cancel)()

@@ -44,7 +44,7 @@ type Analysis struct {
 	Deny []Command // every command in every form; never empty unless the command is blank
 
 	// Unseen: why Deny may lack a command that runs: its name, or text that is run as a
-	// command, is only known when it runs. "" if nothing like that was found, and if
+	// command, is only known at run time. "" if nothing like that was found, and if
 	// ReadOnly.
 	Unseen string
 
@@ -60,6 +60,9 @@ type Analysis struct {
 
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
 	UsesGit  bool   // the configuration of the git repository matters
+
+	// GitDirs are the folders in which it may run git where it is not ReadOnly.
+	GitDirs []string
 
 	// Outside: it shows processes, devices or connections of the machine, or asks
 	// a service of the user (gh, kubectl, docker), so that it means nothing in a

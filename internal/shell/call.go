@@ -71,8 +71,8 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 		return value{}
 	}
 	v := a.value(as.Value)
-	if as.Name != nil && slices.Contains(programVariables, as.Name.Value) {
-		a.denyScript(v.guess, maxDenyWrappers)
+	if as.Name != nil && namesProgram(as.Name.Value) {
+		a.denyScript(strings.TrimPrefix(v.guess, "!"), maxDenyWrappers)
 		a.checkProgramVariable(as.Name.Value, v)
 	}
 	if v.Pattern != "" { // no pattern is expanded here
@@ -140,7 +140,10 @@ func (a *analyzer) simple(args []value, assigns []assignment) {
 		return
 	}
 	a.fail(err.Error())
-	a.out.UsesGit = a.out.UsesGit || slices.ContainsFunc(args, func(v value) bool { return v.guess == "git" || strings.HasSuffix(v.guess, "/git") })
+	if slices.ContainsFunc(args, func(v value) bool { return v.guess == "git" || strings.HasSuffix(v.guess, "/git") }) {
+		a.out.UsesGit = true
+		a.out.GitDirs = append(a.out.GitDirs, a.dirs...)
+	}
 	for _, v := range args {
 		if v.Pattern != "" {
 			a.out.Matched = append(a.out.Matched, a.paths(v.Word)...)
@@ -191,7 +194,7 @@ func (a *analyzer) allow(args []value, assigns []assignment, edits []Path, isEdi
 		}
 	}
 	if c.Dynamic {
-		a.inexact("some words are only known when it runs")
+		a.inexact("some words are only known at run time")
 	}
 	c.ExactOnly = exactOnly(c.Words)
 	c.Edit, c.Edits = isEdit, edits

@@ -30,7 +30,7 @@ func cdTarget(args []grammar.Word) (string, error) {
 		args = args[1:]
 	}
 	if len(args) != 1 || !args[0].Known() || args[0].Value == "" || strings.ContainsRune("-+", rune(args[0].Value[0])) { // pushd +1 goes back
-		return "", errors.New("cd to a directory that is only known when it runs")
+		return "", errors.New("cd to a directory that is only known at run time")
 	}
 	return args[0].Value, nil
 }

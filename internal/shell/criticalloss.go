@@ -153,7 +153,7 @@ func (a *analyzer) criticalPath(v value, dir string, recursive bool) string {
 		parent, last := path.Split(text)
 		if strings.Trim(last, "*.?[]!") == "" && last != "" {
 			if v.Dynamic && strings.Trim(parent, "/") == "" {
-				return "everything in a directory whose name is only known when it runs"
+				return "everything in a directory whose name is only known at run time"
 			}
 			if parent == "" {
 				parent = "."
@@ -161,7 +161,7 @@ func (a *analyzer) criticalPath(v value, dir string, recursive bool) string {
 			return a.criticalPlace(parent, dir, "everything in ")
 		}
 		if v.Dynamic && recursive && strings.Trim(text, "/") == "" {
-			return "a directory whose name is only known when it runs"
+			return "a directory whose name is only known at run time"
 		}
 	}
 	if !recursive {
@@ -177,7 +177,7 @@ func (a *analyzer) criticalPlace(text, dir, how string) string {
 		return how + "the home directory"
 	case strings.HasPrefix(full, "/"):
 	case dir == lost:
-		return how + full + " in a directory that is only known when it runs"
+		return how + full + " in a directory that is only known at run time"
 	case dir == "":
 		if full == "." || full == ".." || strings.HasPrefix(full, "../") {
 			return how + "the working directory or one above it"

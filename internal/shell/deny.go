@@ -112,7 +112,7 @@ func respell(args []value, c Command) []value {
 }
 
 // shells run the operand of -c.
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "su", "script", "runuser", "busybox", "toybox", "yash", "tcsh", "csh"}
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "su", "script", "runuser", "busybox", "toybox", "yash", "tcsh", "csh", "osh", "ysh", "posh", "nu", "elvish", "xonsh"}
 
 // denyInner adds the commands that the program name would run.
 func (a *analyzer) denyInner(name string, args []value, depth int) {
@@ -163,6 +163,7 @@ func (a *analyzer) denyGit(args []value, depth int) {
 	for i, v := range args[1:] {
 		if key, program, ok := strings.Cut(v.guess, "="); ok && args[i].guess == "-c" && runs(strings.ToLower(key)) {
 			a.denyScript(strings.TrimPrefix(program, "!"), depth)
+			a.checkProgramVariable(key, v)
 		}
 	}
 	if slices.ContainsFunc(args, runsScript) {
@@ -252,10 +253,7 @@ func (a *analyzer) denyExec(args []value, depth int) {
 			if end := slices.IndexFunc(rest, endsExec); end >= 0 {
 				rest = rest[:end]
 			}
-			if len(rest) > 0 && strings.Contains(rest[0].guess, "{}") {
-				a.unseen("the name of a program is not known before it runs")
-			}
-			a.checkProgram(rest)
+			a.checkProgram(fill(rest, "{}", "{/}", "{//}", "{.}", "{/.}"))
 			a.denyWords(rest, depth-1)
 			a.critical(rest)
 		}
@@ -280,9 +278,13 @@ func (a *analyzer) denyEnvSplit(args []value, depth int) {
 			if !ok {
 				continue
 			}
-			if script == "" && i+2 < len(args) {
-				script = args[i+2].guess
+			text := v
+			if script == "" && v.Known() && i+2 < len(args) {
+				text = args[i+2]
+				script = text.guess
 			}
+			text.Shape = strings.TrimPrefix(text.Shape, flag)
+			a.checkScript(text)
 			a.denyScript(script, depth)
 			break
 		}

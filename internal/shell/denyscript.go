@@ -174,6 +174,9 @@ func (a *analyzer) denyLoose(name string, args []value, depth int) {
 // denyTexts adds the words that are scripts by their looks.
 func (a *analyzer) denyTexts(args []value, depth int) {
 	for _, v := range args {
+		if strings.ContainsAny(v.Shape, " \t\n;|&") {
+			a.checkScript(v)
+		}
 		if strings.ContainsAny(v.guess, " \t\n;|&") {
 			a.denyScript(strings.TrimPrefix(v.guess, "!"), depth)
 		}

@@ -130,6 +130,7 @@ func (e *evaluated) assign(n *syntax.Assign) {
 			}
 		}
 	}
+	e.sets = e.sets || n.Name != nil && n.Name.Value == "IFS" // which makes several words of a value
 	if n.Name != nil && (n.Name.Value == "BASH_ALIASES" || n.Name.Value == "BASH_CMDS") {
 		e.renames = true
 	}

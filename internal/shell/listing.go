@@ -254,7 +254,7 @@ func (a *analyzer) unknownFile(w grammar.Word) string {
 	case !w.Dynamic || !w.Wild || w.Shape == "/dev/fd/"+unknown:
 		return ""
 	case !w.Listed:
-		return "the files that it reads are only known when it runs"
+		return "the files that it reads are only known at run time"
 	}
 	return a.untame()
 }
@@ -267,7 +267,7 @@ func (a *analyzer) untame() string {
 			continue
 		}
 		if !strings.HasPrefix(dir, "/") {
-			return "the files that it reads are only known when it runs"
+			return "the files that it reads are only known at run time"
 		}
 		t := a.tree(dir)
 		listings := a.listings

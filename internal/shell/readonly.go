@@ -64,7 +64,7 @@ func (a *analyzer) readOnly(args []value, assigns []assignment) (grammar.Use, er
 // readOnlyWords judges words and, through wrappers, the command in them.
 func (a *analyzer) readOnlyWords(args []grammar.Word, depth int) (grammar.Use, error) {
 	if len(args) == 0 || !args[0].Known() || args[0].Value == "" {
-		return grammar.Use{}, errors.New("the program's name is only known when it runs")
+		return grammar.Use{}, errors.New("the program's name is only known at run time")
 	}
 	if depth == 0 {
 		return grammar.Use{}, errors.New("too many wrappers")
@@ -404,7 +404,7 @@ func (a *analyzer) useRead(w grammar.Word, use grammar.Use) string {
 			}
 		}
 	case w.Pattern != "" && a.opts.FS != nil:
-		return "the files that a pattern matches are only known when it runs"
+		return "the files that a pattern matches are only known at run time"
 	}
 	loose := !w.Known() || strings.ContainsAny(shape, "*?[") // git expands patterns itself
 	if reason := a.sensitive(shape, loose && !use.Names, use.Tree); reason != "" {

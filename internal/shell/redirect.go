@@ -123,7 +123,7 @@ func describe(w grammar.Word) string {
 	if w.Known() {
 		return w.Value
 	}
-	return "a file whose name is only known when it runs"
+	return "a file whose name is only known at run time"
 }
 
 // read and write note files that the command names.

@@ -34,6 +34,9 @@ func (a *analyzer) checkProgram(args []value) {
 		}
 		name := path.Base(args[0].guess)
 		a.checkRenamed(name, args)
+		if slices.Contains(shells, name) {
+			a.checkShell(args)
+		}
 		if i := slices.IndexFunc(args, func(v value) bool { return slices.Contains(runners[name], v.guess) }); i > 0 || isLoose(name) && name != "ssh" {
 			a.checkLoose(args[max(i, 0)+1:])
 			return
@@ -43,7 +46,7 @@ func (a *analyzer) checkProgram(args []value) {
 		}
 		inner, _ := a.peelGuess(name, args)
 		if name == "xargs" {
-			inner = a.withInput(args, inner)
+			inner = withInput(args, inner)
 		}
 		args = inner
 	}
@@ -68,11 +71,10 @@ func (a *analyzer) knowsName(v value) bool {
 }
 
 // withInput returns what xargs runs: its input takes the place of a word, or follows the last.
-func (a *analyzer) withInput(args, inner []value) []value {
+func withInput(args, inner []value) []value {
 	if len(inner) == 0 {
 		return nil // it prints its input
 	}
-	from := value{Word: grammar.Word{Dynamic: true, Many: true, Shape: unknown}}
 	marks := []string{"{}"}
 	args = args[:len(args)-len(inner)]
 	for i, v := range args {
@@ -85,16 +87,20 @@ func (a *analyzer) withInput(args, inner []value) []value {
 			marks = append(marks, strings.TrimPrefix(strings.TrimPrefix(v.guess, "--replace="), "-i"))
 		}
 	}
-	inner = slices.Clone(inner)
-	for i, v := range inner {
-		if slices.ContainsFunc(marks, func(s string) bool { return s != "" && strings.Contains(v.guess, s) }) {
-			inner[i] = from
+	return append(fill(inner, marks...), value{Word: grammar.Word{Dynamic: true, Many: true, Shape: unknown}})
+}
+
+// fill returns words in which what is not known takes the place of marks.
+func fill(words []value, marks ...string) []value {
+	words = slices.Clone(words)
+	for i, v := range words {
+		for _, mark := range marks {
+			if mark != "" && strings.Contains(v.guess, mark) {
+				words[i].Dynamic, words[i].Shape = true, strings.ReplaceAll(words[i].Shape, mark, unknown)
+			}
 		}
 	}
-	if name := path.Base(inner[0].guess); slices.Contains(shells, name) && slices.ContainsFunc(inner[1:], func(v value) bool { return v.guess == "-c" }) && len(scriptOperand(inner[1:])) == 0 {
-		a.unseen("a shell gets its script from its input")
-	}
-	return append(inner, from)
+	return words
 }
 
 // checkRenamed notes builtins that make a name run another program, or text run as a command.
@@ -109,7 +115,7 @@ func (a *analyzer) checkRenamed(name string, args []value) {
 	case name == "alias" && slices.ContainsFunc(args[1:], func(v value) bool { return !v.Known() }):
 		a.unseen("what an alias stands for is not known before it runs")
 	case (name == "source" || name == ".") && len(args) > 1 && isDevice(args[1].guess) && (args[1].guess != "/dev/stdin" || !a.plainInput):
-		a.unseen("a script is only known when it runs")
+		a.unseen("a script is only known at run time")
 	case name == "eval":
 		a.checkScript(args[1:]...)
 	case name == "trap":
@@ -117,21 +123,48 @@ func (a *analyzer) checkRenamed(name string, args []value) {
 			a.checkScript(args[1+i])
 		}
 	}
+	if a.piped && runsInput(name, args) {
+		if a.fed = true; !a.plainInput {
+			a.unseen(name + " gets commands from its input")
+		}
+	}
 	if slices.ContainsFunc(args, func(v value) bool { return strings.HasPrefix(v.guess, "BASH_FUNC_") }) {
 		a.unseen("it passes a function to a shell")
 	}
 	if name == "env" || name == "sudo" || name == "doas" {
 		for _, v := range args[1:] {
-			if key, program, ok := strings.Cut(v.guess, "="); ok && slices.Contains(programVariables, key) {
-				a.denyScript(program, maxDenyWrappers)
+			if key, program, ok := strings.Cut(v.guess, "="); ok && namesProgram(key) {
+				a.denyScript(strings.TrimPrefix(program, "!"), maxDenyWrappers)
 				a.checkProgramVariable(key, v)
 			}
 		}
 	}
 }
 
+// runsInput reports whether a program that is no shell runs its input.
+func runsInput(name string, args []value) bool {
+	switch name {
+	case "at", "batch", "crontab":
+		return true
+	case "sudo":
+		return slices.ContainsFunc(args[1:], func(v value) bool {
+			return v.guess == "-s" || v.guess == "-i" || v.guess == "--shell" || v.guess == "--login"
+		})
+	case "parallel":
+		i := slices.IndexFunc(args[1:], func(v value) bool { return !strings.HasPrefix(v.guess, "-") })
+		return i < 0 || strings.HasPrefix(args[1+i].guess, "{")
+	}
+	return false
+}
+
 func isDevice(file string) bool {
 	return strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
+}
+
+// namesProgram reports whether a variable names a program that others run, or may do so in the
+// settings of git.
+func namesProgram(name string) bool {
+	return slices.Contains(programVariables, name) || strings.HasPrefix(name, "GIT_CONFIG_VALUE_") || name == "GIT_CONFIG_PARAMETERS"
 }
 
 // checkProgramVariable notes that a variable names a program that is not known. ENV and SHELL are
@@ -153,7 +186,7 @@ func (a *analyzer) checkScript(text ...value) {
 		shapes = append(shapes, v.Shape)
 	}
 	if strings.ContainsAny(a.planted, "$`;&|<>(){}\n\\") {
-		a.unseen("a script is made of parts that are only known when it runs")
+		a.unseen("a script is made of parts that are only known at run time")
 	}
 	a.denyScript(strings.ReplaceAll(strings.Join(shapes, " "), unknown, "${"+placeholder+"}"), maxDenyWrappers)
 }
@@ -172,7 +205,7 @@ func (a *analyzer) checkShell(args []value) {
 	if !reads && isDevice(args[1+operand].guess) {
 		reads = args[1+operand].guess == "/dev/stdin"
 		if !reads {
-			a.unseen("a script is only known when it runs")
+			a.unseen("a script is only known at run time")
 		}
 	}
 	if reads && a.piped && !a.plainInput && slices.Contains(posixShells, path.Base(args[0].guess)) {

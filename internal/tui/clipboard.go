@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/ownprogram"
 )
 
 // A Clipboard is that of the desktop.
@@ -116,7 +117,11 @@ func (d Desktop) run(ctx context.Context, p clipProgram, input string, command [
 	if d.Run != nil {
 		return d.Run(ctx, input, command[0], command[1:]...)
 	}
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	program, err := ownprogram.Find(command[0])
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, command[1:]...)
 	cmd.Stdin, cmd.WaitDelay = strings.NewReader(input), time.Second // xclip leaves a child behind that holds the pipe
 	if input != "" {
 		return nil, cmd.Run()

@@ -143,7 +143,7 @@ func (d *dialog) foot(v view) []string {
 		}
 		return lines
 	}
-	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter: asks before sending")}
+	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter twice: send it")}
 	if d.focused {
 		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc: back to the input box")}
 		if _, ok := d.panel.(*permissionPanel); !ok {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/ownprogram"
 	"github.com/haftdev/haft/internal/processgroup"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -89,11 +90,15 @@ func commandLine(ctx context.Context, most time.Duration, command, dir, input st
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	out := &boundedBuffer{most: statusLineBytes}
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	sh, err := ownprogram.Find("sh", dir)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, sh, "-c", command)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
 	cmd.WaitDelay = time.Second // for what it started and left
 	processgroup.Own(cmd)
-	err := cmd.Run()
+	err = cmd.Run()
 	// It runs at every change, so what it leaves would pile up, and it has said all it had to say
 	// even if that holds its output open.
 	processgroup.End(cmd)

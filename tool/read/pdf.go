@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/ownprogram"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/readstate"
@@ -119,7 +120,7 @@ func pages(s string) (first, last int, err error) {
 
 // pdftotext runs the program of that name on the file.
 func pdftotext(ctx context.Context, pdf disk.File, first, last int) (string, error) {
-	bin, err := exec.LookPath("pdftotext")
+	bin, err := ownprogram.Find("pdftotext")
 	if err != nil {
 		return "", tool.Errorf("To show the text of pages, Read needs the program pdftotext, which is not installed (package poppler-utils). Call Read without pages to see the whole document, or install pdftotext.")
 	}

@@ -14,7 +14,7 @@ import (
 // UpdateInput is what the model sends to TaskUpdate.
 type UpdateInput struct {
 	ID           string                     `json:"taskId" jsonschema:"The number of the task." haft:"min=1;max=20;alias=id|task_id;example=1"`
-	Status       Status                     `json:"status,omitempty" jsonschema:"The new status; deleted removes the task." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed|deleted"`
+	Status       Status                     `json:"status,omitempty" jsonschema:"The new status; 'deleted' removes the task." haft:"means=done:completed|complete:completed|finished:completed|todo:pending|open:pending|doing:in_progress|started:in_progress;enum=pending|in_progress|completed|deleted"`
 	Subject      string                     `json:"subject,omitempty" jsonschema:"What to do, in a few words." haft:"min=1;max=300"`
 	Description  *string                    `json:"description,omitempty" jsonschema:"What is needed to do it, and what counts as done." haft:"max=8000"`
 	ActiveForm   *string                    `json:"activeForm,omitempty" jsonschema:"The subject as an ongoing action." haft:"max=300"`

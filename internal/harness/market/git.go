@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/ownprogram"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -156,18 +157,20 @@ func (r repository) git(ctx context.Context, dir string, args ...string) (string
 		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false",
 		"-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 	}
-	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
+	git, err := ownprogram.Find("git", dir)
+	if err != nil {
+		return "", errors.New("git is not installed")
+	}
+	cmd := exec.CommandContext(ctx, git, append(safe, args...)...)
 	cmd.Dir = dir
 	cmd.Env = r.environ()
 	cmd.WaitDelay = 2 * time.Second
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
-	case errors.Is(err, exec.ErrNotFound):
-		return "", errors.New("git is not installed")
 	case err != nil && complaint.Len() > 0:
 		return "", errors.New(visible.Indented(strings.TrimSpace(complaint.String())))
 	}

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/ownprogram"
 )
 
 // The variables that hold keys of the Messages API.
@@ -87,7 +89,12 @@ func (h *KeyHelper) Run() string {
 	h.ran = true
 	ctx, cancel := context.WithTimeout(context.Background(), helperTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", h.Command)
+	sh, err := ownprogram.Find("sh")
+	if err != nil {
+		h.Err = err
+		return ""
+	}
+	cmd := exec.CommandContext(ctx, sh, "-c", h.Command)
 	cmd.WaitDelay = time.Second // what it has started may hold its output open
 	out, err := cmd.Output()
 	h.Key = strings.TrimSpace(string(out))

@@ -117,13 +117,14 @@ func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 	})(s)
 }
 
-// Approval returns the trust item of a server of the project; nil if there is none.
-func (p *Project) Approval(name string) *trust.Item {
+// Approval returns the trust item of a server that a source of the project defines; nil if
+// there is none. The name alone is not enough: another source may define another server.
+func (p *Project) Approval(name string, source settings.Source) *trust.Item {
 	if p.Folder == nil {
 		return nil
 	}
 	for _, item := range p.Folder.Items(p.Settings) {
-		if item.Kind == trust.Server && item.Name == name {
+		if item.Kind == trust.Server && item.Name == name && item.Origin.Source == source {
 			return &item
 		}
 	}

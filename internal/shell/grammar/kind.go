@@ -35,7 +35,7 @@ var kinds = map[string]kind{
 	"glob":   {name: "pattern", glob: true, opaque: true},
 	"yq":     {name: "path in a document", path: true, check: lazyregexp.New(`^\.[A-Za-z0-9_.\[\]"-]*$`).MatchString},
 	"printf": {name: "format", check: lazyregexp.New(`(?s)^(?:(?:[^%-]|` + conversion + `)(?:[^%]|` + conversion + `)*)?$`).MatchString},
-	"name":   {name: "file with a plain name", path: true, opaque: true, check: func(s string) bool { return !strings.ContainsAny(s, "\n\r") }},
+	"name":   {name: "file name without line breaks", path: true, opaque: true, check: func(s string) bool { return !strings.ContainsAny(s, "\n\r") }},
 	"rev":    {name: "revision", path: true, opaque: true, rev: true},
 	"num":    {name: "number", check: lazyregexp.New(`^[-+]?[0-9][0-9.,:]*[a-zA-Z%]*$`).MatchString},
 	"sed":    {name: "sed script", check: func(s string) bool { return sedscript.Check(s) == nil }},

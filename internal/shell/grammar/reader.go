@@ -22,7 +22,7 @@ type reader struct {
 // operand takes a word that is no flag, or that cannot be shown to be none.
 func (r *reader) operand(w Word) {
 	if !w.Known() && !r.ended && r.form.style != plain && !r.form.marks.safe && !w.flagless() {
-		r.err = fmt.Errorf("a word that is only known when it runs could become a flag")
+		r.err = fmt.Errorf("a word that is only known at run time could become a flag")
 	}
 	r.operands = append(r.operands, w)
 }
@@ -70,7 +70,7 @@ func (r *reader) dynamicFlag(w Word) {
 	}
 	several := w.Many && (w.Dynamic || f.kind.path) // all words that a pattern becomes begin with the flag
 	if !ok || !known || f.arity == bare || f.arity == pair || several {
-		r.err = fmt.Errorf("a flag that is only known when it runs")
+		r.err = fmt.Errorf("a flag that is only known at run time")
 		return
 	}
 	r.next++

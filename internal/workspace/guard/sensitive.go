@@ -147,14 +147,38 @@ var compiled = sync.OnceValue(func() []matcher {
 	return out
 })
 
-// inBareRepository reports whether a directory between the root and the path is a repository without a work tree.
+// inBareRepository reports whether a directory between the root and the path is a repository without a work tree, or would
+// become one by what is written: git takes any folder with HEAD, objects and refs for one and does what its config says.
 func (g *Guard) inBareRepository(f Facts) bool {
-	for dir := filepath.Dir(f.Real); pathin.Contains(f.Root, dir) && dir != f.Root; dir = filepath.Dir(dir) {
-		if g.is(filepath.Join(dir, "HEAD"), 0) && g.is(filepath.Join(dir, "objects"), fs.ModeDir) && g.is(filepath.Join(dir, "refs"), fs.ModeDir) {
+	if filepath.Base(f.Real) == "HEAD" {
+		return true // the rest may come in any order
+	}
+	part := f.Real // in dir
+	for dir := filepath.Dir(f.Real); pathin.Contains(f.Root, dir) && dir != f.Root; part, dir = dir, filepath.Dir(dir) {
+		head := g.is(filepath.Join(dir, "HEAD"), 0) || g.is(filepath.Join(dir, "HEAD"), fs.ModeSymlink)
+		switch filepath.Base(part) {
+		case "objects", "refs", "commondir":
+			if head {
+				return true
+			}
+		}
+		if head && g.isBare(dir) {
 			return true
 		}
 	}
 	return false
+}
+
+func (g *Guard) isBare(dir string) bool {
+	return g.is(filepath.Join(dir, "commondir"), 0) || g.is(filepath.Join(dir, "objects"), fs.ModeDir) && g.is(filepath.Join(dir, "refs"), fs.ModeDir)
+}
+
+// InBareRepository reports whether a folder of the project is in a repository without a work tree, whose settings came with
+// the project or were written by a tool. The project itself may be one.
+func (g *Guard) InBareRepository(dir string) bool {
+	f := g.Look(dir)
+	f.Real = filepath.Join(f.Real, "x") // something in it
+	return f.Root != "" && g.inBareRepository(f)
 }
 
 func (g *Guard) is(p string, t fs.FileMode) bool {

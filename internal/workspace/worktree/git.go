@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/ownprogram"
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -31,18 +32,20 @@ func git(ctx context.Context, dir string, env []string, args ...string) (string,
 // must not run because a tree is made.
 func runGit(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	safe := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"}
-	cmd := exec.CommandContext(ctx, "git", append(safe, args...)...)
+	program, err := ownprogram.Find("git", dir)
+	if err != nil {
+		return "", errNoGit
+	}
+	cmd := exec.CommandContext(ctx, program, append(safe, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(environ(), env...)
+	cmd.Env = slices.Concat(environ(), []string{"PATH=" + ownprogram.Path(os.Getenv("PATH"), dir)}, env)
 	cmd.WaitDelay = time.Second
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case errors.Is(err, exec.ErrNotFound):
-		return "", errNoGit
 	case err != nil && complaint.Len() > 0:
 		return "", fmt.Errorf("git: %s", strings.TrimSpace(complaint.String()))
 	case err != nil:
