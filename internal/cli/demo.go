@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +18,7 @@ import (
 )
 
 func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
-	o := &demo.Options{Out: s.Out, Text: s.folded(), Err: s.Err, Color: isTerminal(s.Out), Reexec: reexec, Version: version()}
+	o := &demo.Options{Out: s.Out, Text: s.folded(), Story: foldedPieces(s.Out), Err: s.Err, Color: isTerminal(s.Out), Reexec: reexec, Version: version()}
 	c := &cobra.Command{
 		Use:   "demo [SCENE]",
 		Short: message("Watch haft work, with a scripted model; no key and no network needed"),
@@ -30,6 +33,7 @@ func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Lang = s.words()
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that is gone ends the demo, which cleans up
 			if tui.IsTerminal(s.In, s.Out) {
 				o.ReadLine = func(ctx context.Context) (string, error) { return readLine(ctx, s.In) }
 			}
@@ -38,6 +42,8 @@ func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {
 			case err != nil && c.Context().Err() != nil:
 				fmt.Fprintf(s.folded(), "\n%s\n", o.Lang.T("Interrupted."))
 				return codeError(exitCancelled)
+			case errors.Is(err, syscall.EPIPE):
+				return codeError(exitFailed)
 			case errors.Is(err, demo.ErrNoScene):
 				return usageError{err}
 			}

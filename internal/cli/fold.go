@@ -71,6 +71,12 @@ func fold(line string, width int) []string {
 	if ansi.StringWidth(line) <= width {
 		return []string{line}
 	}
+	if colour, text, ok := strings.Cut(line, "m"); ok && strings.HasPrefix(colour, "\x1b[") && strings.HasSuffix(text, uncoloured) {
+		lines := fold(strings.TrimSuffix(text, uncoloured), width)
+		lines[0] = colour + "m" + lines[0]
+		lines[len(lines)-1] += uncoloured
+		return lines
+	}
 	at := hang(line, width)
 	head, rest := line[:at], line[at:]
 	indent := ansi.StringWidth(head)
@@ -85,6 +91,9 @@ func fold(line string, width int) []string {
 	return lines
 }
 
+// uncoloured ends what a colour begins.
+const uncoloured = "\x1b[0m"
+
 // hang is where the text of a line begins that its other lines are put below.
 func hang(line string, width int) int {
 	start := len(line) - len(strings.TrimLeft(line, " "))
@@ -96,7 +105,7 @@ func hang(line string, width int) int {
 		}
 		at = len(line) - len(strings.TrimLeft(after, " "))
 	}
-	if mark, _, found := strings.Cut(line[start:], " "); found && at == start && ansi.StringWidth(mark) == 1 && strings.Trim(mark, "✓✗!→-•·") == "" {
+	if mark, _, found := strings.Cut(line[start:], " "); found && at == start && ansi.StringWidth(mark) == 1 && strings.Trim(mark, "✓✗!→-•·▸…—") == "" {
 		at = start + len(mark) + 1
 	}
 	if ansi.StringWidth(line[:at]) > width/2 {

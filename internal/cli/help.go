@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/haftdev/haft/docs"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/internal/tui/style"
@@ -86,7 +87,7 @@ func (s Streams) print(topic docs.Topic) error {
 		return err
 	}
 	page := markdown.New(pageWidth(s.Out), style.Of(style.Detect(os.Getenv)))
-	page.Write(text)
+	page.Write(withoutLinks(text))
 	lines := page.Close()
 	text = strings.Join(lines, "\n") + "\n"
 	if s.paged(text, len(lines)) {
@@ -95,6 +96,39 @@ func (s Streams) print(topic docs.Topic) error {
 	_, err := fmt.Fprint(s.Out, text)
 	return err
 }
+
+// withoutLinks replaces links to other guides by the command that prints them, and takes out
+// links within a guide and to files: in a terminal they lead nowhere.
+func withoutLinks(text string) string {
+	var b strings.Builder
+	code := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		}
+		if !code {
+			line = guideLink.ReplaceAllStringFunc(line, withoutLink)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func withoutLink(link string) string {
+	parts := guideLink.FindStringSubmatch(link)
+	label, file := parts[1], parts[2]
+	topic, ok := docs.Find(strings.TrimSuffix(file, ".md"))
+	switch {
+	case strings.Contains(file, "://"):
+		return link
+	case !ok || strings.Trim(label, "`") == "haft help "+topic.Name:
+		return label
+	}
+	return fmt.Sprintf("%s (`haft help %s`)", label, topic.Name)
+}
+
+// guideLink is a link with its label and its file, which is empty within a guide.
+var guideLink = lazyregexp.New(`!?\[([^\[\]\n]+)\]\(([^()\s#]*)(?:#[^()\s]*)?\)`)
 
 // paged shows a text that is longer than the terminal in the user's pager (PAGER, or less).
 // It reports false if it is to be printed as it is: it fits, the user wants no pager, or

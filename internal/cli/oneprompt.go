@@ -51,7 +51,7 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 	}
 	show := (&onePromptRemarks{remarks: remarks{f.Err}}).show
 	if f.Output == "text" && f.verbose {
-		show = plain.New(f.Err, &plain.Options{Lang: words}).Show
+		show = plain.New(foldedPieces(f.Err), &plain.Options{Lang: words}).Show
 	}
 	beside := background{}
 	opts.Watch = func(ev agent.Event) error {

@@ -37,7 +37,7 @@ rewind to your last message.
 The changes are shown and you are asked first. Without a terminal, use --yes,
 or --json in a program.
 
-If another program has changed some of these files since, haft lists them and does nothing,
+If some of these files were changed since, outside the session, haft lists them and does nothing,
 unless you give --force. A rewind is atomic. To undo it, rewind to the id
 that it prints. The conversation stays as it is.`),
 		Example: "  haft rewind --dry-run\n  haft rewind 3f9a1c --to 0c0ffee0-0000-4000-8000-000000000000",
@@ -46,7 +46,7 @@ that it prints. The conversation stays as it is.`),
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "only show what would be done")
-	c.Flags().BoolVar(&f.force, "force", false, "overwrite changes that other programs have made since")
+	c.Flags().BoolVar(&f.force, "force", false, "overwrite changes that were made since outside the session")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "rewind without asking")
 	c.Flags().StringVar(&f.to, "to", "", "id, or the beginning of the id, of a message (see 'haft sessions show'), a call or an earlier rewind")
 	return c
@@ -58,6 +58,8 @@ type rewound struct {
 	*checkpoint.Plan
 	Done bool   `json:"done"`
 	Undo string `json:"undo,omitempty"`
+
+	title string // of the session
 }
 
 func (f *rewindFlags) run(ctx context.Context, args []string) error {
@@ -75,7 +77,7 @@ func (f *rewindFlags) run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return f.tell(&rewound{Session: id, Plan: plan}, info.Cwd)
+		return f.tell(&rewound{Session: id, Plan: plan, title: info.Title}, cmp.Or(info.Cwd, workDir()))
 	}
 	return f.apply(ctx, store, id)
 }
@@ -99,25 +101,26 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	if err != nil {
 		return err
 	}
+	r, shownFrom := &rewound{Session: id, Plan: plan, title: s.Restored().Title}, cmp.Or(cwd, workDir())
 	if len(plan.Steps) > 0 && !f.yes && !f.json {
-		f.span(plan)
-		f.list(f.Out, plan, cwd)
+		f.span(r)
+		f.list(f.Out, plan, shownFrom)
 		if err := f.confirm(ctx, plan); err != nil {
 			return err
 		}
 	}
 	if len(plan.Steps) == 0 {
-		return f.tell(&rewound{Session: id, Plan: plan}, cwd)
+		return f.tell(r, shownFrom)
 	}
 	undo, err := plan.Apply(ctx, s, &checkpoint.ApplyOptions{Force: f.force})
 	var conflict *checkpoint.ConflictError
 	if errors.As(err, &conflict) && !f.json {
-		f.list(f.Err, plan, cwd)
-		changes := "that change"
+		f.list(f.Err, plan, shownFrom)
+		were, changes := "was", "that change"
 		if len(conflict.Paths) > 1 {
-			changes = "those changes"
+			were, changes = "were", "those changes"
 		}
-		return fmt.Errorf("could not rewind: another program has changed %s since. Use --force to discard %s", plural.Of(len(conflict.Paths), "file"), changes)
+		return fmt.Errorf("could not rewind: %s %s changed since, outside this session. Use --force to discard %s", plural.Of(len(conflict.Paths), "file"), were, changes)
 	}
 	if err != nil {
 		return err
@@ -125,7 +128,21 @@ func (f *rewindFlags) apply(ctx context.Context, store *session.Store, id string
 	if err := harness.NoteRewind(ctx, s, plan, cwd); err != nil {
 		fmt.Fprintf(f.Err, "Could not tell the model which files were restored: %v\n", err)
 	}
-	return f.tell(&rewound{Session: id, Plan: plan, Done: true, Undo: undo}, cwd)
+	r.Done, r.Undo = true, undo
+	return f.tell(r, shownFrom)
+}
+
+// workDir is the folder that paths are shown from if the session has none, as that of a
+// preview; "" if it is not known.
+func workDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
 
 // confirm asks the user. No answer is no.
@@ -214,7 +231,7 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 		return writeJSON(f.Out, r)
 	}
 	if !r.Done || f.yes { // otherwise it was shown before
-		f.span(r.Plan)
+		f.span(r)
 		f.list(f.Out, r.Plan, cwd)
 	}
 	did := "would change"
@@ -235,10 +252,17 @@ func (f *rewindFlags) tell(r *rewound, cwd string) error {
 	return nil
 }
 
-// span writes what the rewind goes back over.
-func (f *rewindFlags) span(p *checkpoint.Plan) {
-	fmt.Fprintf(f.Out, "Rewinding to just before: %s (%s; %s and %s since)\n", inOneLine(cmp.Or(p.Span.Text, p.Target), 100),
-		p.Span.Time.Local().Format("2006-01-02 15:04:05"), plural.Of(p.Span.Prompts, "prompt"), plural.Of(p.Span.Calls, "call"))
+// span writes what the rewind goes back over. A preview is a session without messages, whose
+// title is its command.
+func (f *rewindFlags) span(r *rewound) {
+	p, name, since := r.Plan, r.Plan.Target, ""
+	if strings.HasPrefix(name, "preview-") {
+		name = cmp.Or(r.title, name)
+	}
+	if p.Span.Prompts+p.Span.Calls > 0 {
+		since = fmt.Sprintf("; %s and %s since", plural.Of(p.Span.Prompts, "prompt"), plural.Of(p.Span.Calls, "call"))
+	}
+	fmt.Fprintf(f.Out, "Rewinding to just before: %s (%s%s)\n", inOneLine(cmp.Or(p.Span.Text, name), 100), p.Span.Time.Local().Format("2006-01-02 15:04:05"), since)
 }
 
 // list writes a line for each file.
@@ -250,7 +274,7 @@ func (f *rewindFlags) list(w io.Writer, p *checkpoint.Plan, cwd string) {
 		}
 		note := ""
 		if s.Foreign {
-			note = "  (changed by another program)"
+			note = "  (changed since, outside this session)"
 		}
 		fmt.Fprintf(w, "%-8s %s  +%d −%d%s\n", s.Action(), inOneLine(path, 200), s.Insertions, s.Deletions, note)
 	}

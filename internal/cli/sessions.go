@@ -101,7 +101,7 @@ func (f *sessionsList) run() error {
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tUPDATED\tSIZE\tFOLDER\tTITLE")
 	for _, i := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Modified.Local().Format("2006-01-02 15:04"), bytesText(i.Size), inOneLine(i.Cwd, 60), inOneLine(cmp.Or(i.Title, i.Prompt), 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Modified.Local().Format("2006-01-02 15:04"), bytesText(i.Size), inOneLine(cmp.Or(i.Cwd, o.Cwd), 60), inOneLine(cmp.Or(i.Title, i.Prompt), 60))
 	}
 	return w.Flush()
 }

@@ -46,6 +46,8 @@ type Printer struct {
 	calls map[string]*call // by use id, of those without a result
 	// said is set while the model's text has no line break behind it.
 	said bool
+	// byAgents is how many calls other agents made in this turn.
+	byAgents int
 	// retried is why the model was asked again last.
 	retried string
 	err     error
@@ -194,13 +196,20 @@ func (p *Printer) progress(ev agent.Called) {
 	default:
 		return
 	}
-	p.line(dim, "  … %s: %s", c.Title, visible.Indented(text))
+	name := c.Title
+	if _, ok := ev.Progress.(tool.AgentProgress); ok {
+		name = c.String() // several may run at once
+	}
+	p.line(dim, "  … %s: %s", name, visible.Indented(text))
 }
 
 func (p *Printer) result(r agent.Returned) {
 	out := r.Outcome
 	c := p.call(out.UseID, out.Tool, out.Input)
 	delete(p.calls, out.UseID)
+	if out.Agent != "" {
+		p.byAgents++
+	}
 	end := card.End(p.tools, out, p.opts.Lang)
 	switch {
 	case !end.OK:
@@ -269,7 +278,12 @@ func (p *Printer) end(r agent.Result) {
 	for _, u := range r.Total {
 		cost += u.Cost
 	}
-	s := fmt.Sprintf("%s, %s, %s", p.opts.Lang.Count(r.Calls, "call"), p.opts.Lang.Count(r.Requests, "request"), r.Duration.Round(10*time.Millisecond))
+	calls := p.opts.Lang.Count(r.Calls, "call")
+	if p.byAgents > 0 {
+		calls += ", " + p.t("%d more by agents", p.byAgents)
+		p.byAgents = 0
+	}
+	s := fmt.Sprintf("%s, %s, %s", calls, p.opts.Lang.Count(r.Requests, "request"), r.Duration.Round(10*time.Millisecond))
 	if cost > 0 {
 		s += ", " + p.t("$%.4f so far", cost)
 	}

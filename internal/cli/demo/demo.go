@@ -25,6 +25,8 @@ type Options struct {
 	Err io.Writer
 	// Text is Out for sentences, such as one that breaks lines between words; nil means Out.
 	Text io.Writer
+	// Story is Out for the conversation, whose text arrives in pieces; nil means Out.
+	Story io.Writer
 	// ReadLine reads what the user types; nil if nobody can be asked.
 	ReadLine func(context.Context) (string, error)
 	// Lang is the language of the demo; nil is English.
@@ -92,6 +94,7 @@ func names(all []scene) (out []string) {
 
 // menu plays the scenes that the user chooses until they have seen enough.
 func (o *Options) menu(ctx context.Context, all []scene) error {
+	seen := make([]bool, len(all))
 	for suggested := 0; ; {
 		o.print("%s\n", o.Lang.T("What would you like to see?"))
 		for i, s := range all {
@@ -119,8 +122,20 @@ func (o *Options) menu(ctx context.Context, all []scene) error {
 			return err
 		}
 		o.print("\n")
-		suggested = i + 1
+		seen[i] = true
+		suggested = unseen(seen, i)
 	}
+}
+
+// unseen is the scene to suggest after another: the next one that was not seen, from the first
+// again after the last; their number if all were.
+func unseen(seen []bool, after int) int {
+	for i := range seen {
+		if next := (after + 1 + i) % len(seen); !seen[next] {
+			return next
+		}
+	}
+	return len(seen)
 }
 
 // choose returns the scene that a line names, or -1. The end of the input has no

@@ -36,6 +36,24 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// After the last scene the menu suggests one that was not seen, if there is one.
+func TestTheMenuSuggestsWhatWasNotSeen(t *testing.T) {
+	for _, tt := range []struct {
+		seen  []bool
+		after int
+		want  int
+	}{
+		{[]bool{true, false, false}, 0, 1},
+		{[]bool{false, false, true}, 2, 0},
+		{[]bool{true, false, true}, 2, 1},
+		{[]bool{true, true, true}, 1, 3},
+	} {
+		if got := unseen(tt.seen, tt.after); got != tt.want {
+			t.Errorf("after %d of %v: %d, want %d", tt.after, tt.seen, got, tt.want)
+		}
+	}
+}
+
 // The menu comes back after a wrong word, and a scene that cannot be played says why.
 func TestTheMenuComesBack(t *testing.T) {
 	lines := []string{"dance\n", "2\n", "q\n"}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -174,7 +175,7 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 	}
 	defer talk.Close(context.WithoutCancel(ctx))
 	talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(o.Lang.T(st.prompt))}})
-	show := plain.New(o.Out, &plain.Options{Lang: o.Lang, Color: o.Color, Verdicts: true, Asks: true})
+	show := plain.New(cmp.Or(o.Story, o.Out), &plain.Options{Lang: o.Lang, Color: o.Color, Verdicts: true, Asks: true})
 	var last agent.Result
 	for ev, err := range talk.Run(ctx) {
 		if ctx.Err() != nil { // the command says so, once
