@@ -3,6 +3,7 @@ package card
 import (
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -12,8 +13,18 @@ const maxShown = 300
 // Changes returns the files of a change and lines about all of it. Files of git
 // itself are in the lines only. Words are the language, nil is English.
 func Changes(p *tool.Preview, words *lang.Catalogue) (files []FileDiff, summary []string) {
+	return shown(p, words, func(i int) FileDiff { return Diff(p.Files[i], words) })
+}
+
+// ChangesWith is [Changes] for versions of files without contents, given the hunks of each
+// file: those that another process was sent.
+func ChangesWith(hunks [][]patch.Hunk, p *tool.Preview, words *lang.Catalogue) (files []FileDiff, summary []string) {
+	return shown(p, words, func(i int) FileDiff { return diffWith(hunks[i], p.Files[i], words) })
+}
+
+func shown(p *tool.Preview, words *lang.Catalogue, diff func(int) FileDiff) (files []FileDiff, summary []string) {
 	var added, deleted, changed, protected, unshown int
-	for _, f := range p.Files {
+	for i, f := range p.Files {
 		if f.Folded == "git" {
 			continue
 		}
@@ -32,7 +43,7 @@ func Changes(p *tool.Preview, words *lang.Catalogue) (files []FileDiff, summary 
 			unshown++
 			continue
 		}
-		files = append(files, Diff(f, words))
+		files = append(files, diff(i))
 	}
 	if p.Ran {
 		summary = append(summary, words.T("The command has run, but nothing has been applied yet: %d changed, %d added, %d deleted.", changed, added, deleted), words.T("If you allow it, these changes are applied. The command does not run again."))

@@ -34,6 +34,55 @@ const diffContext = 3
 
 // Diff returns a change as people see it, in their language; nil is English.
 func Diff(f tool.FileChange, words *lang.Catalogue) FileDiff {
+	d := fileOf(f, words)
+	before, after := textOf(f.Before), textOf(f.After)
+	switch {
+	case same(f.Before, f.After), special(f.Before) && special(f.After):
+	case isLink(f.After):
+		d.note("to %s", visible.Name(string(f.After.Raw)))
+	case f.Folded != "":
+		d.note("%s, %s", f.Folded, d.sizes(f))
+	case binary(f.Before) || binary(f.After):
+		d.note("%s, %s", d.kind(f), d.sizes(f))
+	case len(before) > MaxDiff || len(after) > MaxDiff:
+		d.note("too large to show, %s", d.sizes(f))
+	default:
+		if crlf(before) && crlf(after) && (bytes.ContainsRune(before, '\r') || bytes.ContainsRune(after, '\r')) {
+			before, after = bytes.ReplaceAll(before, []byte("\r\n"), []byte("\n")), bytes.ReplaceAll(after, []byte("\r\n"), []byte("\n"))
+			d.note("lines end in CRLF")
+		}
+		if d.Hunks = patch.Diff(before, after, diffContext); d.Hunks == nil && len(before)+len(after) > 0 {
+			d.Notes = append(d.Notes, d.unseen(f))
+		}
+	}
+	return d
+}
+
+// diffWith is Diff for versions without contents, given the hunks.
+func diffWith(hunks []patch.Hunk, f tool.FileChange, words *lang.Catalogue) FileDiff {
+	d := fileOf(f, words)
+	d.Hunks = hunks
+	switch {
+	case len(hunks) > 0, same(f.Before, f.After), special(f.Before) && special(f.After):
+	case f.Folded != "":
+		d.note("%s, %s", f.Folded, d.sizes(f))
+	case f.Before != nil && f.Before.Binary || f.After != nil && f.After.Binary:
+		d.note("%s, %s", words.T("binary"), d.sizes(f))
+	case sizeOf(f.Before)+sizeOf(f.After) > 0:
+		d.note("the content is not shown, %s", d.sizes(f))
+	}
+	return d
+}
+
+func sizeOf(v *tool.Version) int64 {
+	if v == nil {
+		return 0
+	}
+	return v.Size
+}
+
+// fileOf is a change as far as the contents do not matter.
+func fileOf(f tool.FileChange, words *lang.Catalogue) FileDiff {
 	d := FileDiff{Path: f.Path, Protected: f.Protected != "", words: words}
 	if d.Protected {
 		d.note("protected: %s", visible.Indented(f.Protected))
@@ -56,26 +105,6 @@ func Diff(f tool.FileChange, words *lang.Catalogue) FileDiff {
 	}
 	if f.Before == nil && unusual(f.After) {
 		d.note("mode %s", f.After.Mode)
-	}
-	before, after := textOf(f.Before), textOf(f.After)
-	switch {
-	case same(f.Before, f.After), special(f.Before) && special(f.After):
-	case isLink(f.After):
-		d.note("to %s", visible.Name(string(f.After.Raw)))
-	case f.Folded != "":
-		d.note("%s, %s", f.Folded, d.sizes(f))
-	case binary(f.Before) || binary(f.After):
-		d.note("%s, %s", d.kind(f), d.sizes(f))
-	case len(before) > MaxDiff || len(after) > MaxDiff:
-		d.note("too large to show, %s", d.sizes(f))
-	default:
-		if crlf(before) && crlf(after) && (bytes.ContainsRune(before, '\r') || bytes.ContainsRune(after, '\r')) {
-			before, after = bytes.ReplaceAll(before, []byte("\r\n"), []byte("\n")), bytes.ReplaceAll(after, []byte("\r\n"), []byte("\n"))
-			d.note("lines end in CRLF")
-		}
-		if d.Hunks = patch.Diff(before, after, diffContext); d.Hunks == nil && len(before)+len(after) > 0 {
-			d.Notes = append(d.Notes, d.unseen(f))
-		}
 	}
 	return d
 }

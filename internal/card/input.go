@@ -8,25 +8,8 @@ import (
 	"github.com/haftdev/haft/internal/visible"
 )
 
-// Lines is the input of a call for people who have no tool at hand to describe it: a line
-// for each field in the order in which they were sent, all of it, below an indent.
-func Lines(input json.RawMessage, indent string) string {
-	var b strings.Builder
-	for _, f := range fields(input) {
-		text := visible.Blanks(visible.Text(f.value))
-		switch {
-		case f.name == "":
-			b.WriteString(indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n")
-		case strings.Contains(text, "\n"):
-			b.WriteString(indent + visible.Name(f.name) + ":\n" + indent + "  " + strings.ReplaceAll(text, "\n", "\n"+indent+"  ") + "\n")
-		default:
-			b.WriteString(indent + visible.Name(f.name) + ": " + text + "\n")
-		}
-	}
-	return b.String()
-}
-
-// Line is the same in one line. What is alone needs no name.
+// Line is the input of a call in one line, for people who have no tool at hand to describe
+// it: all fields in the order in which they were sent. What is alone needs no name.
 func Line(input json.RawMessage) string {
 	list := fields(input)
 	var parts []string

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -23,11 +22,8 @@ import (
 	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/plan"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -299,79 +295,6 @@ func (f *attachFlags) read(typed chan<- string) {
 		if err != nil {
 			f.person.HangUp()
 			return
-		}
-	}
-}
-
-// asked asks the user.
-func (f *attachFlags) asked(ctx context.Context, r wire.Request) (any, error) {
-	if f.watch || f.json {
-		return nil, wire.Unsupported(r)
-	}
-	select {
-	case <-f.greeted:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	switch q := r.(type) {
-	case *wire.CanUseTool:
-		if q.ToolName == "AskUserQuestion" {
-			return f.askedToChoose(ctx, q)
-		}
-		return f.askedToAllow(ctx, q)
-	case *wire.Elicitation:
-		a, err := f.person.Elicit(ctx, mcp.Elicitation{Server: q.MCPServerName, Message: q.Message, Mode: q.Mode, URL: q.URL, Schema: q.RequestedSchema})
-		return wire.ElicitationReply{Action: a.Action, Content: a.Content}, err
-	}
-	return nil, wire.Unsupported(r)
-}
-
-// askedToChoose asks what the model wants to know.
-func (f *attachFlags) askedToChoose(ctx context.Context, q *wire.CanUseTool) (any, error) {
-	v, err := f.person.Ask(ctx, tool.Case{Call: &tool.Call{Tool: q.ToolName, Input: q.Input}}, tool.Verdict{})
-	return wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedInput: v.Input}, err
-}
-
-// askedToAllow asks about a call, or whether the user agrees to a plan.
-func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any, error) {
-	var b strings.Builder
-	text := plan.Text(&tool.Call{Tool: q.ToolName, Input: q.Input})
-	switch {
-	case q.ToolName == "ExitPlanMode" && text != "":
-		fmt.Fprintf(&b, "? The plan:\n%s\n", visible.Text(text))
-	case q.Change != nil && !q.Change.Ran:
-		fmt.Fprintf(&b, "? %s wants to make these changes:\n", visible.Text(cmp.Or(q.DisplayName, q.ToolName)))
-	default:
-		fmt.Fprintf(&b, "? %s wants to run with this input:\n%s", visible.Text(cmp.Or(q.DisplayName, q.ToolName)), card.Lines(q.Input, "    "))
-	}
-	if q.Change != nil {
-		writeChange(&b, q.Change)
-	}
-	if q.ChangeUnknown != "" {
-		fmt.Fprintf(&b, "  The changes cannot be shown: %s.\n", visible.Indented(q.ChangeUnknown))
-	}
-	fmt.Fprintf(&b, "  Asked because %s.\n", visible.Indented(q.DecisionReason))
-	v, err := f.person.Decide(ctx, b.String())
-	if err != nil {
-		return nil, err
-	}
-	switch v.Behavior {
-	case tool.Allow:
-		return wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
-	case tool.Deny:
-		return wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: cmp.Or(v.Message, v.Reason)}, nil
-	}
-	return nil, errors.New(v.Reason) // the user left: the question stays open elsewhere
-}
-
-// writeChange shows what a call would change in files.
-func writeChange(w io.Writer, c *wire.Change) {
-	for _, file := range c.Files {
-		fmt.Fprintf(w, "  %s%s\n", visible.Text(file.Path), visible.Text(strings.TrimRight(" "+file.Folded, " ")))
-		for _, h := range file.Hunks {
-			for _, l := range h.Lines {
-				fmt.Fprintf(w, "    %s\n", visible.Text(l))
-			}
 		}
 	}
 }

@@ -52,11 +52,39 @@ func TestOnlyAnAnswerDecides(t *testing.T) {
 				if d := cmp.Diff(any(c.want), <-answer); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
-				const asked = "? Bash wants to run with this input:\n    command: make it\n    timeout: 5\n  Asked because no rule allows it.\ny: allow once · n [reason]: deny > "
+				const asked = "\nRun this command?\n    make it\nAsked because no rule allows it.\ny: allow once · n [reason]: deny > "
 				if got := out.String(); got != asked+strings.Repeat("Please answer y or n: ", c.again) {
 					t.Errorf("the user saw\n%s", got)
 				}
 			})
 		})
+	}
+}
+
+// A question is that of the terminal where the session runs: a command that was previewed has
+// run, and what becomes of each file is said.
+func TestAnAttachedQuestionIsThatOfTheTerminal(t *testing.T) {
+	got := questionOf(&wire.CanUseTool{
+		ToolName: "Bash", Input: json.RawMessage(`{"command":"./clean"}`), DecisionReason: "no rule allows it",
+		Change: &wire.Change{Ran: true, Files: []wire.FileChange{
+			{Path: "/p/a\x1b", Before: &wire.FileVersion{Size: 2, SHA256: "1", Mode: "0644"}, Hunks: []wire.Hunk{{Lines: []string{"-a", ""}}}},
+			{Path: "/p/b", After: &wire.FileVersion{Size: 2, SHA256: "2", Mode: "0755"}, Hunks: []wire.Hunk{{Lines: []string{"+b"}}}},
+			{Path: "/p/c", Before: &wire.FileVersion{Size: 2, SHA256: "1", Binary: true}, After: &wire.FileVersion{Size: 3, SHA256: "2", Binary: true}},
+		}},
+	})
+	const want = `
+Apply the changes that this command made?
+    ./clean
+    The command has run, but nothing has been applied yet: 1 changed, 1 added, 1 deleted.
+    If you allow it, these changes are applied. The command does not run again.
+    /p/a\u{1b} (deleted)
+    -a
+    /p/b (new file, mode -rwxr-xr-x)
+    +b
+    /p/c (binary, 2 bytes → 3 bytes)
+Asked because no rule allows it.
+`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -112,7 +112,7 @@ func (p *Person) Ask(ctx context.Context, c tool.Case, q tool.Verdict) (v tool.V
 		return p.questions(ctx, c)
 	}
 	what := card.PreviewOf(c, p.words)
-	v, err = p.verdict(ctx, about(c, what, q, p.words), p.rules(q))
+	v, err = p.verdict(ctx, About(c, what, q, p.words), p.rules(q))
 	if err != nil || v.Behavior != tool.Allow || !what.Destructive {
 		return v, err
 	}
@@ -190,10 +190,11 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 // Question is what a user is asked: what would be done, all of it, and why it is
 // asked about.
 func Question(c tool.Case, q tool.Verdict, words *lang.Catalogue) string {
-	return about(c, card.PreviewOf(c, words), q, words)
+	return About(c, card.PreviewOf(c, words), q, words)
 }
 
-func about(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue) string {
+// About is [Question] for a preview of the call that is known already.
+func About(c tool.Case, what card.Preview, q tool.Verdict, words *lang.Catalogue) string {
 	var b strings.Builder
 	if c.Call.Tool == "ExitPlanMode" {
 		if text := plan.Text(c.Call); text != "" {

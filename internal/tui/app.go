@@ -226,7 +226,10 @@ func (a *app) begin() {
 	a.show.add(&note{text: "haft " + a.opts.Version, quiet: true})
 	a.draw() // before anything is read: the prompt is there at once
 	if a.opts.First.Choose {
-		a.chooseSession(func() { a.open(Opening{}) })
+		a.chooseSession(func() {
+			a.note(a.t("Nothing was resumed; this is a new conversation."))
+			a.open(Opening{})
+		})
 	} else {
 		a.open(a.opts.First)
 	}

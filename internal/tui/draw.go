@@ -133,6 +133,9 @@ func (d *dialog) foot(v view) []string {
 	if f, ok := d.panel.(*form); ok && d.own {
 		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), f.hints(v)...))}
 	}
+	if c, ok := d.panel.(*choices); ok && d.own && c.keys {
+		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), v.t("up, down or a number, then enter"), v.t("esc closes")))}
+	}
 	if d.own {
 		return nil
 	}

@@ -342,6 +342,33 @@ func TestTheFirstStartAsksForAModel(t *testing.T) {
 	})
 }
 
+// Without a model, wrong keys and commands are answered with what works.
+func TestWithoutAModelMistakesAreAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, Size{80, 24}, style.Palette{})
+		defer b.close()
+		b.app.opts.Setup = new(fakeSetup)
+		b.app.opts.Open = func(context.Context, Opening, Person) (*Talk, error) { return nil, errors.New("no model") }
+		b.type_("/resume x\r")
+		b.sees("Which model should answer?", "up, down or a number, then enter · esc closes")
+		b.type_("y\r")
+		b.sees("Nothing is selected: up, down or a number, then enter")
+		b.type_("2")
+		if strings.Contains(b.screen(), "Nothing is selected") {
+			t.Errorf("the screen is\n%s", b.screen())
+		}
+		b.type_("\r")
+		b.sees("Address")
+		b.type_("\x03")
+		b.sees("No model is set up yet.", "/login sets up a model, /exit quits.")
+		b.app.talk = nil
+		b.type_("/exti\r")
+		b.sees("There is no command /exti. Did you mean /exit?")
+		b.type_("/permissions\r")
+		b.sees("This needs a conversation. /login sets up a model, /exit quits.")
+	})
+}
+
 func TestThoughtsAndCallsCanBeSeenInFull(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.tell(agent.TurnStarted{}, agent.Streamed{Event: model.Delta{Index: 0, Type: model.ThinkingDelta, Text: "I wonder\nwhether"}})

@@ -20,6 +20,8 @@ type choices struct {
 	at     selection
 	choose func(int)
 	full   func() // shows all of the body
+	keys   bool   // say what keys do, where nothing else does
+	lost   bool   // enter was pressed while nothing was selected
 	close  func() // what follows when it is closed without an answer; may be nil
 }
 
@@ -49,6 +51,9 @@ func (c *choices) lines(v view, height int) []string {
 	for i, item := range c.items {
 		items = append(items, wrappedOption(v, i == c.at.at, fmt.Sprintf("%d %s", i+1, item))...)
 	}
+	if c.lost {
+		items = append(items, v.paint.Warn.Of("    "+cut(v.t("Nothing is selected: up, down or a number, then enter"), v.width-4)))
+	}
 	if room := max(height-len(head)-len(items), 2); len(body) > room {
 		body = append(body[:room-1:room-1], v.paint.Warn.Of("    … "+v.lang.Count(len(body)-room+1, "more line")+" "+v.t("(ctrl+o shows them)")))
 	}
@@ -65,6 +70,7 @@ func (a *app) whole(c *choices) *choices {
 
 func (c *choices) key(k key.Key) bool {
 	c.at.n = len(c.items)
+	c.lost = k.Name == key.Enter && !c.at.made()
 	switch {
 	case k.Name == key.Enter:
 		if c.at.made() {
@@ -108,7 +114,14 @@ type form struct {
 	problem string
 	done    func(values map[string]string)
 	back    func() // goes back to what was before the form; nil closes it
+	close   func() // what follows when it is closed unanswered; may be nil
 	values  map[string]string
+}
+
+func (f *form) closed() {
+	if f.close != nil {
+		f.close()
+	}
 }
 
 func newForm(title string, body []string, fields []field, done func(map[string]string)) *form {

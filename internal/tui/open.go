@@ -53,7 +53,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 			a.setUp(true)
 			return
 		}
-		a.show.add(&note{text: a.lang.Error(err) + "\n" + a.t(nowhereHelp), style: failure})
+		a.show.add(&note{text: a.lang.Error(err) + "\n" + a.nowhere(), style: failure})
 		return
 	}
 	a.talk = talk

@@ -59,7 +59,7 @@ func TestSessionsOfOtherFoldersAreListed(t *testing.T) {
 // TestTheStartLetsTheUserChoose begins as 'haft --resume' does: a session is chosen before
 // there is a conversation, or a new one begins.
 func TestTheStartLetsTheUserChoose(t *testing.T) {
-	for keys, want := range map[string]Opening{"\x1b[B\r": {Resume: "5e55"}, "\x1b": {}} {
+	for keys, want := range map[string]Opening{"\x1b[B\r": {Resume: "5e55"}, "\x1b": {}, "\x03": {}} {
 		in(t, func(t *testing.T, b *bed) {
 			b.talk.earlier()
 			b.app.later(func() {
@@ -73,6 +73,9 @@ func TestTheStartLetsTheUserChoose(t *testing.T) {
 			b.pause(escapeDelay + frame)
 			if len(b.opened) != 1 || b.opened[0] != want {
 				t.Errorf("opened %+v, want %+v", b.opened, want)
+			}
+			if said := strings.Contains(b.everything(), "Nothing was resumed; this is a new conversation."); said != (want == Opening{}) {
+				t.Errorf("said that nothing was resumed: %v, after %q", said, keys)
 			}
 		})
 	}

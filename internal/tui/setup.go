@@ -28,11 +28,7 @@ const (
 // now, they are told how to be asked again.
 func (a *app) setUp(needed bool) {
 	a.pop(a.whole(&choices{
-		close: func() {
-			if needed {
-				a.note(a.t("No model is set up yet. To see haft work without one, run haft demo in your shell.") + "\n" + a.t(nowhereHelp))
-			}
-		},
+		close: func() { a.noModel(needed) }, keys: true,
 		title: a.t("Which model should answer?"), body: []string{a.t("haft tests it with one small request and saves it in ~/.haft/credentials.json, which only you can read.")},
 		items: []string{a.t("Claude, with an Anthropic API key"), a.t("A model on this machine or on my own server (Ollama, llama.cpp, vLLM, LM Studio…)"), a.t("Later")},
 		choose: func(i int) {
@@ -69,8 +65,15 @@ func (a *app) setUpWith(needed bool, fields []field) {
 			a.later(func() { a.settled(f, answer, err) })
 		}()
 	})
-	f.back = func() { a.setUp(needed) }
+	f.back, f.close = func() { a.setUp(needed) }, func() { a.noModel(needed) }
 	a.pop(f)
+}
+
+// noModel says how to be asked again, if a model is needed.
+func (a *app) noModel(needed bool) {
+	if needed {
+		a.note(a.t("No model is set up yet. To see haft work without one, run haft demo in your shell.") + "\n" + a.nowhere())
+	}
 }
 
 func (a *app) settled(f *form, answer string, err error) {
@@ -79,6 +82,7 @@ func (a *app) settled(f *form, answer string, err error) {
 		f.again(a.t("that did not work: %s", err))
 		return
 	}
+	f.close = nil
 	a.closeOwn()
 	a.show.add(&note{text: a.t("The model answered: %s", answer), quiet: true})
 	if a.talk != nil {

@@ -3,8 +3,10 @@ package tui
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,26 +144,37 @@ func (a *app) submitNowhere(text string) {
 	ways := map[string]func(){
 		"/new":   func() { a.open(Opening{}) },
 		"/login": a.login,
-		"/help":  func() { a.openHelp(a.t("help"), a.t(nowhereHelp)+"\n\n"+a.keysHelp()) },
+		"/help":  func() { a.openHelp(a.t("help"), a.nowhere()+"\n\n"+a.keysHelp()) },
 		"/keys":  a.showKeys,
 	}
 	if way, ok := ways[strings.TrimSpace(text)]; ok {
 		way()
 		return
 	}
-	if strings.HasPrefix(text, "/") {
-		a.note(a.t("This needs a conversation.") + " " + a.t(nowhereHelp))
+	if typed, ok := strings.CutPrefix(text, "/"); ok {
+		name, _, _ := strings.Cut(typed, " ")
+		if hint := answers.Near(a.lang, "/"+name, append(slices.Sorted(maps.Keys(ways)), "/exit"), ""); hint != "" {
+			a.note(a.t("There is no command /%s.", visible.Cells(name)) + " " + hint)
+			return
+		}
+		a.note(a.t("This needs a conversation.") + " " + a.nowhere())
 		return
 	}
 	why := a.t("No model is set up yet; your prompt is kept until one is.")
 	if !a.needsModel() {
 		why = a.t("Could not open a conversation. Your prompt is kept until that works. The reason:") + "\n" + a.lang.Error(a.failure)
 	}
-	a.note(why + "\n" + a.t(nowhereHelp))
+	a.note(why + "\n" + a.nowhere())
 	a.pending = append(a.pending, text)
 }
 
-const nowhereHelp lang.Text = "/login sets up a model, /new starts a conversation, /exit quits."
+// nowhere says what can be done without a conversation. Without a model none can be started.
+func (a *app) nowhere() string {
+	if a.needsModel() {
+		return a.t("/login sets up a model, /exit quits.")
+	}
+	return a.t("/login sets up a model, /new starts a conversation, /exit quits.")
+}
 
 // login asks which model answers, and opens the conversation again with it.
 func (a *app) login() {
