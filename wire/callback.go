@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// The requests of the command line to a host.
+// The requests of the CLI to a host.
 
 // CanUseTool asks the host whether a call may run. The answer is a
 // [PermissionAnswer]; an error means no.
@@ -30,7 +30,7 @@ type CanUseTool struct {
 	// Change is what the call would change in files, computed by the code that makes the
 	// change; absent if that is not known before the call runs. An allow is for this
 	// change: if it is different by the time the call runs, the host is asked again. Other
-	// command lines do not send it.
+	// CLIs do not send it.
 	Change *Change `json:"change,omitempty"`
 	// ChangeUnknown is why there is no Change although haft tried to determine it, for example
 	// because a previewed command wanted the network. An allow is then for the command.

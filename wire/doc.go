@@ -1,4 +1,4 @@
-// Package wire is the stream-json protocol between an agent's command line and
+// Package wire is the stream-json protocol between an agent's CLI and
 // the program that drives it: one JSON object per line, events and user
 // messages both ways, and control requests that either side answers.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// A program reads what a command line writes, one message per line.
+// A program reads what a CLI writes, one message per line.
 func ExampleReader() {
 	lines := `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"Hello."}]},"session_id":"s","uuid":"u"}
 {"type":"result","subtype":"success","is_error":false,"result":"Hello.","num_turns":1,"session_id":"s","uuid":"v"}

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// The requests of a host to the command line, each followed by its answer. Those without an
+// The requests of a host to the CLI, each followed by its answer. Those without an
 // answer type are answered by a bare success.
 
 // Empty is an answer without content.
@@ -278,7 +278,7 @@ type SessionUsage struct {
 	ModelUsage         map[string]ModelUsage `json:"model_usage"`
 }
 
-// ReadFile reads a file where the command line runs.
+// ReadFile reads a file where the CLI runs.
 type ReadFile struct {
 	Base
 	Path     string `json:"path"`

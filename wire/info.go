@@ -46,7 +46,7 @@ type RenameSession struct {
 // Subtype is rename_session.
 func (*RenameSession) Subtype() string { return "rename_session" }
 
-// GenerateSessionTitle asks for a title for a description.
+// GenerateSessionTitle asks for a session title that fits a description.
 type GenerateSessionTitle struct {
 	Base
 	Description string `json:"description,omitempty"`
@@ -72,7 +72,7 @@ type TextReply struct {
 	Text string `json:"text"`
 }
 
-// GetBinaryVersion asks for the version of the command line.
+// GetBinaryVersion asks for the version of the CLI.
 type GetBinaryVersion struct{ Base }
 
 // Subtype is get_binary_version.

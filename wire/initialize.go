@@ -86,7 +86,7 @@ type Agent struct {
 	Hooks json.RawMessage `json:"hooks,omitempty"`
 }
 
-// InitializeReply says what the command line offers.
+// InitializeReply says what the CLI offers.
 type InitializeReply struct {
 	Commands               List[Command]   `json:"commands"`
 	Agents                 List[AgentInfo] `json:"agents"`

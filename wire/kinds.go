@@ -24,7 +24,7 @@ type RequestKind struct {
 	New func() Request
 	// Reply is an empty answer; nil if the answer has no type here.
 	Reply any
-	// ByHost says that hosts send it, ByCLI that the command line does.
+	// ByHost says that hosts send it, ByCLI that the CLI does.
 	ByHost, ByCLI bool
 
 	known func() map[string]bool

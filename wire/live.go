@@ -1,7 +1,7 @@
 package wire
 
 // The messages of the live channel, through which others watch a running session. Other
-// command lines do not have them.
+// CLIs do not have them.
 
 // Observe subscribes to a session, starting at a position of its journal. It is the first
 // message of an observer.

@@ -68,7 +68,7 @@ type ToolUseMeta struct {
 	ToolName          string `json:"tool_name,omitempty"`
 }
 
-// User is a prompt if a host sends it. If the command line sends it, it is content that was
+// User is a prompt if a host sends it. If the CLI sends it, it is content that was
 // added to the conversation: one message per tool result, and a few others.
 type User struct {
 	Base

@@ -29,7 +29,7 @@ func Schema(docs map[string]string) object {
 	return object{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
 		"title":       "stream-json",
-		"description": "One line of the protocol between an agent's command line and its host. Readers must ignore unknown fields and types.",
+		"description": "One line of the protocol between an agent's CLI and its host. Readers must ignore unknown fields and types.",
 		"anyOf":       all,
 		"$defs":       g.defs,
 	}

@@ -109,7 +109,7 @@ func TestPageListsEverything(t *testing.T) {
 		if k.Reply != nil {
 			answer = "`" + reflect.TypeOf(k.Reply).Name() + "`"
 		}
-		by := map[bool]string{true: "host", false: "command line"}[k.ByHost]
+		by := map[bool]string{true: "host", false: "CLI"}[k.ByHost]
 		if k.ByHost && k.ByCLI {
 			by = "both"
 		}
