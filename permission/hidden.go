@@ -168,7 +168,7 @@ func (s *hiddenSearch) hide(file string, r *Rule) error {
 // walk looks at everything below a folder. A link to a folder elsewhere is another name for
 // what is there, which a rule may be about.
 func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
-	followed := map[string]bool{}
+	followed, linked := map[string]bool{}, map[string]bool{} // linked are folders that a link led to
 	for dirs := []string{start}; len(dirs) > 0; {
 		dir := dirs[len(dirs)-1]
 		dirs = dirs[:len(dirs)-1]
@@ -180,17 +180,33 @@ func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
 			return fmt.Errorf("%s has too many files to find those that the rule %s covers", start, patterns[0].rule.Text)
 		}
 		for _, e := range entries {
-			file := filepath.Join(dir, e.Name())
-			if i := slices.IndexFunc(patterns, func(h hiddenPattern) bool { return h.matches(file) }); i >= 0 {
-				if err := s.hide(file, patterns[i].rule); err != nil {
+			file, isLink := filepath.Join(dir, e.Name()), e.Type()&fs.ModeSymlink != 0 && !s.inside
+			names := []string{file}
+			if isLink || linked[dir] {
+				if real, err := filepath.EvalSymlinks(file); err == nil {
+					names = append(names, real)
+				}
+			}
+			if name, r := firstMatch(names, patterns); r != nil {
+				if err := s.hide(name, r); err != nil {
 					return err
 				}
-			} else if e.IsDir() || !s.inside && e.Type()&fs.ModeSymlink != 0 && leadsElsewhere(file, start, followed) {
-				dirs = append(dirs, file)
+			} else if e.IsDir() || isLink && leadsElsewhere(file, start, followed) {
+				dirs, linked[file] = append(dirs, file), isLink || linked[dir]
 			}
 		}
 	}
 	return nil
+}
+
+// firstMatch returns the first of the names of a file that a rule is about.
+func firstMatch(names []string, patterns []hiddenPattern) (string, *Rule) {
+	for _, name := range names {
+		if i := slices.IndexFunc(patterns, func(h hiddenPattern) bool { return h.matches(name) }); i >= 0 {
+			return name, patterns[i].rule
+		}
+	}
+	return "", nil
 }
 
 // leadsElsewhere reports whether a link leads to a folder that is not looked at yet.

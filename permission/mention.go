@@ -114,7 +114,7 @@ func (h *evaluation) startedIn(words, moved []string) []string {
 	for i, word := range words {
 		long, value, attached := strings.Cut(word, "=")
 		switch {
-		case word == "-execdir" || word == "-okdir":
+		case i > 0 && (word == "-execdir" || word == "-okdir"):
 			values = append(values, words[1:i]...)
 		case strings.HasPrefix(word, "--") && folderOption.MatchString(long) && attached:
 			values = append(values, value)

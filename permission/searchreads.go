@@ -29,7 +29,7 @@ func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
 		for _, r := range rules {
 			if r.path != nil && r.name == readRule && slices.ContainsFunc(folders, func(dir string) bool { return r.reaches(dir, h.policy) }) {
-				h.protect("it searches a folder that contains files covered by the rule "+r.Text+" (the Grep tool would skip them)", true)
+				h.protect("it searches a folder that may contain files covered by the rule "+r.Text+" (the Grep tool would skip them)", true)
 			}
 		}
 	}

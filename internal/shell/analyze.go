@@ -53,6 +53,7 @@ type Analysis struct {
 	// ReadTrees and WriteTrees are the operands that it copies, moves, changes or deletes
 	// with everything below them, if they are folders.
 	ReadTrees, WriteTrees []Path
+	FollowsLinks          bool // in ReadTrees
 
 	Secrets []string // physical paths of files that may hold credentials, in folders that it shows
 

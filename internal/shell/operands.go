@@ -62,9 +62,6 @@ func (a *analyzer) fileEdits(args []value) ([]Path, bool) {
 		a.noteAll(nil, rest)
 	case "chmod", "chown", "chgrp": // a mode is no edit of a file
 		a.noteAll(nil, rest[min(1, len(rest)):])
-		if slices.ContainsFunc(flags, func(v value) bool { return v.guess == "--recursive" || strings.Contains(v.guess, "R") }) {
-			a.takeWhole(&a.out.WriteTrees, rest[min(1, len(rest)):])
-		}
 	case "find":
 		a.findWrites(args[1:])
 	case "dd":
@@ -102,6 +99,7 @@ func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
 		a.takeWhole(&a.out.WriteTrees, sources)
 	case "cp", "rsync", "scp":
 		a.takeWhole(&a.out.ReadTrees, sources)
+		a.out.FollowsLinks = a.out.FollowsLinks || name == "scp" || slices.ContainsFunc(args[1:], followsLinks)
 	}
 	landings, known := a.landings(sources, target)
 	writes = append(writes, landings...)
@@ -112,6 +110,14 @@ func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
 		return edits, ok && known && symbolic && len(rest) == 2 && below(rest[0].guess) && below(rest[1].guess) && !strings.Contains(rest[1].guess, "/")
 	}
 	return edits, ok && known && (name == "cp" || name == "mv")
+}
+
+// followsLinks reports whether a flag makes a copy of what links lead to.
+func followsLinks(v value) bool {
+	if strings.HasPrefix(v.guess, "--") {
+		return strings.HasPrefix(v.guess, "--deref") || strings.HasPrefix(v.guess, "--copy")
+	}
+	return strings.HasPrefix(v.guess, "-") && strings.ContainsAny(v.guess, "LHk")
 }
 
 // targetDirectory finds -t DIR or --target-directory=DIR and returns the words without it.
@@ -334,7 +340,9 @@ func (a *analyzer) findWrites(args []value) {
 		}
 		if deletes {
 			a.write(v.Word)
-			a.takeWhole(&a.out.WriteTrees, []value{v})
+			if i := len(args) - 1; !slices.ContainsFunc(args[:i], func(v value) bool { return strings.HasPrefix(v.guess, "-") }) {
+				a.takeWhole(&a.out.WriteTrees, []value{v}) // nothing selects some of the files
+			}
 		} else {
 			a.read(v.Word)
 		}
