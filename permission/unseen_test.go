@@ -1,6 +1,7 @@
 package permission_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/workspace/guard"
@@ -26,7 +27,12 @@ var computed = []string{
 	`base64 -d <<< cm0geAo= | parallel`, `parallel {} x < f`, `at now <<< 'rm x'`, `base64 -d <<< cm0geAo= | at now`, `env -S "$c x"`, `env -S"$c" x`, `base64 -d <<< cm0geAo= | sudo -s`, `sudo -s <<< 'rm x'`, `bash --rcfile <(echo rm x) -i`, `exec 3< <(echo rm x); bash <&3`,
 	`bash -xc "$X"`, `nu -c 'rm x'`, `select c in rm; do $c x; done <<< 1`, `x=rm eval '$x y'`, `watch "$c x"`, `watch $c x`, `flock l -c "$c x"`, `su -c "$c x"`, `script -c "$c x" /dev/null`, `docker exec box sh -c "$c"`, `tmux new -d "$c x"`, `crontab <<< '* * * * * rm x'`,
 	`{ read c; $c x; } <<< rm`, `IFS=,; c=rm,x; $c`, `mapfile -t c <<< rm; ${c[0]} x`, `set -- r m; "$1$2" x`, `printf -v c %s rm && $c x`, `exec -a z $c x`, `! "$c" x`, `sudo -E env -i $c x`, `(exec "$@")`, `strace -o log bash -c "$X"`, `tini -- sh -c "$X"`, `until $c x; do :; done`, `case 1 in 1) $c x;; esac`,
+	"cat > out <<'EOF'\n" + long + "EOF\n$c x", "bash <<'EOF'\n: '" + long + "'\n$c x\nEOF\n", strings.Repeat("a;", 2100) + "$c x", strings.Repeat("a;", 2100) + "eval 'c=rm; $c x'", strings.Repeat("if :; then ", 101) + "$c x" + strings.Repeat("; fi", 101),
+	"# a \\\n$c x",
 }
+
+// long is text as files have it, of more bytes and brackets than a command that is typed.
+var long = strings.Repeat("func f() { rm(x) } // `rm x`"+strings.Repeat(" ", 90)+"and $(rm x)\n", 200)
 
 func (p realPlace) decideConfined(t *testing.T, input string, rules ...permission.Rule) permission.Decision {
 	t.Helper()
@@ -74,6 +80,7 @@ func TestOrdinaryCommandsAreNotComputed(t *testing.T) {
 		`docker run --rm -e "A=$B c" img make`, `find . -name '*.pem' | xargs -n1 openssl x509 -noout -in > out`, `find . -type f | xargs -I{} cp {} /tmp/`, `xargs -n1 sh -c 'touch "$1"' _ < f`, `command -v "$tool" || make install`, `test -n "$X" && touch a`, `[ "$n" -gt 3 ] && touch a`, `read -r a b <<< "1 2"; touch "$a"`,
 		`declare -A m; m[key]=1; touch "${m[key]}"`, `export PATH="$PWD/bin:$PATH"; make`, `timeout 60 make`, `nice -n 10 make`, `env FOO="$X" make`, `sudo -u "$USER" make`, `docker run --rm "$IMAGE" make`, `ssh "$HOST" uptime`, `c=touch; $c a`,
 		`for c in touch mkdir; do $c a; done`, `f() { touch "$1"; }; f a`, `set -euo pipefail; make`, `npm exec -- eslint .`, `bundle exec rake`, `PAGER=cat git log > out`, `printf '%s\n' "$X" > out`, `kill $(pgrep foo)`, `python3 -c 'print("$(x)")' > out`,
+		"cat > out <<'EOF'\n" + long + "EOF\n", "cat > out <<'EOF'\n" + long[:5000] + "\nEOF\n", "touch a\u00a0b", "# nothing",
 	} {
 		if d := p.decide(t, permission.Bypass, "Bash", bashInput(command), deny); d.Behavior != tool.Allow {
 			t.Errorf("%s: %s (%s)", command, d.Behavior, d.Reason)

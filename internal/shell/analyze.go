@@ -119,7 +119,8 @@ func Analyze(command string, opts *Options) *Analysis {
 		a.inexact("the command is empty")
 		return a.finish()
 	}
-	if reason := guard(command); reason != "" {
+	reason := guard(command)
+	if reason != "" && !parseable(command) {
 		a.unreadable(command, reason)
 		return a.finish()
 	}
@@ -130,8 +131,15 @@ func Analyze(command string, opts *Options) *Analysis {
 		return a.finish()
 	}
 	if len(file.Stmts) == 0 {
-		a.unreadable(command, "the command contains only comments")
+		a.refuse("the command contains only comments")
+		a.denyTokens(command)
 		return a.finish()
+	}
+	if reason != "" {
+		a.refuse(reason)
+	}
+	if hidesText(command) {
+		a.denyTokens(command)
 	}
 	a.assigned, a.looped = setNames(file)
 	a.noteLiterals(file.Stmts)
@@ -178,38 +186,39 @@ type analyzer struct {
 	table      *grammar.Table
 	out        *Analysis
 	source     string
-	dirs       dirs                // where the shell may be
-	vars       map[string]binding  // what is known about variables
-	assigned   map[string]int      // how often the script may set a name, for aside
-	looped     map[string]bool     // names that for sets
-	literals   map[string][]string // what the script sets variables to, whichever of it runs
-	redirected bool                // the statement being walked has redirections
-	piped      bool                // the input of the statement being walked is not the session's
-	listed     bool                // that input is a list of files below the working directory
-	inner      bool                // the script is the operand of sh -c
-	lone       bool                // the script is one statement
-	nested     int                 // depth of scripts inside words: only Deny and paths count
-	depth      int                 // of the statements being walked
-	steps      int                 // budget of statements and commands
-	reading    bool                // in the condition of "while read x"
-	indirect   bool                // some operand comes from the output of a command
-	listings   []listing           // the commands that list the files which others are given
-	programs   map[string]bool     // whether programs may be taken from directories, as far as was asked
-	trees      map[string]*tree    // what is known of the folders that were looked through
-	words      []string            // literal words of all commands
-	denied     map[string]bool     // texts in Deny
-	texts      []string            // what commands print or get as input
-	removes    bool                // some command removes directories
-	fed        bool                // some shell reads its script from its input
-	aliases    map[string]string   // what alias defines
-	confined   string              // why it only reads where nothing can be written
-	outside    bool                // some command shows the machine or asks a service
-	beside     bool                // some other does more than pass on text
-	plainInput bool                // that input is text that is written out
-	planted    string              // literal text that variables may get
-	evaluates  bool                // something evaluates what is in a variable
-	setsByName bool                // a builtin may set a variable that no assignment names
-	taken      map[string]bool     // commands and scripts whose inner commands are in Deny
+	dirs       dirs                      // where the shell may be
+	vars       map[string]binding        // what is known about variables
+	assigned   map[string]int            // how often the script may set a name, for aside
+	looped     map[string]bool           // names that for sets
+	literals   map[string][]string       // what the script sets variables to, whichever of it runs
+	redirected bool                      // the statement being walked has redirections
+	piped      bool                      // the input of the statement being walked is not the session's
+	listed     bool                      // that input is a list of files below the working directory
+	inner      bool                      // the script is the operand of sh -c
+	lone       bool                      // the script is one statement
+	nested     int                       // depth of scripts inside words: only Deny and paths count
+	depth      int                       // of the statements being walked
+	steps      int                       // budget of statements and commands
+	reading    bool                      // in the condition of "while read x"
+	indirect   bool                      // some operand comes from the output of a command
+	listings   []listing                 // the commands that list the files which others are given
+	programs   map[string]bool           // whether programs may be taken from directories, as far as was asked
+	trees      map[string]*tree          // what is known of the folders that were looked through
+	words      []string                  // literal words of all commands
+	denied     map[string]bool           // texts in Deny
+	texts      []string                  // what commands print or get as input
+	removes    bool                      // some command removes directories
+	fed        bool                      // some shell reads its script from its input
+	aliases    map[string]string         // what alias defines
+	confined   string                    // why it only reads where nothing can be written
+	outside    bool                      // some command shows the machine or asks a service
+	beside     bool                      // some other does more than pass on text
+	plainInput bool                      // that input is text that is written out
+	planted    string                    // literal text that variables may get
+	evaluates  bool                      // something evaluates what is in a variable
+	setsByName bool                      // a builtin may set a variable that no assignment names
+	taken      map[string]bool           // commands and scripts whose inner commands are in Deny
+	judged     map[*syntax.CallExpr]bool // commands that were looked at before the budget ended
 }
 
 // maxSteps bounds the statements and commands that are looked at, loops unrolled. Beyond it
@@ -221,7 +230,7 @@ const maxDepth = 100
 
 func newAnalyzer(opts *Options) *analyzer {
 	a := &analyzer{
-		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, literals: map[string][]string{}, steps: maxSteps, denied: map[string]bool{}, taken: map[string]bool{},
+		table: grammar.Builtin(), out: &Analysis{}, vars: map[string]binding{}, literals: map[string][]string{}, steps: maxSteps, denied: map[string]bool{}, taken: map[string]bool{}, judged: map[*syntax.CallExpr]bool{},
 	}
 	if opts != nil {
 		a.opts = *opts

@@ -22,9 +22,14 @@ func (a *analyzer) call(c *syntax.CallExpr) flow {
 	here := flow{a.dirs, a.dirs}
 	if a.steps--; a.steps < 0 {
 		a.refuse("the command has too many parts")
-		a.denyTokens(a.text(c))
+		text := a.text(c)
+		if !a.judged[c] && (text == "" || strings.ContainsAny(text, "$`*?[")) {
+			a.unseen("the command has too many parts")
+		}
+		a.denyTokens(text)
 		return here
 	}
+	a.judged[c] = true
 	var assigns []assignment
 	for _, as := range c.Assigns {
 		v := a.assignValue(as)

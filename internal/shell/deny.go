@@ -298,14 +298,20 @@ func (a *analyzer) denyScript(script string, depth int) {
 		return
 	}
 	a.taken[key] = true
-	if depth == 0 || len(script) > maxBytes || a.nested >= maxWrappers {
+	if depth == 0 || len(script) > maxParsed || a.nested >= maxWrappers {
+		a.denyTokens(script)
+		return
+	}
+	safe := parseable(script)
+	if !safe && len(script) > maxBytes {
+		a.unseen("a script in it cannot be read")
 		a.denyTokens(script)
 		return
 	}
 	file, err := parse(script)
-	if reason := guard(script); err != nil || reason != "" {
+	if hidden := hidesText(script); err != nil || !safe || hidden {
 		a.denyTokens(script)
-		if reason == "" {
+		if safe && !hidden {
 			a.denyBeforeError(script) // eval and sh -c run the lines before it, too
 		}
 		return

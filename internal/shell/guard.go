@@ -9,8 +9,13 @@ import (
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
-// maxBytes is the longest command that is read.
-const maxBytes = 10_000
+// maxBytes is the longest command that may be read-only or allowed by a rule. A longer one, which
+// mostly writes a file, is still read for rules that deny, up to maxParsed: what Linux passes to
+// a program in one argument, and what the parser reads in less than a second whatever it is.
+const (
+	maxBytes  = 10_000
+	maxParsed = 128 << 10
+)
 
 // maxOpen bounds brackets that are open at once: the parser and the walk
 // recurse, and no honest command nests this deep.
@@ -20,7 +25,7 @@ const maxOpen = 200
 // there, the parser joins the next line.
 var commentBackslash = lazyregexp.New("(?m)(^|[\\s;&|()<>`{}])#.*\\\\$")
 
-// guard returns why a command must not even be parsed, "" if it may.
+// guard returns why a command is neither read-only nor exact, whatever it says; "" if it may be.
 func guard(command string) string {
 	switch {
 	case len(command) > maxBytes:
@@ -29,7 +34,7 @@ func guard(command string) string {
 		return "the command is not valid UTF-8"
 	case strings.ContainsFunc(command, isControl):
 		return "the command contains a control character"
-	case strings.ContainsFunc(command, isInvisible):
+	case hidesText(command):
 		return "the command contains an invisible or look-alike blank character"
 	case commentBackslash.MatchString(command):
 		return "a comment ends in a backslash"
@@ -41,7 +46,30 @@ func guard(command string) string {
 	return ""
 }
 
+// parseable reports whether the parser reads a command as bash does, and in little time.
+func parseable(command string) bool {
+	return len(command) <= maxParsed && utf8.ValidString(command) && !strings.ContainsFunc(command, isControl) &&
+		!commentBackslash.MatchString(command) && deepest(command) <= maxOpen
+}
+
+// deepest returns how many brackets are open at once, those in text included.
+func deepest(command string) int {
+	open, most := 0, 0
+	for i := range len(command) {
+		switch command[i] {
+		case '(', '{':
+			open++
+			most = max(most, open)
+		case ')', '}':
+			open = max(open-1, 0)
+		}
+	}
+	return most
+}
+
 func isControl(r rune) bool { return (r < ' ' && r != '\t' && r != '\n') || r == 0x7f }
+
+func hidesText(command string) bool { return strings.ContainsFunc(command, isInvisible) }
 
 // isInvisible reports whether a rune is not shown, is shown as a blank, or
 // turns the text around it.

@@ -251,7 +251,7 @@ func below(p string) bool {
 // unasked, "" if it may.
 func (a *analyzer) unknownFile(w grammar.Word) string {
 	switch {
-	case !w.Dynamic || !w.Wild || w.Shape == "/dev/fd/"+unknown:
+	case !w.Dynamic || !w.Wild:
 		return ""
 	case !w.Listed:
 		return "the files that it reads are only known at run time"

@@ -492,7 +492,8 @@ func (a *analyzer) addSecrets(dir string, names []string) {
 // given, or the current one.
 func (a *analyzer) walked(use grammar.Use) []string {
 	var names []string
-	for _, w := range use.Reads {
+	reads := slices.DeleteFunc(slices.Clone(use.Reads), isProcSubst)
+	for _, w := range reads {
 		switch matches, ok := a.expand(w); {
 		case ok:
 			names = append(names, matches...)
@@ -502,7 +503,7 @@ func (a *analyzer) walked(use grammar.Use) []string {
 			names = append(names, w.Value[:strings.LastIndexByte(w.Value, '/')+1])
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && len(reads) == len(use.Reads) {
 		names = []string{"."}
 	}
 	var out []string

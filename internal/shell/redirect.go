@@ -130,11 +130,17 @@ func describe(w grammar.Word) string {
 func (a *analyzer) read(w grammar.Word)  { a.out.Reads = append(a.out.Reads, a.paths(w)...) }
 func (a *analyzer) write(w grammar.Word) { a.out.Writes = append(a.out.Writes, a.paths(w)...) }
 
+// isProcSubst reports whether a word is <(…), which is no file. What a file or a program chooses
+// could lead out of /dev/fd.
+func isProcSubst(w grammar.Word) bool {
+	return w.Dynamic && !w.Wild && !w.Many && w.Shape == "/dev/fd/"+unknown
+}
+
 // paths returns the files that a word may name, one for each directory that
 // the shell may be in.
 func (a *analyzer) paths(w grammar.Word) []Path {
-	if w.Dynamic && w.Shape == "/dev/fd/"+unknown {
-		return nil // a process substitution
+	if isProcSubst(w) {
+		return nil
 	}
 	if matches, ok := a.expand(w); ok {
 		var out []Path

@@ -48,6 +48,7 @@ func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	}()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
+		a.unseen("the command is nested too deeply")
 		a.denyTokens(a.text(st))
 		return flow{dirs{lost}, dirs{lost}}
 	}
