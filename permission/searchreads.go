@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,11 +27,13 @@ func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 			folders = append(folders, searched(reads, c.Words)...)
 		}
 	}
-	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
-		for _, r := range rules {
-			if r.path != nil && r.name == readRule && slices.ContainsFunc(folders, func(dir string) bool { return r.reaches(dir, h.policy) }) {
-				h.protect("it searches a folder that may contain files covered by the rule "+r.Text+" (the Grep tool would skip them)", true)
-			}
+	for _, dir := range folders {
+		file, r, err := h.policy.coveredIn(dir, true, readRule)
+		switch {
+		case err != nil:
+			h.protect("it searches a folder that may contain files covered by the rule "+r.Text+" (the Grep tool would skip them)", true)
+		case r != nil:
+			h.protect(fmt.Sprintf("it searches a folder that contains %s, which the rule %s covers (the Grep tool would skip it)", file, r.Text), true)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestASearchDoesNotGoWhereARuleHidesFiles(t *testing.T) {
-	g := virtualGuard(t)
+	place := newRealPlace(t, "secrets/x", "src/.env", "docs/a.md", "README.md", "../other/y")
+	place.shell(t, "ln -s ../secrets docs/link")
 	for _, c := range []struct {
 		rule, command string
 		asks          bool
@@ -19,20 +20,18 @@ func TestASearchDoesNotGoWhereARuleHidesFiles(t *testing.T) {
 		{"Read(./secrets/**)", "grep --recursive TOKEN .", true},
 		{"Read(./secrets/**)", "rg TOKEN", true},
 		{"Read(./secrets/**)", "rg -uuu .", true},
-		{"Read(.env)", "rg TOKEN src", true}, // a name without a slash is at any depth
+		{"Read(.env)", "grep -r TOKEN src", true}, // a name without a slash is at any depth
+		{"Read(.env)", "grep -r TOKEN docs", false},
+		{"Read(./secrets/**)", "grep -R TOKEN docs", true}, // by the link
 		{"Read(./secrets/**)", "git grep TOKEN", true},
-		{"Read(//home/u/proj/secrets/**)", "cd /home/u/proj && grep -R TOKEN .", true},
-		{"Read(//home/u/other/**)", "grep -r TOKEN .", false},
-		{"Read(//home/u/other/**)", "rg TOKEN", false},
+		{"Read(/" + place.dir + "/secrets/**)", "cd " + place.dir + " && grep -R TOKEN .", true},
+		{"Read(/" + place.dir + "/../other/**)", "grep -r TOKEN src/a.go docs/a.md", false},
 		{"Read(./secrets/**)", "grep TOKEN README.md", false},
 		{"Read(./secrets/**)", "ls -la", false},
-		{"Edit(./secrets/**)", "rg TOKEN", false},
+		{"Edit(./secrets/**)", "grep -r TOKEN secrets", false},
 	} {
 		for _, b := range []tool.Behavior{tool.Deny, tool.Ask} {
-			p := permission.NewPolicy(permission.Options{Guard: g, Home: "/home/u", Rules: []permission.Rule{
-				{Text: c.rule, Behavior: b, Origin: settings.Origin{Source: settings.User}},
-			}})
-			if d := p.Decide(bash(c.command)); (d.Behavior == tool.Allow) == c.asks {
+			if d := place.decide(t, permission.Default, "Bash", bashInput(c.command), rule(b, c.rule)); (d.Behavior == tool.Allow) == c.asks {
 				t.Errorf("%s %s: %q is %s: %s", b, c.rule, c.command, d.Behavior, d.Reason)
 			}
 		}

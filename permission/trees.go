@@ -3,6 +3,7 @@ package permission
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/haftdev/haft/internal/shell"
@@ -22,32 +23,53 @@ func (h *evaluation) evaluateTrees(a *shell.Analysis) {
 
 // evaluateTree applies the rules of some names to everything in a folder.
 func (h *evaluation) evaluateTree(o operand, links bool, names ...string) {
+	if !o.Info.Mode.IsDir() { // a folder that the command makes before may be in its name
+		o.Facts = h.policy.guard.Look(filepath.Join(cmp.Or(o.Cwd, h.policy.at.cwd), o.Value))
+		if filepath.IsAbs(o.Value) {
+			o.Facts = h.policy.guard.Look(filepath.Clean(o.Value))
+		}
+	}
 	if o.Dynamic || !o.Info.Mode.IsDir() {
 		return
 	}
-	s := &hiddenSearch{policy: h.policy, inside: !links}
+	file, r, err := h.policy.coveredIn(o.Real, links, names...)
+	switch {
+	case err != nil:
+		h.asked = cmp.Or(h.asked, byRule(r, fmt.Sprintf("%s may contain files that a rule covers (%v)", o.Facts.Path, err)))
+	case r == nil:
+	case r.Behavior == tool.Deny:
+		h.denied = cmp.Or(h.denied, byRule(r, fmt.Sprintf("%s contains %s", o.Facts.Path, file)))
+	default:
+		h.asked = cmp.Or(h.asked, byRule(r, fmt.Sprintf("%s contains %s", o.Facts.Path, file)))
+	}
+}
+
+// coveredIn returns a file in a folder that a rule of one of some names denies or asks about, and
+// the rule: one that denies, if there is one. With an error, it is a rule that may be about a
+// file there.
+func (p *Policy) coveredIn(dir string, links bool, names ...string) (string, *Rule, error) {
 	var patterns []hiddenPattern
-	for _, r := range slices.Concat(h.policy.deny, h.policy.ask) {
-		if r.path == nil || !slices.Contains(names, r.name) || !links && !r.reaches(o.Real, h.policy) {
+	for _, r := range slices.Concat(p.deny, p.ask) {
+		if r.path == nil || !slices.Contains(names, r.name) || !links && !r.reaches(dir, p) {
 			continue
 		}
-		for _, base := range r.basesInTrees(h.policy.real) {
+		for _, base := range r.basesInTrees(p.real) {
 			patterns = append(patterns, newHiddenPattern(r, base))
 		}
 	}
 	if len(patterns) == 0 {
-		return
+		return "", nil, nil
 	}
-	if err := s.walk(o.Real, patterns); err != nil {
-		h.asked = cmp.Or(h.asked, byRule(patterns[0].rule, fmt.Sprintf("%s may contain files that a rule covers (%v)", o.Facts.Path, err)))
+	s := &hiddenSearch{policy: p, inside: !links}
+	if err := s.walk(dir, patterns); err != nil {
+		return "", patterns[0].rule, err
 	}
+	var first string
+	var by *Rule
 	for _, file := range s.found {
-		_, r := firstMatch([]string{file}, patterns)
-		f := byRule(r, fmt.Sprintf("%s contains %s", o.Facts.Path, file))
-		if f.rule.Behavior == tool.Deny {
-			h.denied = cmp.Or(h.denied, f)
-		} else {
-			h.asked = cmp.Or(h.asked, f)
+		if _, r := firstMatch([]string{file}, patterns); by == nil || by.Behavior != tool.Deny && r.Behavior == tool.Deny {
+			first, by = file, r
 		}
 	}
+	return first, by, nil
 }

@@ -19,27 +19,32 @@ func TestAFolderIsTakenWithWhatRulesDeny(t *testing.T) {
 	}
 	rules := []permission.Rule{rule(tool.Deny, "Read(./conf/key)"), rule(tool.Deny, "Edit(conf/deep/plan)"), rule(tool.Ask, "Read(asked)"), rule(tool.Allow, "Bash(rsync:*)")}
 	for command, want := range map[string]tool.Behavior{
-		"mv conf new":                       tool.Deny,
-		"cp -r conf new":                    tool.Deny,
-		"cp -a ./conf/. new":                tool.Deny,
-		"rm -rf conf":                       tool.Deny,
-		"rm -r ./conf/deep":                 tool.Deny, // by the rule about edits
-		"cp -r conf/deep new":               tool.Allow,
-		"rsync -a conf/ new/":               tool.Deny,
-		"rsync -a other/ new/":              tool.Allow,
-		"sudo mv conf new":                  tool.Deny,
-		"cp -r box new":                     tool.Ask,
-		"rm -rf box/a":                      tool.Ask,
-		"find conf -delete":                 tool.Deny,
-		"chmod -R 700 conf":                 tool.Ask, // a mode is not an edit
-		"find . -name '*.pyc' -delete":      tool.Ask, // which files go is not known
-		"cp -rL other new":                  tool.Deny,
-		"rsync -a --copy-links other/ new/": tool.Deny,
-		"cp a.txt conf":                     tool.Allow,
-		"mkdir conf/more":                   tool.Allow,
-		"cp -r other new":                   tool.Allow,
-		"rm -rf other":                      tool.Allow, // a link goes, and what it leads to stays
-		"mv other/open other/shut":          tool.Allow,
+		"mv conf new":                             tool.Deny,
+		"cp -r conf new":                          tool.Deny,
+		"cp -a ./conf/. new":                      tool.Deny,
+		"rm -rf conf":                             tool.Deny,
+		"rm -r ./conf/deep":                       tool.Deny, // by the rule about edits
+		"cp -r conf/deep new":                     tool.Allow,
+		"rsync -a conf/ new/":                     tool.Deny,
+		"rsync -a other/ new/":                    tool.Allow,
+		"sudo mv conf new":                        tool.Deny,
+		"cp -r box new":                           tool.Ask,
+		"rm -rf box/a":                            tool.Ask,
+		"find conf -delete":                       tool.Deny,
+		"chmod -R 700 conf":                       tool.Ask, // a mode is not an edit
+		"find . -name '*.pyc' -delete":            tool.Ask, // which files go is not known
+		"cp -rL other new":                        tool.Deny,
+		"rsync -a --copy-links other/ new/":       tool.Deny,
+		"ln -s conf l; cat l/key":                 tool.Deny,
+		"mkdir q; ln -s ../conf q/l; cat q/l/key": tool.Deny,
+		"ln -s other l; cat l/open":               tool.Allow,
+		"mkdir q; cp -r q/../conf new":            tool.Deny,
+		"mkdir q && cd q && mv ../conf new":       tool.Deny,
+		"cp a.txt conf":                           tool.Allow,
+		"mkdir conf/more":                         tool.Allow,
+		"cp -r other new":                         tool.Allow,
+		"rm -rf other":                            tool.Allow, // a link goes, and what it leads to stays
+		"mv other/open other/shut":                tool.Allow,
 	} {
 		policy := permission.NewPolicy(permission.Options{Mode: permission.AcceptEdits, Rules: rules, Guard: g, Home: p.home})
 		if d := policy.Decide(bash(command)); d.Behavior != want {

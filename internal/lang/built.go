@@ -72,6 +72,7 @@ var built = []Text{
 	"%s is a link to a file that may contain credentials",
 	"%s may match the name of a file that contains credentials",
 	"it searches a folder that may contain files covered by the rule %s (the Grep tool would skip them)",
+	"it searches a folder that contains %s, which the rule %s covers (the Grep tool would skip it)",
 	"%s matches %s, which the rule covers",
 	"a private key",
 	"a credential store",

@@ -97,6 +97,11 @@ func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
 	case "mv":
 		writes = append(writes, sources...)
 		a.takeWhole(&a.out.WriteTrees, sources)
+	case "ln": // what a link leads to has another name, too; it is written as seen from the link
+		a.takeWhole(&a.out.ReadTrees, sources)
+		for _, source := range sources {
+			a.takeWhole(&a.out.ReadTrees, words(path.Join(path.Dir(target.guess), source.guess), path.Join(target.guess, source.guess)))
+		}
 	case "cp", "rsync", "scp":
 		a.takeWhole(&a.out.ReadTrees, sources)
 		a.out.FollowsLinks = a.out.FollowsLinks || name == "scp" || slices.ContainsFunc(args[1:], followsLinks)
