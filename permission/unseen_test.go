@@ -28,7 +28,8 @@ var computed = []string{
 	`bash -xc "$X"`, `nu -c 'rm x'`, `select c in rm; do $c x; done <<< 1`, `x=rm eval '$x y'`, `watch "$c x"`, `watch $c x`, `flock l -c "$c x"`, `su -c "$c x"`, `script -c "$c x" /dev/null`, `docker exec box sh -c "$c"`, `tmux new -d "$c x"`, `crontab <<< '* * * * * rm x'`,
 	`{ read c; $c x; } <<< rm`, `IFS=,; c=rm,x; $c`, `mapfile -t c <<< rm; ${c[0]} x`, `set -- r m; "$1$2" x`, `printf -v c %s rm && $c x`, `exec -a z $c x`, `! "$c" x`, `sudo -E env -i $c x`, `(exec "$@")`, `strace -o log bash -c "$X"`, `tini -- sh -c "$X"`, `until $c x; do :; done`, `case 1 in 1) $c x;; esac`,
 	"cat > out <<'EOF'\n" + long + "EOF\n$c x", "bash <<'EOF'\n: '" + long + "'\n$c x\nEOF\n", strings.Repeat("a;", 2100) + "$c x", strings.Repeat("a;", 2100) + "eval 'c=rm; $c x'", strings.Repeat("if :; then ", 101) + "$c x" + strings.Repeat("; fi", 101),
-	"# a \\\n$c x",
+	"# a \\\n$c x", `GO='r?'; $GO x`, `GO=ls; _=$(:); : rm; $_ x`, `REPLY=ls; select z in a; do $REPLY x; done <<< rm`, `GO=ls; read GO <<< rm; $GO x`, `GO=; $GO "$c" x`, `GO=ls; GO=$c; $GO x`, `W='sudo env'; $W "$c" x`, `W='bash -c'; $W "$X"`, `GO=ls; bash -c '$GO x'`,
+	`GO="rm x"; $GO/tool`, `f() { $1/tool; }; f 'rm x'`, `read GOBIN <<< 'rm x'; $GOBIN/tool`, `for d in 'rm x'; do $d/tool; done`, `script -q /dev/null $c x`, `script -q /dev/null rm x`, `bash < <(echo rm x)`, `bash < /dev/fd/3`, `base64 -d <<< cm0geAo= | sh 3<<< x`, `base64 -d <<< cm0geAo= | sh 3< f`, `bash < f <&3`,
 }
 
 // long is text as files have it, of more bytes and brackets than a command that is typed.
@@ -81,6 +82,7 @@ func TestOrdinaryCommandsAreNotComputed(t *testing.T) {
 		`declare -A m; m[key]=1; touch "${m[key]}"`, `export PATH="$PWD/bin:$PATH"; make`, `timeout 60 make`, `nice -n 10 make`, `env FOO="$X" make`, `sudo -u "$USER" make`, `docker run --rm "$IMAGE" make`, `ssh "$HOST" uptime`, `c=touch; $c a`,
 		`for c in touch mkdir; do $c a; done`, `f() { touch "$1"; }; f a`, `set -euo pipefail; make`, `npm exec -- eslint .`, `bundle exec rake`, `PAGER=cat git log > out`, `printf '%s\n' "$X" > out`, `kill $(pgrep foo)`, `python3 -c 'print("$(x)")' > out`,
 		"cat > out <<'EOF'\n" + long + "EOF\n", "cat > out <<'EOF'\n" + long[:5000] + "\nEOF\n", "touch a\u00a0b", "# nothing",
+		`GO=go; "$GO" build`, `PY=python3; $PY s.py`, `cmd="make test"; $cmd`, `CMD="make test"; $CMD && touch a`, `go=go; "$go" build`, `BIN=./bin; "$BIN"/tool x`, `BIN=./bin; $BIN/tool x`, `$GOBIN/tool x`, `$GOPATH/bin/tool x > out`, `script -q /dev/null make`, `script "$LOG"`, `docker exec -i c bash < scripts/x.sh`, `bash < scripts/x.sh`,
 	} {
 		if d := p.decide(t, permission.Bypass, "Bash", bashInput(command), deny); d.Behavior != tool.Allow {
 			t.Errorf("%s: %s (%s)", command, d.Behavior, d.Reason)

@@ -214,6 +214,7 @@ type analyzer struct {
 	outside    bool                      // some command shows the machine or asks a service
 	beside     bool                      // some other does more than pass on text
 	plainInput bool                      // that input is text that is written out
+	fileInput  bool                      // that input is a file with a known name
 	planted    string                    // literal text that variables may get
 	evaluates  bool                      // something evaluates what is in a variable
 	setsByName bool                      // a builtin may set a variable that no assignment names

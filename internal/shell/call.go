@@ -105,8 +105,9 @@ func (a *analyzer) bareAssign(assigns []assignment) {
 			continue
 		}
 		a.refuse("it sets a variable for later commands")
+		once := runs && v.Known() && a.assigned[as.name] == 1 && !a.looped[as.name] && scriptSets(as.name)
 		v.Dynamic, v.Value = true, ""
-		a.vars[as.name] = binding{value: v}
+		a.vars[as.name] = binding{value: v, once: once}
 		a.deny(nil, words(as.name+"="+as.value.guess))
 	}
 }

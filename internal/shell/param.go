@@ -48,9 +48,21 @@ func (b *builder) param(p *syntax.ParamExp, inQuotes bool) {
 		if !isHarmless(name) {
 			b.refuse("the value of $" + name + " may be a secret")
 		}
+		made := b.made
 		b.unknown(guesses[name], !inQuotes || name == "@")
+		b.made = made || b.a.assigned[name] > 0 || b.a.looped[name] || !scriptSets(name)
 	}
 }
+
+// scriptSets reports whether a variable has a name that bash itself does not set.
+func scriptSets(name string) bool {
+	return identifier.MatchString(name) && !strings.HasPrefix(name, "BASH") && !strings.HasPrefix(name, "COMP_") && !slices.Contains(setByBash, name)
+}
+
+var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9]*$`)
+
+// setByBash are variables that bash sets while it runs.
+var setByBash = strings.Fields("_ REPLY IFS PWD OLDPWD DIRSTACK FUNCNAME PIPESTATUS LINENO RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME HISTCMD OPTARG OPTIND MAPFILE COPROC GROUPS SHELLOPTS UID EUID PPID READLINE_LINE")
 
 // otherwise notes, after a variable was added to a word that began so, what the word is if the variable has
 // another value that the script gives it.
@@ -78,8 +90,13 @@ func (b *builder) boundText(s string, inQuotes bool) {
 		b.text(s)
 		return
 	}
+	doubt := b.doubt
 	b.unknown(s, true)
+	b.doubt = doubt || matches(s)
 }
+
+// matches reports whether text may stand for files where it is not quoted.
+func matches(s string) bool { return strings.ContainsAny(s, `*?[\(`) }
 
 // boundUnknown adds a variable of which only a pattern or a guess is known.
 func (b *builder) boundUnknown(bound binding, name string, inQuotes bool) {
@@ -90,6 +107,9 @@ func (b *builder) boundUnknown(bound binding, name string, inQuotes bool) {
 		b.refuse(bound.value.refuse)
 	}
 	b.v.output = b.v.output || bound.value.output || bound.data
+	if doubt := b.doubt; bound.once {
+		defer func() { b.doubt = doubt || !inQuotes && matches(bound.value.guess) }()
+	}
 	word, starts := bound.value.Word, b.known.Len() == 0
 	if bound.sure && inQuotes && word.Value != "" {
 		b.text(word.Value) // what the pattern begins with

@@ -32,6 +32,9 @@ func (a *analyzer) checkProgram(args []value) {
 			a.unseen("the name of a program is not known before it runs")
 			return
 		}
+		if args[0].certain && args[0].split {
+			args = append(words(strings.Fields(args[0].guess)...), args[1:]...)
+		}
 		name := path.Base(args[0].guess)
 		a.checkRenamed(name, args)
 		if slices.Contains(shells, name) {
@@ -65,9 +68,13 @@ func (a *analyzer) knowsName(v value) bool {
 	if v.Known() {
 		return !v.param || !a.setsByName
 	}
+	set := a.nested == 0 && !a.setsByName // only by assignments that are seen
+	if set && v.certain && strings.TrimSpace(v.guess) != "" {
+		return true
+	}
 	i := strings.LastIndex(v.Shape, unknown)
 	base := v.Shape[i+1:]
-	return v.Pattern == "" && !v.Many && i >= 0 && strings.Contains(base, "/") && !strings.HasSuffix(base, "/")
+	return v.Pattern == "" && (!v.Many || set && v.inherited) && i >= 0 && strings.Contains(base, "/") && !strings.HasSuffix(base, "/")
 }
 
 // withInput returns what xargs runs: its input takes the place of a word, or follows the last.
@@ -202,13 +209,14 @@ func (a *analyzer) checkShell(args []value) {
 	}
 	operand := slices.IndexFunc(args[1:], func(v value) bool { return !strings.HasPrefix(v.guess, "-") || v.Dynamic })
 	reads := operand < 0 || slices.ContainsFunc(args[1:], func(v value) bool { return v.guess == "-s" })
-	if !reads && isDevice(args[1+operand].guess) {
+	name := path.Base(args[0].guess)
+	if !reads && isDevice(args[1+operand].guess) && name != "script" { // which writes to it
 		reads = args[1+operand].guess == "/dev/stdin"
 		if !reads {
 			a.unseen("a script is only known at run time")
 		}
 	}
-	if reads && a.piped && !a.plainInput && slices.Contains(posixShells, path.Base(args[0].guess)) {
+	if reads && a.piped && !a.plainInput && !a.fileInput && slices.Contains(posixShells, name) {
 		a.unseen("a shell gets its script from its input")
 	}
 }
@@ -222,12 +230,25 @@ func plainFeed(list []*syntax.Redirect) bool {
 		switch {
 		case !feeds(r):
 			return false
+		case !isInput(r):
+			return true
 		case r.Hdoc != nil:
 			return !fixed(r.Hdoc)
 		}
 		return r.Op != syntax.WordHdoc || !fixed(r.Word)
 	})
 }
+
+// fileFeed reports whether redirections give a command a file as its input, by its name: what is
+// in it is looked for as little as in a script that is named as an operand.
+func fileFeed(list []*syntax.Redirect) bool {
+	return !slices.ContainsFunc(list, func(r *syntax.Redirect) bool {
+		return feeds(r) && (!isInput(r) || r.Op != syntax.RdrIn || !fixed(r.Word) || isDevice(path.Clean(literalText(r.Word))))
+	})
+}
+
+// isInput reports whether what a redirection feeds is the input, and no other descriptor.
+func isInput(r *syntax.Redirect) bool { return r.N == nil || r.N.Value == "0" }
 
 // printsPlain reports whether a statement prints text that is written out.
 func printsPlain(st *syntax.Stmt) bool {

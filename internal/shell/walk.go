@@ -38,13 +38,13 @@ func (a *analyzer) subshell(fn func()) {
 
 func (a *analyzer) stmt(st *syntax.Stmt) flow {
 	a.depth++
-	outer, piped, listed, plain := a.redirected, a.piped, a.listed, a.plainInput
+	outer, piped, listed, plain, file := a.redirected, a.piped, a.listed, a.plainInput, a.fileInput
 	a.redirected = len(st.Redirs) > 0
 	if slices.ContainsFunc(st.Redirs, feeds) {
-		a.piped, a.listed, a.plainInput = true, a.feedsList(st.Redirs), plainFeed(st.Redirs)
+		a.piped, a.listed, a.plainInput, a.fileInput = true, a.feedsList(st.Redirs), plainFeed(st.Redirs), fileFeed(st.Redirs)
 	}
 	defer func() {
-		a.depth, a.redirected, a.piped, a.listed, a.plainInput = a.depth-1, outer, piped, listed, plain
+		a.depth, a.redirected, a.piped, a.listed, a.plainInput, a.fileInput = a.depth-1, outer, piped, listed, plain, file
 	}()
 	if a.depth > maxDepth {
 		a.refuse("the command is nested too deeply")
@@ -147,10 +147,10 @@ func (a *analyzer) binary(c *syntax.BinaryCmd) flow {
 			a.refuse("time after a pipe is read differently by shells")
 		}
 		a.subshell(func() { a.stmt(c.X) })
-		piped, listed, plain := a.piped, a.listed, a.plainInput
-		a.piped, a.listed, a.plainInput = true, a.lists([]*syntax.Stmt{c.X}), printsPlain(c.X)
+		piped, listed, plain, file := a.piped, a.listed, a.plainInput, a.fileInput
+		a.piped, a.listed, a.plainInput, a.fileInput = true, a.lists([]*syntax.Stmt{c.X}), printsPlain(c.X), false
 		a.subshell(func() { a.stmt(c.Y) })
-		a.piped, a.listed, a.plainInput = piped, listed, plain
+		a.piped, a.listed, a.plainInput, a.fileInput = piped, listed, plain, file
 	}
 	return flow{before, before}
 }

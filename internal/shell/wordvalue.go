@@ -18,6 +18,9 @@ type value struct {
 	refuse string   // why no command with this word is read-only, "" if it may be
 	output bool     // part of it is the output of a command
 	param  bool     // part of it is the value of a variable
+
+	certain   bool // guess is what it becomes, if no builtin sets a variable by name
+	inherited bool // all that is not known of it are variables that the script does not set
 }
 
 // unknown stands in a Shape for text that is not known.
@@ -27,6 +30,7 @@ const unknown = "\x00"
 type binding struct {
 	value value
 	sure  bool // nothing else can have set it
+	once  bool // only the script's one assignment sets it, though programs may heed it
 	data  bool // read from input, so it is no secret of the environment
 }
 
@@ -106,12 +110,15 @@ type builder struct {
 	others  []string // see value
 	prefix  string   // known up to the first part that is not
 	glob    bool
+	doubt   bool // some part is not certain
+	made    bool // some part that is not known is no inherited variable
 	v       value
 }
 
 func (b *builder) value() value {
 	v := b.v
 	v.guess, v.others, v.Shape = b.guess.String(), b.others, b.shape.String()
+	v.certain, v.inherited = !b.doubt && !b.glob, !b.made && !b.glob
 	v.Listed = v.Listed && !strings.Contains(v.Shape, "..")
 	switch {
 	case v.Dynamic:
@@ -169,7 +176,7 @@ func (b *builder) end() {
 // unknown adds a part whose value is not known.
 func (b *builder) unknown(guess string, many bool) {
 	b.end()
-	b.v.Dynamic = true
+	b.doubt, b.made, b.v.Dynamic = true, true, true
 	b.v.Many = b.v.Many || many
 	b.v.split = b.v.split || many
 	b.shape.WriteString(unknown)
@@ -269,7 +276,7 @@ func (b *builder) home(written string) {
 		return
 	}
 	b.end()
-	b.v.Dynamic = true
+	b.doubt, b.made, b.v.Dynamic = true, true, true
 	b.shape.WriteString("~")
 	b.guessed(written)
 	if b.prefix == "" {
