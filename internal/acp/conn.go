@@ -149,7 +149,7 @@ func (c *conn) begin(ctx context.Context, m *message) (*request, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, twice := c.running[string(r.id)]; twice {
-		return nil, errorf(codeInvalidRequest, "A request with the id %s has not been answered yet.", r.id)
+		return nil, errorf(codeInvalidRequest, "The id %s is already used by a request that has not been answered yet.", r.id)
 	}
 	if len(c.running) >= maxRequests {
 		return nil, errorf(codeInternal, "%d requests have not been answered yet; send this one again later.", maxRequests)

@@ -184,11 +184,11 @@ func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfil
 	case enc.Unsure():
 		say("The file is not UTF-8; it may be %s, but there is too little text to be sure. If this looks wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
 	case enc.Source() != "":
-		say("The file is encoded in %s (%s). Edits keep this encoding; only characters that it has may be inserted.", enc, enc.Source())
+		say("The file is encoded in %s (%s). Edits keep this encoding, so only characters that it can represent may be inserted.", enc, enc.Source())
 	case enc.Guessed():
-		say("The file is encoded in %s (guessed from its bytes). Edits keep this encoding; only characters that it has may be inserted.", enc)
+		say("The file is encoded in %s (guessed from its bytes). Edits keep this encoding, so only characters that it can represent may be inserted.", enc)
 	default:
-		say("The file is encoded in %s. Edits keep this encoding; only characters that it has may be inserted.", enc)
+		say("The file is encoded in %s. Edits keep this encoding, so only characters that it can represent may be inserted.", enc)
 	}
 	if w.invalid {
 		say("The file has bytes that are not valid UTF-8, shown as U+FFFD. Edits leave them as they are and cannot match text that contains them.")

@@ -29,7 +29,7 @@ var foreign = []foreignFlag{
 	{"remote-control-session-name-prefix", "", required, "use 'haft serve' to control sessions remotely"},
 	{"safe-mode", "", none, "use --setting-sources '' --strict-mcp-config --ignore-project-hooks"},
 	{"system-prompt-snapshot", "", required, "haft always keeps a conversation's system prompt"},
-	{"teleport", "", optional, "haft has no cloud: use --resume"},
+	{"teleport", "", optional, "haft has no cloud sessions; use --resume for a session on this machine"},
 	{"tmux", "", optional, "start haft in tmux yourself"},
 }
 

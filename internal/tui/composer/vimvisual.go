@@ -74,7 +74,7 @@ func VimKeys() []VimKey {
 	return []VimKey{
 		{[]string{"h", "j", "k", "l"}, "left, down, up, right"},
 		{[]string{"w", "b", "e"}, "to the next word, back a word, to the end of a word"},
-		{[]string{"0", "^", "$"}, "to the start, the first character, the end of the line"},
+		{[]string{"0", "^", "$"}, "to the start, the first non-blank character, the end of the line"},
 		{[]string{"gg", "G"}, "to the first line, to the last; with a count, to that line"},
 		{[]string{"f", "t", "F", "T", ";", ","}, "to a character in the line, to just before it, backwards; repeat, in reverse"},
 		{[]string{"d", "c", "y"}, "cut, change or copy over a motion or a text object; dd cc yy act on lines"},

@@ -42,7 +42,7 @@ func choose(t *textfile.Text, e Edit, i int, f found) ([]match, error) {
 	switch {
 	case f.loose && len(ms) > 1:
 		return nil, &refusal{kind: kindAmbiguous, Edit: i + 1, text: fmt.Sprintf(
-			"old_string was not found as given; with another indentation it occurs %s (%s). Send it exactly as in the file, with surrounding lines.",
+			"old_string was not found as given; with different indentation it occurs %s (%s). Send it exactly as in the file, with surrounding lines.",
 			times(len(ms)), atLines(t, ms))}
 	case e.Expect > 0 && len(all) != e.Expect:
 		return nil, &refusal{kind: kindWrongCount, Edit: i + 1, text: fmt.Sprintf(
