@@ -63,7 +63,7 @@ const intro = `# Systems
 
 haft is developed and tested on Linux. Every change is also type-checked for macOS, FreeBSD and Windows, but no tests run there.
 
-This table lists what is missing. "yes" means that the system has the limitation. To list the limitations of your system, run ` + "`haft doctor`" + `.
+This table lists what is missing. "yes" means that the system has the limitation. (On Windows, haft runs no shell commands, so limitations of commands do not apply there.) To list the limitations of your system, run ` + "`haft doctor`" + `.
 
 | limitation | Linux | macOS | FreeBSD | Windows |
 |---|---|---|---|---|
