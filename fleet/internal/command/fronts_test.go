@@ -307,7 +307,7 @@ func TestTwoFrontsAnswerOneQuestion(t *testing.T) {
 		feed := f.site.Feed(path+"/events", "")
 		q := feed.Questions(1)[0]
 		c := f.haft(t, "attach", f.site.URL+"/s/"+row.ID)
-		waitFor(t, "the question in the terminal", func() bool { return strings.Contains(c.said(&c.out), "? Bash wants to run") })
+		waitFor(t, "the question in the terminal", func() bool { return strings.Contains(c.said(&c.out), "Run this command?") })
 		answer := func() (int, []byte) {
 			return f.site.Do("POST", path+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: servetest.Allow()})
 		}
@@ -444,7 +444,7 @@ func TestWhatAFleetRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := f.runs.Await(t.Context(), id, prompt); err != nil || !out.IsError || !strings.Contains(out.Text, "begin a new session instead") {
+	if out, err := f.runs.Await(t.Context(), id, prompt); err != nil || !out.IsError || !strings.Contains(out.Text, "Start a new session instead") {
 		t.Errorf("/clear: %+v, %v", out, err)
 	}
 	_, prompt, err = f.runs.Submit(t.Context(), &runs.Submission{ID: id, Prompt: runs.Prompt{Text: "TURN after it"}})
