@@ -40,6 +40,7 @@ type doctorFlags struct {
 }
 
 func (f *doctorFlags) run(ctx context.Context) error {
+	credentialsFile().use()
 	p, err := project.Open(&project.Options{Reexec: f.reexec})
 	if err != nil {
 		return err
