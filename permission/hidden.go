@@ -21,7 +21,7 @@ import (
 // as they are now. The caller hides them from a command that runs without a question.
 // An error means that they cannot all be listed.
 func (p *Policy) Hidden() ([]string, error) {
-	s := &hiddenSearch{policy: p, starts: map[string][]hiddenPattern{}}
+	s := &ruleSearch{policy: p, starts: map[string][]rulePattern{}}
 	for _, r := range slices.Concat(p.deny, p.ask) {
 		if r.path == nil || r.name != readRule {
 			continue
@@ -80,37 +80,37 @@ const (
 	maxWalked = 200_000
 )
 
-// A hiddenSearch finds files that rules are about. Like the rules, it ignores case.
-type hiddenSearch struct {
+// A ruleSearch finds files that rules are about. Like the rules, it ignores case.
+type ruleSearch struct {
 	policy *Policy
-	starts map[string][]hiddenPattern // the folders to look in
-	inside bool                       // links are not followed
+	starts map[string][]rulePattern // the folders to look in
+	inside bool                     // links are not followed
 	walked int
 	found  []string
 }
 
-// A hiddenPattern is what a rule is about, below a folder.
-type hiddenPattern struct {
+// A rulePattern is what a rule is about, below a folder.
+type rulePattern struct {
 	rule          *Rule
 	base, pattern string
 }
 
-func newHiddenPattern(r *Rule, base string) hiddenPattern {
+func newRulePattern(r *Rule, base string) rulePattern {
 	pattern := strings.ToLower(r.path.pattern)
 	if r.path.floats {
 		pattern = path.Join("**", pattern)
 	}
-	return hiddenPattern{r, base, pattern}
+	return rulePattern{r, base, pattern}
 }
 
-func (h *hiddenPattern) matches(file string) bool {
+func (h *rulePattern) matches(file string) bool {
 	rel, err := filepath.Rel(h.base, file)
 	return err == nil && rel != "." && doublestar.MatchUnvalidated(h.pattern, strings.ToLower(rel))
 }
 
 // add finds the folders that a rule may be about: its pattern often begins with names.
-func (s *hiddenSearch) add(r *Rule, base string) error {
-	h := newHiddenPattern(r, base)
+func (s *ruleSearch) add(r *Rule, base string) error {
+	h := newRulePattern(r, base)
 	starts := []string{base}
 	if fixed := literal(h.pattern); fixed != "" {
 		for name := range strings.SplitSeq(fixed, "/") {
@@ -141,7 +141,7 @@ func (s *hiddenSearch) add(r *Rule, base string) error {
 }
 
 // namesIn returns the paths in a folder that have a name.
-func (s *hiddenSearch) namesIn(dir, name string) ([]string, error) {
+func (s *ruleSearch) namesIn(dir, name string) ([]string, error) {
 	entries, err := s.read(dir)
 	var paths []string
 	for _, e := range entries {
@@ -153,7 +153,7 @@ func (s *hiddenSearch) namesIn(dir, name string) ([]string, error) {
 }
 
 // hide adds a path, unless nothing could be done without it.
-func (s *hiddenSearch) hide(file string, r *Rule) error {
+func (s *ruleSearch) hide(file string, r *Rule) error {
 	for _, root := range append(s.policy.guard.Roots(), s.policy.real.project, s.policy.real.cwd) {
 		if pathin.Contains(file, root) {
 			return fmt.Errorf("the rule %s covers the whole folder %s", r.Text, root)
@@ -167,7 +167,7 @@ func (s *hiddenSearch) hide(file string, r *Rule) error {
 
 // walk looks at everything below a folder. A link to a folder elsewhere is another name for
 // what is there, which a rule may be about.
-func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
+func (s *ruleSearch) walk(start string, patterns []rulePattern) error {
 	followed, linked := map[string]bool{}, map[string]bool{} // linked are folders that a link led to
 	for dirs := []string{start}; len(dirs) > 0; {
 		dir := dirs[len(dirs)-1]
@@ -200,9 +200,9 @@ func (s *hiddenSearch) walk(start string, patterns []hiddenPattern) error {
 }
 
 // firstMatch returns the first of the names of a file that a rule is about.
-func firstMatch(names []string, patterns []hiddenPattern) (string, *Rule) {
+func firstMatch(names []string, patterns []rulePattern) (string, *Rule) {
 	for _, name := range names {
-		if i := slices.IndexFunc(patterns, func(h hiddenPattern) bool { return h.matches(name) }); i >= 0 {
+		if i := slices.IndexFunc(patterns, func(h rulePattern) bool { return h.matches(name) }); i >= 0 {
 			return name, patterns[i].rule
 		}
 	}
@@ -221,7 +221,7 @@ func leadsElsewhere(link, start string, followed map[string]bool) bool {
 }
 
 // read lists a folder. One that cannot be entered either shows a command nothing.
-func (s *hiddenSearch) read(dir string) ([]fs.DirEntry, error) {
+func (s *ruleSearch) read(dir string) ([]fs.DirEntry, error) {
 	file, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		if _, err := os.Lstat(dir + "/."); errors.Is(err, fs.ErrPermission) {

@@ -15,20 +15,23 @@ import (
 // rule may hide something.
 func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 	var folders []string
+	links := false
 	for _, c := range a.Deny {
 		outside := len(c.Words) > 0 && filepath.Base(c.Words[0]) == "git" && slices.Contains(c.Words, "grep") && !h.policy.inRepository() // there a setting makes it search the folder
 		switch {
 		case searches(c.Words) || outside:
+			links = links || slices.ContainsFunc(c.Words, followsLinks)
 			folders = append(folders, searched(reads, nil)...)
 			if len(folders) == 0 {
 				folders = []string{h.policy.at.cwd, h.policy.real.cwd}
 			}
 		case opensFolders(c.Words):
+			links = true
 			folders = append(folders, searched(reads, c.Words)...)
 		}
 	}
 	for _, dir := range folders {
-		file, r, err := h.policy.coveredIn(dir, true, readRule)
+		file, r, err := h.policy.coveredIn(dir, links, readRule)
 		switch {
 		case err != nil:
 			h.protect("it searches a folder that may contain files covered by the rule "+r.Text+" (the Grep tool would skip them)", true)
@@ -36,6 +39,14 @@ func (h *evaluation) evaluateSearch(a *shell.Analysis, reads []operand) {
 			h.protect(fmt.Sprintf("it searches a folder that contains %s, which the rule %s covers (the Grep tool would skip it)", file, r.Text), true)
 		}
 	}
+}
+
+// followsLinks reports whether a word may be an option of a search that follows links.
+func followsLinks(word string) bool {
+	if strings.HasPrefix(word, "--") {
+		return strings.HasPrefix(word, "--deref") || strings.HasPrefix(word, "--follow")
+	}
+	return strings.HasPrefix(word, "-") && strings.ContainsAny(word, "RLSf")
 }
 
 // searched returns the folders that are read, of all commands or of the one with these words.

@@ -24,10 +24,11 @@ func (h *evaluation) evaluateTrees(a *shell.Analysis) {
 // evaluateTree applies the rules of some names to everything in a folder.
 func (h *evaluation) evaluateTree(o operand, links bool, names ...string) {
 	if !o.Info.Mode.IsDir() { // a folder that the command makes before may be in its name
-		o.Facts = h.policy.guard.Look(filepath.Join(cmp.Or(o.Cwd, h.policy.at.cwd), o.Value))
-		if filepath.IsAbs(o.Value) {
-			o.Facts = h.policy.guard.Look(filepath.Clean(o.Value))
+		name := filepath.Clean(o.Value)
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(cmp.Or(o.Cwd, h.policy.at.cwd), name)
 		}
+		o.Facts = h.policy.guard.Look(name)
 	}
 	if o.Dynamic || !o.Info.Mode.IsDir() {
 		return
@@ -48,19 +49,19 @@ func (h *evaluation) evaluateTree(o operand, links bool, names ...string) {
 // the rule: one that denies, if there is one. With an error, it is a rule that may be about a
 // file there.
 func (p *Policy) coveredIn(dir string, links bool, names ...string) (string, *Rule, error) {
-	var patterns []hiddenPattern
+	var patterns []rulePattern
 	for _, r := range slices.Concat(p.deny, p.ask) {
 		if r.path == nil || !slices.Contains(names, r.name) || !links && !r.reaches(dir, p) {
 			continue
 		}
 		for _, base := range r.basesInTrees(p.real) {
-			patterns = append(patterns, newHiddenPattern(r, base))
+			patterns = append(patterns, newRulePattern(r, base))
 		}
 	}
 	if len(patterns) == 0 {
 		return "", nil, nil
 	}
-	s := &hiddenSearch{policy: p, inside: !links}
+	s := &ruleSearch{policy: p, inside: !links}
 	if err := s.walk(dir, patterns); err != nil {
 		return "", patterns[0].rule, err
 	}
