@@ -39,9 +39,9 @@ func (h *evaluation) evaluateTree(o operand, links bool, names ...string) {
 		h.asked = cmp.Or(h.asked, byRule(r, fmt.Sprintf("%s may contain files that a rule covers (%v)", o.Facts.Path, err)))
 	case r == nil:
 	case r.Behavior == tool.Deny:
-		h.denied = cmp.Or(h.denied, byRule(r, fmt.Sprintf("%s contains %s", o.Facts.Path, file)))
+		h.denied = cmp.Or(h.denied, byRule(r, fmt.Sprintf("%s contains %s, which the rule covers", o.Facts.Path, file)))
 	default:
-		h.asked = cmp.Or(h.asked, byRule(r, fmt.Sprintf("%s contains %s", o.Facts.Path, file)))
+		h.asked = cmp.Or(h.asked, byRule(r, fmt.Sprintf("%s contains %s, which the rule covers", o.Facts.Path, file)))
 	}
 }
 
