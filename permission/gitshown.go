@@ -118,8 +118,13 @@ func (h *evaluation) takeShown(command string, shown []string, err error, exclud
 		}
 		return
 	}
+	real := map[string]string{} // folders by where links lead
 	for _, name := range shown {
-		named := guard.Facts{Path: name, Real: name}
+		dir := filepath.Dir(name)
+		if real[dir] == "" {
+			real[dir] = h.policy.physical(dir)
+		}
+		named := guard.Facts{Path: name, Real: filepath.Join(real[dir], filepath.Base(name))}
 		covers := func(r *Rule) bool { return hiding(r) && r.coversPath(named, h.policy) }
 		local, relErr := filepath.Rel(h.policy.at.cwd, name)
 		if relErr != nil {

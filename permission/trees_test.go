@@ -59,3 +59,14 @@ func TestAFolderIsTakenWithWhatRulesDeny(t *testing.T) {
 		}
 	}
 }
+
+// git compares what a link to a folder leads to.
+func TestGitComparesNoFolderByALink(t *testing.T) {
+	p := newRealPlace(t, "conf/key", "sub/a")
+	p.shell(t, "git init -q . && ln -s conf lnk && echo hidden > conf/key")
+	for _, command := range []string{"git diff --no-index lnk/ sub/", "git diff --no-index sub lnk/."} {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command), rule(tool.Deny, "Read(./conf/key)")); d.Behavior != tool.Deny {
+			t.Errorf("%s: %s (%s)", command, d.Behavior, d.Reason)
+		}
+	}
+}
