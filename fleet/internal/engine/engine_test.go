@@ -262,3 +262,25 @@ func TestAnotherLayoutIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Two servers on one store would acknowledge what the other one overwrites: the second one is refused, until the
+// first one has ended.
+func TestAStoreHasOneServer(t *testing.T) {
+	o := &engine.ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir()}
+	first, err := engine.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := engine.Start(o); err == nil || !strings.Contains(err.Error(), "another server uses the store "+o.Store) {
+		if second != nil {
+			second.Close()
+		}
+		t.Errorf("the second server: %v", err)
+	}
+	first.Close()
+	third, err := engine.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third.Close()
+}

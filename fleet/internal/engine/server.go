@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 )
@@ -37,6 +38,7 @@ type Server struct {
 	host    string
 	port    int
 	keys    map[string]Keys
+	lock    *flock.Flock // on the store
 	stop    chan struct{}
 	kept    sync.WaitGroup // what looks after the disk
 
@@ -63,12 +65,30 @@ func Start(o *ServerOptions) (*Server, error) {
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
 		return nil, fmt.Errorf("could not create the store: %w", err)
 	}
-	s := &Server{options: *o, host: host, port: port, stop: make(chan struct{})}
+	lock, err := lockStore(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: *o, host: host, port: port, lock: lock, stop: make(chan struct{})}
 	if err := s.launch(); err != nil {
+		lock.Close()
 		return nil, err
 	}
 	s.kept.Go(s.keepRoom)
 	return s, nil
+}
+
+// lockStore keeps other servers off a store until the lock is closed or the process ends: two
+// engines on the same files acknowledge what the other one overwrites.
+func lockStore(store string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(store, "serve.lock"), flock.SetPermissions(0o600))
+	switch ok, err := lock.TryLock(); {
+	case err != nil:
+		return nil, fmt.Errorf("could not lock the store: %w", err)
+	case !ok:
+		return nil, fmt.Errorf("another server uses the store %s. Stop it first, or give this one another --store", store)
+	}
+	return lock, nil
 }
 
 // launch starts the engine. It takes the same port each time.
@@ -158,6 +178,7 @@ func (s *Server) Close() {
 	s.kept.Wait()
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
+	s.lock.Close()
 }
 
 // loadAccounts makes the keys of each tenant, once.
