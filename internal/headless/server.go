@@ -521,7 +521,11 @@ func (s *server) failed(err error) {
 		s.code = 2
 	}
 	s.tell.inSession(session.NewUUID())
-	s.tell.result(agent.Result{Reason: agent.Crashed, Errors: []string{err.Error()}})
+	reason := agent.Crashed
+	if errors.Is(err, session.ErrFenced) {
+		reason = agent.TakenOver
+	}
+	s.tell.result(agent.Result{Reason: reason, Errors: []string{err.Error()}})
 }
 
 func (s *server) wake() {

@@ -3,11 +3,13 @@
 package headless_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,6 +61,46 @@ func TestATakenOverSessionEnds(t *testing.T) {
 	if last := strings.Join(sessiontest.Show(t, h), "\n"); !strings.HasSuffix(last, "continued elsewhere") || !strings.Contains(last, "outcome is unknown") {
 		t.Errorf("the conversation is\n%s", last)
 	}
+}
+
+// Another process continues the session while this one opens it: the result says that, and not
+// that the prompt has failed.
+func TestASessionTakenOverWhileItOpens(t *testing.T) {
+	opts, dir := stage(t, "", `{"turns":[{"blocks":[{"text":"nobody may read this"}]}]}`)
+	logs := sessiontest.NewMemory()
+	id := session.NewUUID()
+	overtaken := &overtakenLogs{Memory: logs, takeOver: func() {
+		taker := sessiontest.Create(t, session.OpenLogs(logs, t.TempDir()), &session.CreateOptions{ID: id})
+		sessiontest.Add(t, taker, sessiontest.Prompt("begun elsewhere"))
+		sessiontest.Close(t, taker)
+	}}
+	opts.Talk.Sessions, opts.Talk.ID, opts.Talk.Title = session.OpenLogs(overtaken, filepath.Join(dir, "local")), id, "a title, which is written at once"
+	p := newPlayer(t, opts)
+	p.write(`{"type":"user","message":{"role":"user","content":"go on"},"parent_tool_use_id":null,"session_id":""}`)
+	p.readOn("")
+	<-p.code
+	var reasons []any
+	for _, m := range p.said {
+		if m["type"] == "result" {
+			reasons = append(reasons, m["terminal_reason"])
+		}
+	}
+	if len(reasons) != 1 || reasons[0] != "session_taken_over" {
+		t.Errorf("the results are %v", reasons)
+	}
+}
+
+// overtakenLogs let another writer append right after a log was opened.
+type overtakenLogs struct {
+	*sessiontest.Memory
+	takeOver func()
+	once     sync.Once
+}
+
+func (l *overtakenLogs) Open(ctx context.Context, id, agent string) (session.Log, session.Pos, error) {
+	log, pos, err := l.Memory.Open(ctx, id, agent)
+	l.once.Do(l.takeOver)
+	return log, pos, err
 }
 
 // pidIn waits for a process to write its number.

@@ -38,6 +38,24 @@ func (h *Held) Main() (session.Log, session.Pos) {
 	return h.main, h.main.end
 }
 
+// Check looks whether the held conversation ends where this writer left it. The error is
+// [session.ErrFenced] if another writer has continued it.
+func (h *Held) Check(ctx context.Context) error {
+	_, end := h.Main()
+	last, err := h.main.last(ctx)
+	if err != nil {
+		return h.report(err)
+	}
+	at := session.Pos{}
+	if last != nil {
+		at = last.pos
+	}
+	if at != end {
+		return session.ErrFenced
+	}
+	return nil
+}
+
 // Open implements [session.Logs].
 func (h *Held) Open(ctx context.Context, id, agent string) (session.Log, session.Pos, error) {
 	if id == h.id && agent == "" {

@@ -67,10 +67,14 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 			}
 			continue
 		}
-		c, err := l.open()
+		opts, err := l.options()
 		if err != nil {
 			// Flags that nobody understands are not worth another worker.
 			return false, l.reject(pending, err)
+		}
+		c, err := l.open(opts)
+		if err != nil {
+			return w.hard.Err() != nil, err
 		}
 		last, pending, left, err = l.converse(ctx, c, pending)
 		c.close()
@@ -103,9 +107,12 @@ func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, e
 	return false, err
 }
 
-// reject ends a run that cannot be led at all.
+// reject ends a run that cannot be led at all, unless another worker leads it.
 func (l *leader) reject(pending []runs.Prompt, why error) error {
 	w := l.worker
+	if err := l.logs.Check(w.hard); err != nil {
+		return err
+	}
 	for _, p := range pending {
 		if err := w.runs.Settle(w.hard, l.run.ID, p.UUID, &runs.Outcome{IsError: true, Reason: "rejected", Text: why.Error(), Worker: w.Name}); err != nil {
 			return err
@@ -157,6 +164,12 @@ func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.P
 			return last, pending, true, nil // its result only says that it was cut
 		case res.TerminalReason == string(agent.JournalFailure):
 			return last, pending, false, fmt.Errorf("write to the journal: %s", strings.Join(res.Errors, "; "))
+		}
+		if res.IsError {
+			// It may have failed because another worker leads the run, whose answer counts.
+			if err := l.logs.Check(w.hard); err != nil {
+				return last, pending, w.hard.Err() != nil, err
+			}
 		}
 		last = outcome(res, w.Name)
 		if len(pending) == 1 {
@@ -237,8 +250,8 @@ type conversation struct {
 	stop    context.CancelFunc
 }
 
-// open assembles the harness for the run.
-func (l *leader) open() (*conversation, error) {
+// options are those of the run's harness.
+func (l *leader) options() (*headless.Options, error) {
 	w := l.worker
 	args := []string{"--input-format=stream-json", "--output-format=stream-json"}
 	if l.run.Ask {
@@ -258,6 +271,12 @@ func (l *leader) open() (*conversation, error) {
 	if l.fresh {
 		opts.Talk.Title = cmp.Or(l.run.Title, opts.Talk.Title)
 	}
+	return opts, nil
+}
+
+// open starts the harness.
+func (l *leader) open(opts *headless.Options) (*conversation, error) {
+	w := l.worker
 	ctx, cancel := context.WithCancel(w.hard)
 	control, err := w.Conn.NATS.Subscribe(w.runs.Control(l.run.ID), func(*nats.Msg) {
 		l.cancelled.Store(true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -116,5 +119,51 @@ func TestAnArchivedRunIsNotQuarantined(t *testing.T) {
 		if run, err := r.Get(t.Context(), "run"); err != nil || run.State != c.becomes {
 			t.Errorf("a run that is %s becomes %s, %v", c.is, run.State, err)
 		}
+	}
+}
+
+// A worker that another one has overtaken settles nothing and leaves the run as it is, whether it learns that when it
+// opens the session or has something else to complain about.
+func TestAnOvertakenWorkerSettlesNothing(t *testing.T) {
+	for name, args := range map[string][]string{"while it opens the session": {"--model=sonnet"}, "with flags that it does not know": {"--from-the-future"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			t.Setenv("ANTHROPIC_API_KEY", "none")
+			t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+			conn := enginetest.Setup(t)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			id, prompt := session.NewUUID(), session.NewUUID()
+			w := &worker{Options: Options{Conn: conn, Tenant: engine.DefaultTenant, Name: "loser", Dir: t.TempDir(), Attempts: 5, Log: slog.New(slog.DiscardHandler)}, runs: runs.New(conn, engine.DefaultTenant), hard: ctx}
+			if _, _, err := w.runs.Submit(ctx, &runs.Submission{ID: id, Dir: t.TempDir(), Args: args, Title: "written at once", Prompt: runs.Prompt{UUID: prompt, Text: "do it"}}); err != nil {
+				t.Fatal(err)
+			}
+			logs := journal.New(conn, engine.DefaultTenant, nil)
+			held, err := logs.Hold(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			winner := sessiontest.Create(t, session.OpenLogs(logs, t.TempDir()), &session.CreateOptions{ID: id})
+			sessiontest.Add(t, winner, sessiontest.Prompt("do it"))
+			sessiontest.Close(t, winner)
+			run, err := w.runs.Update(ctx, id, func(r *runs.Run) error { r.State, r.Owner = runs.Running, "loser"; return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			pending, err := w.runs.Pending(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &leader{worker: w, run: run, logs: held, fresh: true}
+			if _, err := l.turns(ctx, pending); !errors.Is(err, session.ErrFenced) {
+				t.Errorf("it ends with %v", err)
+			}
+			if out, err := w.runs.Outcome(ctx, id, prompt); !errors.Is(err, runs.ErrPending) {
+				t.Errorf("settled as %+v, %v", out, err)
+			}
+			if now, err := w.runs.Get(ctx, id); err != nil || now.State != runs.Running || now.Reason != "" {
+				t.Errorf("the run is %+v, %v", now, err)
+			}
+		})
 	}
 }
