@@ -13,13 +13,8 @@ func (c *Catalogue) Sentence(english string) string {
 	if c == nil {
 		return english
 	}
-	for _, f := range forms() {
-		if args, ok := f.match(english); ok {
-			for i, arg := range args {
-				args[i] = c.Sentence(arg.(string))
-			}
-			return c.T(f.text, args...)
-		}
+	if said, ok := c.built(english); ok {
+		return said
 	}
 	for at := 0; ; at += len(": ") { // what it is about may come first
 		i := strings.Index(english[at:], ": ")
@@ -27,10 +22,24 @@ func (c *Catalogue) Sentence(english string) string {
 			return english
 		}
 		at += i
-		if what := english[at+len(": "):]; c.Sentence(what) != what {
-			return c.T("%s: %s", english[:at], c.Sentence(what))
+		// Only the forms are tried here, not Sentence: this loop already comes to every later ": ".
+		if said, ok := c.built(english[at+len(": "):]); ok {
+			return c.T("%s: %s", english[:at], said)
 		}
 	}
+}
+
+// built is a sentence that is one of the forms as a whole, with its arguments, in the language of the catalogue.
+func (c *Catalogue) built(english string) (said string, ok bool) {
+	for _, f := range forms() {
+		if args, ok := f.match(english); ok {
+			for i, arg := range args {
+				args[i] = c.Sentence(arg.(string))
+			}
+			return c.T(f.text, args...), true
+		}
+	}
+	return english, false
 }
 
 // A form is a format whose arguments are all %s: what is before, between and after them.

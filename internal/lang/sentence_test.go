@@ -1,6 +1,7 @@
 package lang_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/lang"
@@ -31,5 +32,20 @@ func TestSentencesOfOtherLayers(t *testing.T) {
 		if got := (*lang.Catalogue)(nil).Sentence(english); got != english {
 			t.Errorf("in English %q is %q", english, got)
 		}
+	}
+}
+
+// A path may hold ": " as often as it likes: trying every part for every other one would take hours.
+func TestASentenceOfManyParts(t *testing.T) {
+	zh, err := lang.Load("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Repeat("a: ", 400)
+	if got := zh.Sentence(path + "b"); got != path+"b" {
+		t.Errorf("%q is %q", path+"b", got)
+	}
+	if got, want := zh.Sentence(path+"no rule allows it"), "没有规则允许它"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end in %q", got, want)
 	}
 }
