@@ -38,6 +38,7 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
+	rsc.io/qr v0.2.0 // indirect
 	znkr.io/diff v1.0.2 // indirect
 )
 
