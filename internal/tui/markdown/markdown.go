@@ -11,7 +11,7 @@
 // A block is laid out once, when it ends; a line of code when the line ends. So a
 // text costs its own length however long it becomes, and the tail costs the one
 // block that is open. It reads what models write: headings, lists, quotes, tables,
-// fenced code, emphasis, code, links. What it does not know it shows as text.
+// fenced and indented code, emphasis, code, links. What it does not know it shows as text.
 //
 // Characters that could move a cursor or hide something are made visible. A Stream
 // belongs to one goroutine.
@@ -54,8 +54,9 @@ type paragraph struct {
 
 // A fence is a block of code.
 type fence struct {
-	mark   string
+	mark   string // "" for indented code
 	indent int
+	blanks int // empty lines of indented code, which belong to it if more follows
 	code   code.Highlighter
 }
 
@@ -139,12 +140,15 @@ func (s *Stream) Resize(width int) { s.width = max(width, 10) }
 // feed takes in one line.
 func (s *Stream) feed(line string) {
 	line = clean(line)
-	if s.fence != nil {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	if s.fence != nil && s.fence.mark != "" {
 		s.code(line)
 		return
 	}
-	text := strings.TrimLeft(line, " ")
-	indent := len(line) - len(text)
+	if s.indented(line, text == "", indent) {
+		return
+	}
 	switch {
 	case strings.HasPrefix(text, ">"):
 		s.quoted(strings.TrimPrefix(text[1:], " "))
@@ -233,6 +237,34 @@ func (s *Stream) code(line string) {
 		line = line[cut:]
 	}
 	s.put("  " + strings.Repeat(" ", s.margin) + s.fence.code.Line(line))
+}
+
+// codeIndent is how much deeper than the text around it a line of code is.
+const codeIndent = 4
+
+// indented takes in a line of indented code, and reports whether it was one. Such code follows
+// an empty line, a heading or other code: in a paragraph, depth means nothing.
+func (s *Stream) indented(line string, empty bool, indent int) bool {
+	f := s.fence
+	switch {
+	case f != nil && empty:
+		f.blanks++
+		return true
+	case f != nil && indent < f.indent:
+		s.fence, s.gap = nil, true
+		return false
+	case f == nil && (empty || indent < s.margin+codeIndent || len(s.para.text) > 0 || s.table != nil):
+		return false
+	case f == nil:
+		s.end()
+		f = &fence{indent: s.margin + codeIndent, code: *code.New("", s.paint)}
+		s.fence = f
+	}
+	for ; f.blanks > 0; f.blanks-- {
+		s.put("")
+	}
+	s.put("  " + strings.Repeat(" ", s.margin) + f.code.Line(line[f.indent:]))
+	return true
 }
 
 func (s *Stream) quoted(text string) {
