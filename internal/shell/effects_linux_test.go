@@ -88,6 +88,7 @@ echo '{"a":{"b":[1,2,{"c":"x"}]},"env":"y"}' > j.json; echo 'env' > evil.jq; ech
 printf '#!/bin/sh\ntouch PWNED\n' > evil; chmod +x evil; echo './evil' > list
 : > -delete; : > --output=PWNED; echo '* filter=evil diff=evil' > .gitattributes
 openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -out cert.pem -days 2 -subj /CN=x 2>/dev/null || :
+rpm --initdb 2>/dev/null || : # Debian's rpm has its database in the home
 git add -A && git commit -qm 'one %G? $(touch PWNED)' && git tag v1 && echo "T=$SECRET" > .env && echo more >> a && git stash -q && echo changed >> b
 for key in core.fsmonitor core.pager core.editor core.sshCommand gpg.program filter.evil.clean filter.evil.smudge diff.evil.textconv pager.log pager.diff credential.helper; do git config "$key" './evil'; done
 git config log.showSignature true; git config pretty.evil '%G?'; git config format.pretty '%h %G? %s'`
@@ -115,6 +116,19 @@ func (w *watcher) effects(t testing.TB, commands []string) (found []attempt, suc
 	}
 	w.run(t, fmt.Sprintf("timeout 240 %s -f -qq --seccomp-bpf -s 300 -e trace=%s -o %s bash --norc --noprofile %s >%s 2>/dev/null", w.strace, watchedCalls, trace, driver, out))
 	return w.read(t, commands, trace, out)
+}
+
+// works skips a test about a program that cannot work here: its probe, a command that
+// only reads, does not succeed.
+func (w *watcher) works(t testing.TB, probe string) {
+	t.Helper()
+	a := shell.Analyze(probe, w.where)
+	if !a.ReadOnly {
+		t.Fatalf("the probe %q is not judged to only read: %s", probe, a.Reason)
+	}
+	if _, succeeded := w.effects(t, []string{a.Run}); succeeded == 0 {
+		needtest.Missing(t, "%s does not succeed here", probe)
+	}
 }
 
 // watchedCalls are those by which a name is changed, a program started or someone

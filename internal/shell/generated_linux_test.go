@@ -36,6 +36,7 @@ func TestGeneratedCommandsOnlyRead(t *testing.T) {
 	}
 	for _, g := range generators {
 		t.Run(g.name, func(t *testing.T) {
+			w.works(t, g.probe)
 			r := &chooser{rand.New(rand.NewPCG(seed, 0))}
 			begin, made, ran, succeeded := time.Now(), 0, 0, 0
 			for ran == 0 || time.Since(begin) < limit {
@@ -63,10 +64,11 @@ func TestGeneratedCommandsOnlyRead(t *testing.T) {
 	}
 }
 
-// A generator makes commands of one program.
+// A generator makes commands of one program. The probe is a command that succeeds
+// where the program can work: rpm, for example, needs a database besides its file.
 type generator struct {
-	name string
-	make func(*chooser) string
+	name, probe string
+	make        func(*chooser) string
 }
 
 type chooser struct{ *rand.Rand }
@@ -91,7 +93,8 @@ func (r *chooser) q(s string) string {
 }
 
 var generators = []generator{
-	{"jq", jqCommand}, {"find", findCommand}, {"test", testCommand}, {"printf", printfCommand}, {"git", gitCommand}, {"openssl", opensslCommand}, {"rpm", rpmCommand}, {"awk", awkCommand}, {"sed", sedCommand}, {"any", anyCommand},
+	{"jq", "jq -n 1", jqCommand}, {"find", "find a", findCommand}, {"test", "[ -f a ]", testCommand}, {"printf", "printf x", printfCommand}, {"git", "git status", gitCommand},
+	{"openssl", "openssl x509 -in cert.pem -noout", opensslCommand}, {"rpm", "rpm -qa", rpmCommand}, {"awk", "awk 1 a", awkCommand}, {"sed", "sed -n p a", sedCommand}, {"any", "cat a", anyCommand},
 }
 
 // jqCommand puts an expression, or what looks like one, among flags.
