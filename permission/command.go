@@ -134,7 +134,7 @@ func coversCommand(r *Rule, a *shell.Analysis) bool {
 		return r.spec == ""
 	}
 	for _, c := range a.Deny {
-		if r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) {
+		if r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) || r.unquoted != nil && r.unquoted.matches(unquoted.Replace(c.Text)) {
 			return true
 		}
 	}
@@ -263,6 +263,10 @@ func (h *evaluation) protect(why string, condition bool) {
 // evaluateAllowed looks for what allows every part: a rule, or the mode for edits. The user
 // is told about the parts that nothing allows, with rules that would.
 func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
+	if rule := h.writtenRule(); rule != nil {
+		h.allowed = byRule(rule, "a rule allows it")
+		return
+	}
 	if !a.Exact {
 		h.why = cmp.Or(h.why, a.Inexact, a.Reason)
 		return
@@ -322,10 +326,33 @@ func (r *Rule) allowsCommand(c shell.Command) bool {
 	case r.command == nil:
 		return r.spec == "" // a rule about a parameter says nothing about the command
 	}
-	if r.command.exact() {
-		return !c.More && r.command.matches(fullText(c)) // it is about these words and no others
+	exact := r.command.exact()
+	switch {
+	case !exact && c.ExactOnly:
+		return false
+	case c.Wrapped != "" && len(c.Assigns) == 0 && r.command.matches(c.Wrapped): // and so is about what comes from the input
+		return true
+	case exact && c.More:
+		return false // it is about these words and no others
+	case c.Source == "" || strings.ContainsAny(c.Source, "$`"): // which the rest of the command may set
+	case exact && r.command.source == c.Source:
+		return true
+	case !exact && r.command.quotes() && r.command.matches(strings.Join(strings.Fields(c.Source), " ")):
+		return true
 	}
-	return !c.ExactOnly && r.command.matches(fullText(c))
+	return r.command.matches(fullText(c))
+}
+
+// writtenRule returns the allow rule whose text is the whole command as it is written,
+// whatever that means: the user has seen and allowed this very text.
+func (h *evaluation) writtenRule() *Rule {
+	text := strings.TrimSpace(h.subject.command)
+	for _, r := range h.policy.allow {
+		if r.names("Bash") && r.command != nil && r.command.source == text {
+			return r
+		}
+	}
+	return nil
 }
 
 // fullText is what an allow rule must match: it includes assignments that matter.

@@ -15,11 +15,12 @@ import (
 type textPattern struct {
 	parts  []string // the text between the stars
 	prefix bool     // the pattern ends in a star that needs a word's end before it
+	source string   // as it is written
 }
 
 func newTextPattern(spec string) *textPattern {
+	p := &textPattern{source: strings.TrimSpace(spec)}
 	spec = strings.Join(strings.Fields(spec), " ")
-	p := new(textPattern)
 	for _, end := range []string{":*", " *"} {
 		if rest, ok := strings.CutSuffix(spec, end); ok {
 			spec, p.prefix = rest, true
@@ -32,6 +33,12 @@ func newTextPattern(spec string) *textPattern {
 
 // exact reports whether the pattern matches one text only.
 func (p *textPattern) exact() bool { return len(p.parts) == 1 && !p.prefix }
+
+// quotes reports whether the pattern has characters that a parsed command lacks.
+func (p *textPattern) quotes() bool { return strings.ContainsAny(p.source, `"'\\`) }
+
+// unquoted takes quotes away.
+var unquoted = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
 
 func (p *textPattern) matches(text string) bool {
 	if !p.prefix {

@@ -25,9 +25,13 @@ type Rule struct {
 	command *textPattern
 	words   *wordsPattern // in a rule that denies or asks, the command's words with options in any order
 	path    *pathPattern
-	domain  *domainPattern
-	param   *paramPattern
-	within  *Rule // about edits: the condition of a rule about commands; nil for none
+
+	// in a rule that denies or asks and has quotes, which parsed commands lack: the
+	// command without any
+	unquoted *textPattern
+	domain   *domainPattern
+	param    *paramPattern
+	within   *Rule // about edits: the condition of a rule about commands; nil for none
 }
 
 // Rules returns every rule of the settings.
@@ -146,6 +150,9 @@ func (r *Rule) compileSpec() (err error) {
 		r.command = newTextPattern(r.spec)
 		if r.Behavior != tool.Allow {
 			r.words = newWordsPattern(r.command)
+			if r.command.quotes() {
+				r.unquoted = newTextPattern(unquoted.Replace(r.spec))
+			}
 		}
 	case readTool, editTool:
 		if r.name != readRule && r.name != editRule {

@@ -84,6 +84,9 @@ type Command struct {
 	Assigns []string // names of leading assignments that are not harmless
 	Prefix  string   // the leading assignments as text, "FOO=bar BAZ=1"
 
+	Source  string // as it is written, with quotes and assignments; "" if that is not known
+	Wrapped string // Text with the wrappers that were taken off, as xargs; "" if there were none
+
 	// ExactOnly: it runs or deletes what its operands say (find -exec, watch,
 	// setsid …), so a rule with a wildcard must not allow it.
 	ExactOnly bool
@@ -186,6 +189,7 @@ type analyzer struct {
 	table      *grammar.Table
 	out        *Analysis
 	source     string
+	calling    string                    // the source of the simple command that is being judged
 	dirs       dirs                      // where the shell may be
 	vars       map[string]binding        // what is known about variables
 	assigned   map[string]int            // how often the script may set a name, for aside

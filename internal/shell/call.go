@@ -47,6 +47,7 @@ func (a *analyzer) call(c *syntax.CallExpr) flow {
 		a.bareAssign(assigns)
 		return here
 	}
+	a.calling = a.text(c)
 	a.simple(args, assigns)
 	switch {
 	case args[0].guess == "cd", args[0].guess == "pushd":
@@ -187,9 +188,13 @@ func (a *analyzer) allow(args []value, assigns []assignment, edits []Path, isEdi
 	if a.nested > 0 {
 		return
 	}
+	whole := command(args)
 	args, more := a.peelForAllow(args)
 	c := command(args)
-	c.More, c.Fed = more, a.piped
+	c.More, c.Fed, c.Source = more, a.piped, a.calling
+	if len(c.Words) < len(whole.Words) {
+		c.Wrapped = whole.Text
+	}
 	for _, as := range assigns {
 		c.Prefix = strings.TrimSpace(c.Prefix + " " + as.name + "=" + as.value.guess)
 		if as.value.Dynamic {

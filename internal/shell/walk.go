@@ -217,6 +217,7 @@ func (a *analyzer) declClause(c *syntax.DeclClause) {
 		return
 	}
 	a.refuse(c.Variant.Value + " changes or prints variables")
+	a.calling = a.text(c)
 	a.simple(args, nil)
 }
 
