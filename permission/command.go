@@ -211,7 +211,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 		switch {
 		case isNull(o), isSystem(o.Real), o.Public && o.Sensitive.Read != guard.Deny && o.Root != "":
 		case o.Dynamic:
-			h.protect(fmt.Sprintf("%s may name a file that a rule covers", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.hasPathRules())
+			h.protect(fmt.Sprintf("%s may name a file that a rule covers", cmp.Or(strings.TrimSpace(o.Value), "a word")), h.policy.guesses())
 		case o.Sensitive.Read == guard.Deny && h.denied == nil:
 			h.denied = &finding{reason: fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)}
 		case o.Sensitive.Read != guard.Allow:
@@ -389,18 +389,6 @@ func (h *evaluation) coverWrite(o operand) *finding {
 		}
 	}
 	return nil
-}
-
-// hasPathRules reports whether any rule denies or asks for files.
-func (p *Policy) hasPathRules() bool {
-	for _, rules := range [][]*Rule{p.deny, p.ask} {
-		for _, r := range rules {
-			if r.path != nil {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func isNull(o operand) bool { return o.Value == "/dev/null" }

@@ -45,6 +45,9 @@ type Sandbox struct {
 	// Boxed reports whether it confines them in the strongest tier, which a check that may
 	// run the project's code needs; nil means that it does not.
 	Boxed func() bool
+	// Holds reports whether it can keep any command from single files, those that rules
+	// deny; nil means that it can.
+	Holds func() bool
 }
 
 // confinement is the table of what confines a command, by its verdict. Explanations,
@@ -57,17 +60,25 @@ func (h *evaluation) confinement() tool.Confinement {
 	case h.effects != nil:
 		return tool.Previewed
 	case box.Off:
-		return tool.Unconfined
+		return h.loosest()
 	case h.unsandboxed || h.excluded:
-		return tool.Unconfined
+		return h.loosest()
 	case h.readOnly && h.analysis.Outside: // it asks about what no sandbox shows
-		return tool.Unconfined
+		return h.loosest()
 	case h.readOnly, h.contained:
 		return tool.ReadOnly
 	case box.Enabled:
 		return tool.ProjectOnly
 	}
-	return tool.Unconfined // the user who allowed it expects it to work, including the network
+	return h.loosest() // the user who allowed it expects it to work, including the network
+}
+
+// loosest is what confines a command that nothing else does: deny rules hold for it, too.
+func (h *evaluation) loosest() tool.Confinement {
+	if h.held {
+		return tool.Held
+	}
+	return tool.Unconfined
 }
 
 // previewable reports whether a command that is asked about runs in a preview first.

@@ -27,7 +27,9 @@ func TestChecksRunUnaskedOnlyWhereTheyAreConfined(t *testing.T) {
 		{"switched off", nil, permission.Options{Sandbox: permission.Sandbox{Boxed: yes, Off: true}}, tool.Ask},
 		{"plan mode", nil, permission.Options{Mode: permission.Plan, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
 		{"dontAsk without a box", nil, permission.Options{Mode: permission.DontAsk}, tool.Deny},
-		{"a rule hides a file", nil, permission.Options{Rules: []permission.Rule{rule(tool.Deny, "Read(./x)")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
+		{"a rule hides a file, and the kernel holds it", nil, permission.Options{Rules: []permission.Rule{rule(tool.Deny, "Read(./x)")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Allow},
+		{"a rule hides a file, and nothing holds it", nil, permission.Options{Rules: []permission.Rule{rule(tool.Deny, "Read(./x)")}, Sandbox: permission.Sandbox{Boxed: yes, Holds: no}}, tool.Ask},
+		{"a rule asks about a file", nil, permission.Options{Rules: []permission.Rule{rule(tool.Ask, "Read(./x)")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
 		{"a secret in the project", []string{"src/.env"}, permission.Options{Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
 		{"a rule requires asking", nil, permission.Options{Rules: []permission.Rule{rule(tool.Ask, "Bash")}, Sandbox: permission.Sandbox{Boxed: yes}}, tool.Ask},
 	}

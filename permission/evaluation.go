@@ -42,6 +42,8 @@ type evaluation struct {
 	excluded    bool            // the settings keep the command out of the sandbox
 	hidden      []string        // what the command must not see if it runs unasked
 	foreground  bool            // and that it must end with the call then
+	held        bool            // the kernel keeps the command from what rules deny
+	unheld      string          // why it cannot, and the command is not known to open only other files
 	effects     *effects        // what the command changed; nil if that is not known
 }
 
@@ -94,6 +96,8 @@ func (h *evaluation) decide() Decision {
 		return h.open(&finding{reason: "it may destroy " + h.critical})
 	case h.person:
 		return h.open(&finding{reason: cmp.Or(h.call.Own.Reason, "it is for the user to decide"), message: h.call.Own.Message})
+	case h.unheld != "" && !(mode == Plan && h.changes):
+		return h.decideUnheld()
 	case mode == Bypass && h.hard != "":
 		return h.end(tool.Deny, &finding{reason: h.hard, message: "Not even a session that bypasses permissions may change this. Ask the user to do it."})
 	case mode == Bypass:
@@ -129,10 +133,10 @@ func (h *evaluation) decide() Decision {
 }
 
 // containable reports whether a command may run without asking because it is confined to
-// reading. A file that a rule hides could still be read there, and printed.
+// reading. A file that a rule wants to be asked about could still be read there, and printed.
 func (h *evaluation) containable() bool {
 	box := &h.policy.sandbox
-	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && !h.policy.hasPathRules() && box.Boxed != nil && box.Boxed()
+	return h.analysis != nil && h.analysis.Contained && h.policy.mode != Plan && !box.Off && !h.unsandboxed && !h.excluded && box.Boxed != nil && box.Boxed() && h.policy.keepsFiles()
 }
 
 // open leaves the call to a user, or denies it in a session that must not ask.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -85,6 +86,8 @@ type ruleSearch struct {
 	policy *Policy
 	starts map[string][]rulePattern // the folders to look in
 	inside bool                     // links are not followed
+	whole  bool                     // what is found may hold the project
+	looked map[string]time.Time     // when the folders that were looked at had last changed; nil if no one asks
 	walked int
 	found  []string
 }
@@ -155,7 +158,7 @@ func (s *ruleSearch) namesIn(dir, name string) ([]string, error) {
 // hide adds a path, unless nothing could be done without it.
 func (s *ruleSearch) hide(file string, r *Rule) error {
 	for _, root := range append(s.policy.guard.Roots(), s.policy.real.project, s.policy.real.cwd) {
-		if pathin.Contains(file, root) {
+		if pathin.Contains(file, root) && !s.whole {
 			return fmt.Errorf("the rule %s covers the whole folder %s", r.Text, root)
 		}
 	}
@@ -222,6 +225,9 @@ func leadsElsewhere(link, start string, followed map[string]bool) bool {
 
 // read lists a folder. One that cannot be entered either shows a command nothing.
 func (s *ruleSearch) read(dir string) ([]fs.DirEntry, error) {
+	if s.looked != nil {
+		s.looked[dir] = folderTime(dir)
+	}
 	file, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		if _, err := os.Lstat(dir + "/."); errors.Is(err, fs.ErrPermission) {

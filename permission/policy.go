@@ -27,6 +27,7 @@ type Policy struct {
 	at       places
 	real     places // the same folders by their physical names
 
+	held               *heldFiles
 	sandbox            Sandbox
 	excluded           []*textPattern
 	reached, unreached []*domainPattern
@@ -59,7 +60,7 @@ type Options struct {
 // NewPolicy compiles the rules. Invalid rules are left out and reported by
 // [Policy.Problems].
 func NewPolicy(opts Options) *Policy {
-	p := &Policy{mode: opts.Mode, guard: opts.Guard, dir: opts.Dir, commands: opts.Commands}
+	p := &Policy{mode: opts.Mode, guard: opts.Guard, dir: opts.Dir, commands: opts.Commands, held: &heldFiles{}}
 	if p.mode == "" {
 		p.mode = Default
 	}
@@ -144,6 +145,9 @@ func (p *Policy) Decide(c tool.Case) Decision {
 	}
 	if c.Ran() && h.subject.kind == commandTool {
 		h.evaluateEffects()
+	}
+	if h.subject.kind == commandTool || h.subject.name == codeTool {
+		h.evaluateHeld()
 	}
 	return h.decide()
 }

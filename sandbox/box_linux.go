@@ -35,7 +35,7 @@ func NewBox(o BoxOptions) (*Box, error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, stepError(StepMount, "/", err)
 	}
-	if !o.HostProcesses {
+	if !o.HostProcesses && !o.Thin {
 		if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 			return nil, stepError(StepProc, "", err)
 		}
@@ -43,7 +43,7 @@ func NewBox(o BoxOptions) (*Box, error) {
 	if err := b.fillStage(); err != nil {
 		return nil, err
 	}
-	if !o.HostNetwork {
+	if !o.HostNetwork && !o.Thin {
 		if err := b.openNetwork(); err != nil {
 			return nil, err
 		}
@@ -64,6 +64,9 @@ func (b *Box) HasLandlock() bool { return b.abi > 0 }
 // Gaps lists what this box lacks.
 func (b *Box) Gaps() []string {
 	var gaps []string
+	if b.opts.Thin {
+		return nil
+	}
 	if b.opts.HostProcesses {
 		gaps = append(gaps, "commands see the processes outside the sandbox")
 		if b.abi < 6 {
@@ -99,8 +102,8 @@ func (b *Box) fillStage() error {
 		return stepError(StepMount, stage, err)
 	}
 	dirs := map[string]os.FileMode{"tmp": 0o777 | os.ModeSticky, "vartmp": 0o777 | os.ModeSticky, "shm": 0o777 | os.ModeSticky,
-		"run": 0o755, "dev": 0o755, "dev/pts": 0o755, "dev/shm": 0o755, "emptydir": 0o755, "layers": 0o755}
-	for _, name := range []string{"tmp", "vartmp", "shm", "run", "dev", "dev/pts", "dev/shm", "emptydir", "layers"} {
+		"run": 0o755, "dev": 0o755, "dev/pts": 0o755, "dev/shm": 0o755, "emptydir": 0o755, "closeddir": 0, "layers": 0o755}
+	for _, name := range []string{"tmp", "vartmp", "shm", "run", "dev", "dev/pts", "dev/shm", "emptydir", "closeddir", "layers"} {
 		path := filepath.Join(stage, name)
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return stepError(StepMount, path, err)
@@ -110,6 +113,9 @@ func (b *Box) fillStage() error {
 		}
 	}
 	if err := os.WriteFile(filepath.Join(stage, "empty"), nil, 0o444); err != nil {
+		return stepError(StepMount, stage, err)
+	}
+	if err := os.WriteFile(filepath.Join(stage, "closed"), nil, 0); err != nil {
 		return stepError(StepMount, stage, err)
 	}
 	b.copyLinks("/run", filepath.Join(stage, "run"))

@@ -23,14 +23,24 @@ func (b *Box) confine(s *Spec) error {
 	if err := dropCaps(); err != nil {
 		return stepError(StepCaps, "", err)
 	}
+	if s.Thin { // without capabilities the mounts stay
+		return nil
+	}
 	return stepError(StepSeccomp, "", restrictCalls(filter{noUnix: s.NoSockets}))
 }
 
 // restrictPaths is the second wall, in case a mount is not what it should be.
 func (b *Box) restrictPaths(s *Spec) error {
-	rules, err := newRuleset(b.abi, false, s.KeepSignals || b.opts.HostProcesses)
+	rules, err := newRuleset(b.abi, false, !s.Thin && (s.KeepSignals || b.opts.HostProcesses))
 	if err != nil {
 		return err
+	}
+	if s.Thin { // it only keeps commands from looking through the eyes of those of other Specs
+		if err := rules.allow("/", allRights); err != nil {
+			unix.Close(rules.fd)
+			return err
+		}
+		return rules.restrict()
 	}
 	err = errors.Join(rules.allow("/", readRights), rules.allow("/dev", fileRights|readRights), rules.allow("/proc", fileRights|readRights))
 	private := slices.DeleteFunc([]string{"/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool { return slices.Contains(s.Read, dir) })
@@ -66,7 +76,7 @@ func EnterLandlock(s *Spec, tmp string, port int) error {
 		return stepError(StepLandlock, "", err)
 	}
 	var hidden []string
-	for _, path := range s.Hide {
+	for _, path := range slices.Concat(s.Hide, s.Deny) {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			hidden = append(hidden, real)
 		}

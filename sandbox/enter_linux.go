@@ -21,7 +21,7 @@ func (b *Box) Enter(s *Spec) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return stepError(StepRoom, "", err)
 	}
-	r := &room{box: b, spec: s, open: slices.Contains(s.Write, "/")}
+	r := &room{box: b, spec: s, open: s.Thin || slices.Contains(s.Write, "/")}
 	defer r.close()
 	if err := r.collect(); err != nil {
 		return err
@@ -70,6 +70,9 @@ func (r *room) close() {
 
 func (r *room) collect() error {
 	stage := r.box.opts.Stage
+	if r.spec.Thin {
+		return r.collectThin()
+	}
 	for _, dir := range privateDirs {
 		if !isRealDir(dir) && dir != "/dev/shm" {
 			continue
@@ -110,6 +113,24 @@ func (r *room) collect() error {
 		}
 	}
 	return errors.Join(r.protect(), r.hide())
+}
+
+// collectThin leaves all as it is, except for what the Spec names.
+func (r *room) collectThin() error {
+	for _, dir := range r.spec.Pin {
+		if err := r.bind(dir, dir, rankWrite, false); err != nil {
+			return err
+		}
+	}
+	for _, path := range r.spec.Protect {
+		if err := r.bind(path, path, rankProtect, true); err != nil {
+			return err
+		}
+	}
+	if err := r.bind(filepath.Join(r.box.opts.Stage, "emptydir"), r.box.opts.Stage, rankHide, true); err != nil {
+		return err
+	}
+	return r.hide()
 }
 
 // rewritten reports whether a folder can be written anyway.
@@ -214,32 +235,44 @@ func (r *room) writableAbove(path string) (top string, ok bool) {
 	return top, ok
 }
 
+// hide covers what must not be seen with something empty, and what must not be opened with
+// something that no one may open.
 func (r *room) hide() error {
 	for _, path := range r.spec.Hide {
-		real, err := filepath.EvalSymlinks(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
+		if err := r.cover(path, "empty", "emptydir"); err != nil {
+			return err
 		}
-		if err != nil {
-			return stepError(StepMount, path, err)
-		}
-		from := "empty"
-		if isRealDir(real) {
-			from = "emptydir"
-		}
-		// What would be shown inside a hidden folder is hidden with it.
-		r.list = slices.DeleteFunc(r.list, func(a attachment) bool {
-			inside := a.path != real && pathin.Contains(real, a.path)
-			if inside {
-				unix.Close(a.tree)
-			}
-			return inside
-		})
-		if err := r.bind(filepath.Join(r.box.opts.Stage, from), real, rankHide, true); err != nil {
+	}
+	for _, path := range r.spec.Deny {
+		if err := r.cover(path, "closed", "closeddir"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cover puts a file or a folder of the stage on a path.
+func (r *room) cover(path, file, dir string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return stepError(StepMount, path, err)
+	}
+	from := file
+	if isRealDir(real) {
+		from = dir
+	}
+	// What would be shown inside a covered folder is covered with it.
+	r.list = slices.DeleteFunc(r.list, func(a attachment) bool {
+		inside := a.path != real && pathin.Contains(real, a.path)
+		if inside {
+			unix.Close(a.tree)
+		}
+		return inside
+	})
+	return r.bind(filepath.Join(r.box.opts.Stage, from), real, rankHide, true)
 }
 
 // mount makes everything read-only and puts the trees in place.

@@ -40,7 +40,7 @@ func (s *Spec) Seatbelt(tmp string, port int) (string, error) {
 	for _, path := range s.Protect { // a later rule wins, and holds for names that do not exist yet
 		line("(deny file-write* (subpath %s))", seatbeltString(path))
 	}
-	for _, path := range s.Hide {
+	for _, path := range slices.Concat(s.Hide, s.Deny) {
 		line("(deny file-read* file-write* (subpath %s))", seatbeltString(path))
 	}
 	switch {

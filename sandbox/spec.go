@@ -33,6 +33,15 @@ type Spec struct {
 	Protect []string `json:",omitempty"`
 	// Hide lists files and folders that appear empty.
 	Hide []string `json:",omitempty"`
+	// Deny lists files and folders that cannot be opened, moved or changed.
+	Deny []string `json:",omitempty"`
+	// Pin lists folders that cannot be moved or removed, so that what lies in them keeps its
+	// name.
+	Pin []string `json:",omitempty"`
+	// Thin leaves everything else as it is outside: files, directories, processes and
+	// network. Only Protect, Deny and Pin count; Protect needs no folder of Write, and
+	// paths that do not exist are ignored.
+	Thin bool `json:",omitempty"`
 	// Layers puts a fresh overlay on each folder, so that what the command
 	// changes there can be looked at before it is applied. See [NewLayers].
 	Layers []Layer `json:",omitempty"`
@@ -97,9 +106,27 @@ func (s *Spec) Hiding(paths []string) *Spec {
 	return &more
 }
 
+// Holding returns the Spec with what rules deny: the files and folders that cannot be opened,
+// those that cannot be written, and the folders above them. A nil Spec holds nothing.
+func (s *Spec) Holding(deny, protect, pin []string) *Spec {
+	if s == nil || len(deny)+len(protect) == 0 {
+		return s
+	}
+	more := *s
+	deny = Resolve(deny...)
+	more.Deny = slices.Concat(s.Deny, deny)
+	more.Protect = slices.Concat(s.Protect, Resolve(protect...))
+	if s.Thin {
+		more.Pin = slices.Concat(s.Pin, Resolve(pin...))
+	} else {
+		more.Protect = slices.Concat(more.Protect, deny) // and the folders above stay where they are
+	}
+	return &more
+}
+
 // Check reports an error for a Spec that no box can enforce.
 func (s *Spec) Check() error {
-	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide) {
+	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide, s.Deny, s.Pin) {
 		if err := checkPath(path); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 func (s Spec) MarshalJSON() ([]byte, error) {
 	type plain Spec
 	p := plain(s)
-	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide} {
+	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin} {
 		*list = rawname.EncodeAll(*list)
 	}
 	p.Layers = nil
@@ -27,7 +27,7 @@ func (s *Spec) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
 	}
-	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide} {
+	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin} {
 		*list = rawname.DecodeAll(*list)
 	}
 	for i, l := range p.Layers {

@@ -15,6 +15,7 @@ import (
 type Shape struct {
 	HostNetwork   bool // commands use the network of the machine
 	HostProcesses bool // commands see the processes of the machine: a private /proc is refused here
+	Thin          bool // only files are confined: network, processes and all else are the machine's
 }
 
 // boxCaps are what the process of the box needs to mount, and as root what it
@@ -30,11 +31,14 @@ var boxCaps = []uintptr{
 // The attributes do not contain the id maps: a program that has made itself undumpable
 // cannot write the maps of a child that still shares its memory.
 func (s Shape) Attr() *syscall.SysProcAttr {
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC)
-	if !s.HostNetwork {
+	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
+	if !s.Thin {
+		flags |= unix.CLONE_NEWIPC
+	}
+	if !s.Thin && !s.HostNetwork {
 		flags |= unix.CLONE_NEWNET
 	}
-	if !s.HostProcesses {
+	if !s.Thin && !s.HostProcesses {
 		flags |= unix.CLONE_NEWPID
 	}
 	return &syscall.SysProcAttr{Setsid: true, Cloneflags: flags, AmbientCaps: boxCaps}

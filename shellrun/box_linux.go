@@ -20,9 +20,9 @@ import (
 type boxes struct {
 	mu    sync.Mutex
 	links map[boxKey]*link
-	tiers map[bool]sandbox.Tier // by whether commands use the network of the machine
-	tmp   string                // the temporary directory of commands without a private one; "" before it is needed
-	last  struct {              // the snapshot that was taken last, by its Spec
+	tiers map[boxKey]sandbox.Tier
+	tmp   string   // the temporary directory of commands without a private one; "" before it is needed
+	last  struct { // the snapshot that was taken last, by its Spec
 		key  string
 		shot *sandbox.Snapshot
 	}
@@ -33,7 +33,12 @@ type boxes struct {
 // they reach each other's servers, where the kernel keeps them apart.
 type boxKey struct {
 	hostNetwork bool
+	thin        bool
 	spec        string // "" for all
+}
+
+func (k boxKey) shape() sandbox.Shape {
+	return sandbox.Shape{HostNetwork: k.hostNetwork, Thin: k.thin}
 }
 
 // snapshot looks which protected paths are missing, unless the last look at them
@@ -74,33 +79,49 @@ func (b *boxes) close() error {
 func (s *supervisor) tier(n sandbox.Network) sandbox.Tier {
 	s.boxes.mu.Lock()
 	defer s.boxes.mu.Unlock()
-	return s.tierLocked(n == sandbox.Open)
+	return s.tierLocked(boxKey{hostNetwork: n == sandbox.Open})
 }
 
-func (s *supervisor) tierLocked(hostNetwork bool) sandbox.Tier {
-	if t, ok := s.boxes.tiers[hostNetwork]; ok {
+// holds finds out by trying.
+func (s *supervisor) holds() bool {
+	s.boxes.mu.Lock()
+	defer s.boxes.mu.Unlock()
+	return s.tierLocked(boxKey{thin: true}).Kind == sandbox.TierBox
+}
+
+func (s *supervisor) tierLocked(key boxKey) sandbox.Tier {
+	if t, ok := s.boxes.tiers[key]; ok {
 		return t
 	}
-	t := s.probe(hostNetwork)
-	s.boxes.tiers[hostNetwork] = t
+	t := s.probe(key)
+	s.boxes.tiers[key] = t
 	return t
 }
 
-func (s *supervisor) probe(hostNetwork bool) sandbox.Tier {
-	l, err := s.openBox(sandbox.Shape{HostNetwork: hostNetwork})
+func (s *supervisor) probe(key boxKey) sandbox.Tier {
+	shape := key.shape()
+	l, err := s.openBox(shape)
 	var failed *sandbox.StepError
 	if errors.As(err, &failed) && failed.Step == sandbox.StepProc { // a container that covers parts of /proc
-		l, err = s.openBox(sandbox.Shape{HostNetwork: hostNetwork, HostProcesses: true})
+		shape.HostProcesses = true
+		l, err = s.openBox(shape)
+	}
+	spec := "{}"
+	if key.thin {
+		spec = `{"Thin":true}`
 	}
 	if err == nil {
-		s.boxes.links[boxKey{hostNetwork: hostNetwork}] = l
-		if err = s.try(l, request{Box: json.RawMessage("{}")}); err == nil {
+		s.boxes.links[key] = l
+		if err = s.try(l, request{Box: json.RawMessage(spec)}); err == nil {
 			return sandbox.Tier{Kind: sandbox.TierBox, Gaps: l.box.gaps}
 		}
-		delete(s.boxes.links, boxKey{hostNetwork: hostNetwork})
+		delete(s.boxes.links, key)
 		err = errors.Join(err, l.close())
 	}
 	tier := sandbox.Tier{Failures: []*sandbox.StepError{asStep(sandbox.StepStart, err)}}
+	if key.thin { // nothing weaker keeps a command from single files
+		return tier
+	}
 	plain, err := s.connect()
 	if err == nil {
 		err = s.try(plain, request{Box: json.RawMessage("{}"), Tmp: os.TempDir()})
@@ -183,7 +204,7 @@ func (b *boxLink) begin(l *link) error {
 // furnish takes what a new box says and sends of itself.
 func (b *boxLink) furnish(e event, fds []int) error {
 	b.gaps, b.apart = e.Gaps, e.Apart
-	if b.opts.HostNetwork {
+	if b.opts.HostNetwork || b.opts.Thin {
 		closeAll(fds)
 		return nil
 	}
@@ -254,7 +275,7 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 	s.mu.Lock()
 	scratch := s.dir
 	s.mu.Unlock()
-	if scratch != "" { // commands report there where they end, and read there what all commands run first
+	if scratch != "" && !spec.Thin { // commands report there where they end, and read there what all commands run first
 		spec.Read, spec.Protect = append(slices.Clone(spec.Read), scratch), append(slices.Clone(spec.Protect), scratch)
 		spec.Write = append(slices.Clone(spec.Write), endsIn(scratch))
 	}
@@ -267,7 +288,9 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 		return nil, err
 	}
 	r := request{Box: key}
-	c.Env = boxEnviron(c.Env, &spec)
+	if !spec.Thin {
+		c.Env = boxEnviron(c.Env, &spec)
+	}
 	if tier == sandbox.TierLandlock {
 		if r.Tmp, err = s.tmp(); err != nil {
 			return nil, err
@@ -317,11 +340,14 @@ func (s *supervisor) tmp() (string, error) {
 func (s *supervisor) confinement(spec *sandbox.Spec, key string) (*link, sandbox.Kind, error) {
 	s.boxes.mu.Lock()
 	defer s.boxes.mu.Unlock()
-	hostNetwork := spec.Network == sandbox.Open
-	tier := s.tierLocked(hostNetwork)
+	kind := boxKey{hostNetwork: spec.Network == sandbox.Open}
+	if spec.Thin {
+		kind = boxKey{thin: true}
+	}
+	tier := s.tierLocked(kind)
 	switch tier.Kind {
 	case sandbox.TierBox:
-		l, err := s.boxLocked(boxKey{hostNetwork: hostNetwork}, key)
+		l, err := s.boxLocked(kind, key)
 		return l, sandbox.TierBox, err
 	case sandbox.TierLandlock:
 		l, err := s.connect()
@@ -334,7 +360,7 @@ func (s *supervisor) confinement(spec *sandbox.Spec, key string) (*link, sandbox
 // kept apart in one, a box for the Spec.
 func (s *supervisor) boxLocked(key boxKey, spec string) (*link, error) {
 	l := s.boxes.links[key]
-	shape := sandbox.Shape{HostNetwork: key.hostNetwork}
+	shape := key.shape()
 	if l != nil {
 		shape = l.box.opts.Shape
 		if !l.box.apart {
@@ -361,7 +387,7 @@ func (s *supervisor) boxLocked(key boxKey, spec string) (*link, error) {
 
 // issue gives a command its way to the proxy.
 func (s *supervisor) issue(l *link, spec *sandbox.Spec, c *Command, r *request) (*sandbox.Pass, error) {
-	if spec.Network == sandbox.Open {
+	if spec.Network == sandbox.Open || spec.Thin {
 		return nil, nil
 	}
 	reach := spec.Reach

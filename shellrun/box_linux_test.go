@@ -44,6 +44,38 @@ func TestACommandThatReadsCannotWrite(t *testing.T) {
 	})
 }
 
+// TestAThinBoxHoldsFilesOnly: what the Spec names is held, by every name and against every
+// program, and all else is as outside.
+func TestAThinBoxHoldsFilesOnly(t *testing.T) {
+	asBoth(t, func(t *testing.T) {
+		project := t.TempDir()
+		writeFiles(t, project, map[string]string{"sub/secrets/key": "canary\n", "fixed/f": "text\n", "a": "a\n"})
+		host := newTestHost(t, nil)
+		if !host.Holds() {
+			t.Skip("no box here")
+		}
+		s := host.NewShell(project)
+		in := func(name string) string { return filepath.Join(project, name) }
+		box := (&sandbox.Spec{Thin: true}).Holding([]string{in("sub/secrets")}, []string{in("fixed")}, []string{in("sub")})
+		note := filepath.Join(os.TempDir(), "haft-thin-"+strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(os.Geteuid()))
+		defer os.Remove(note)
+		task := runBoxed(t, s, box, `exec 2>/dev/null
+cat sub/secrets/key; cat /proc/self/cwd/sub/secrets/key; ln sub/secrets/key l && cat l; mv sub moved; mv sub/secrets s; chmod -R u+rwx s; cat s/key; cat /proc/$PPID/cwd/sub/secrets/key
+ln -s fixed k; echo x >k/f; ln fixed/f h && echo x >h; mv fixed old; rm -rf fixed; chmod 700 fixed; umount fixed; umount sub/secrets; echo new >fixed/new
+echo new >made; mv a sub/b; echo note >`+note+`; kill -0 `+strconv.Itoa(os.Getpid())+` && echo seen; cat sub/secrets/key`)
+		if got := text(task); got != "seen\n" {
+			t.Errorf("output %q", got)
+		}
+		got := tree(t, project)
+		if got["sub/secrets/key"] != "canary\n" || got["fixed/f"] != "text\n" || got["fixed/new"] != "" || got["made"] != "new\n" || got["sub/b"] != "a\n" || got["h"] != "" {
+			t.Errorf("the project has %v", got)
+		}
+		if _, err := os.Stat(note); err != nil {
+			t.Error("/tmp is not that of the machine")
+		}
+	})
+}
+
 func TestACommandOfTheProjectWritesThereOnly(t *testing.T) {
 	asBoth(t, func(t *testing.T) {
 		project, other := t.TempDir(), t.TempDir()

@@ -129,7 +129,7 @@ type folder struct {
 type fileID struct{ dev, ino uint64 }
 
 func stampsOf(s *sandbox.Spec) stamps {
-	paths := slices.Concat(s.Write, s.Read, s.Scratch, s.Hide, s.Protect)
+	paths := slices.Concat(s.Write, s.Read, s.Scratch, s.Hide, s.Protect, s.Deny, s.Pin)
 	for _, path := range s.Protect {
 		for dir := filepath.Dir(path); slices.ContainsFunc(s.Write, func(w string) bool { return len(dir) > len(w) && dir[:len(w)] == w }); dir = filepath.Dir(dir) {
 			paths = append(paths, dir)

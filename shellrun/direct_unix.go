@@ -21,6 +21,7 @@ func (direct) tidy(string)  {}
 func (direct) Close() error { return nil }
 
 func (direct) tier(sandbox.Network) sandbox.Tier { return sandbox.Tier{} }
+func (direct) holds() bool                       { return false }
 
 func (direct) Start(c Command) (Process, error) {
 	if c.Box != nil {

@@ -123,6 +123,10 @@ func (h *Host) Tier(n sandbox.Network) sandbox.Tier {
 	return t
 }
 
+// Holds tries out whether commands can be kept from single files here, with a thin
+// [sandbox.Spec]. The first call starts the process that does.
+func (h *Host) Holds() bool { return h.base.holds() }
+
 // KnownTier returns what [Host.Tier] found, or false if it has not been called yet. It does not
 // wait.
 func (h *Host) KnownTier(n sandbox.Network) (sandbox.Tier, bool) {

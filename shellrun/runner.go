@@ -59,6 +59,7 @@ type baseRunner interface {
 	tidy(dir string)
 	// tier finds out what can confine commands on this network.
 	tier(sandbox.Network) sandbox.Tier
+	holds() bool // whether it can start commands with a thin Spec
 	Close() error
 }
 

@@ -35,7 +35,7 @@ type supervisor struct {
 }
 
 func newSupervisor(r Reexec, noCgroup bool) *supervisor {
-	return &supervisor{exe: r.path, noCgroup: noCgroup, patience: patience, boxes: boxes{links: map[boxKey]*link{}, tiers: map[bool]sandbox.Tier{}}}
+	return &supervisor{exe: r.path, noCgroup: noCgroup, patience: patience, boxes: boxes{links: map[boxKey]*link{}, tiers: map[boxKey]sandbox.Tier{}}}
 }
 
 func (s *supervisor) tidy(dir string) {

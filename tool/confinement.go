@@ -13,6 +13,8 @@ type Confinement string
 const (
 	// Unconfined commands run with all rights of the user.
 	Unconfined Confinement = "none"
+	// Held commands can do all that the user can, except to the files that rules deny.
+	Held Confinement = "rules"
 	// ReadOnly commands cannot write anything or reach anyone.
 	ReadOnly Confinement = "read-only"
 	// ProjectOnly commands can write in the project and reach the hosts that the settings

@@ -179,7 +179,7 @@ func verdict(v tool.Verdict, words *lang.Catalogue) string {
 }
 
 // confinements are what people read.
-var confinements = map[tool.Confinement]lang.Text{tool.ReadOnly: "read-only", tool.ProjectOnly: "project only", tool.Previewed: "previewed", tool.Unconfined: "not confined"}
+var confinements = map[tool.Confinement]lang.Text{tool.ReadOnly: "read-only", tool.ProjectOnly: "project only", tool.Previewed: "previewed", tool.Held: "held to the rules", tool.Unconfined: "not confined"}
 
 // confined says what held the command of an output.
 func confined(output any, words *lang.Catalogue) string {

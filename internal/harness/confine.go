@@ -34,12 +34,24 @@ type madeSpec struct {
 // box returns what a command may touch; nil means everything, because that was the verdict,
 // or because this machine cannot confine commands and the settings do not insist.
 func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
+	held, err := c.engine().Policy().Held()
+	if to == tool.Held {
+		if err != nil || !c.host.Holds() { // the user who was asked allowed it all the same
+			return nil
+		}
+		return (&sandbox.Spec{Thin: true}).Holding(held.Closed, held.Fixed, held.Pinned)
+	}
 	if to != tool.ReadOnly && to != tool.ProjectOnly {
 		return nil
 	}
 	if !c.works() {
 		return nil
 	}
+	return c.usual(to).Holding(held.Closed, held.Fixed, nil)
+}
+
+// usual is what a command with a confinement may touch, whatever the rules about files say.
+func (c *confiner) usual(to tool.Confinement) *sandbox.Spec {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.engine().Guard()

@@ -122,6 +122,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 	w.Search = search.New(w.searchOptions())
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
 	opts.Sandbox.Boxed = func() bool { return w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
+	opts.Sandbox.Holds = w.host.Holds
 	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
 	opts.Sandbox.Refused = w.Shell.Refused
 	w.Engine = permission.NewEngine(opts)

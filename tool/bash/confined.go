@@ -29,6 +29,8 @@ func (t *Tools) confined(o *Output, c *tool.Call, box *sandbox.Spec) {
 	case o.Confinement == "":
 	case box == nil:
 		o.Confinement, o.Sandbox = tool.Unconfined, sandbox.TierNone.String()
+	case box.Thin: // which only this holds
+		o.Sandbox = sandbox.TierBox.String()
 	default:
 		o.Sandbox = t.host.Tier(box.Network).Kind.String() // it was found to start the command
 	}
@@ -73,6 +75,10 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status
 	for _, taken := range s.Taken {
 		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
 	}
+	if o.Confinement == tool.Held {
+		o.heldEnd()
+		return
+	}
 	if o.ExitCode == 0 || o.CodeMeaning != "" {
 		return
 	}
@@ -90,6 +96,17 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status
 		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
 	}
 	o.Notes = append(o.Notes, note)
+}
+
+// heldEnd says that rules were in the way of a command, whatever its exit code: git, for
+// example, leaves a file that it cannot replace, and succeeds.
+func (o *Output) heldEnd() {
+	text := lastBytes(o.Stdout)
+	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
+		o.note("A rule denies changes of %s, so the command was kept from it.", strings.Trim(m[1], "‘’'\"`"))
+	} else if readOnlyFault().MatchString(text) {
+		o.note("A rule denies changes of a file that the command tried to change, so it was kept from it.")
+	}
 }
 
 // wanted says what a command was refused, "" if nothing shows that it was.

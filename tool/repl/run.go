@@ -106,6 +106,8 @@ func (t *Tools) about(at place) string {
 	text := ""
 	switch at.confinement {
 	case "":
+	case tool.Held:
+		text = " It cannot open or change the files that rules deny."
 	case tool.ReadOnly:
 		text = " It has no write access and no network."
 	default:
