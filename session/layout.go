@@ -42,10 +42,15 @@ func (st *Store) Dir() string { return st.dir }
 
 // project returns the folder of the sessions of a working directory.
 func (st *Store) project(cwd string) string {
-	if real, err := filepath.EvalSymlinks(cwd); err == nil {
-		cwd = real
+	return filepath.Join(st.dir, mangle(physical(cwd)))
+}
+
+// physical is a folder without links, if it exists.
+func physical(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
 	}
-	return filepath.Join(st.dir, mangle(cwd))
+	return dir
 }
 
 const longestName = 200
@@ -130,16 +135,23 @@ func (st *Store) Latest(cwd string) (id string, err error) {
 			found = append(found, info)
 		}
 	}
-	if len(found) == 0 {
-		return "", fmt.Errorf("find the latest session of %s: %w", cwd, ErrNotFound)
-	}
 	slices.SortFunc(found, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
 	for _, info := range found {
-		if hasMessages(filepath.Join(st.project(cwd), info.Name()), info.Size()) {
-			return idOf(info.Name()), nil
+		path := filepath.Join(st.project(cwd), info.Name())
+		if of := (&Info{Path: path, Size: info.Size()}); of.foreign(cwd) {
+			continue
+		}
+		if hasMessages(path, info.Size()) {
+			return idOf(path), nil
+		}
+		if id == "" {
+			id = idOf(path)
 		}
 	}
-	return idOf(found[0].Name()), nil
+	if id == "" {
+		return "", fmt.Errorf("find the latest session of %s: %w", cwd, ErrNotFound)
+	}
+	return id, nil
 }
 
 // hasMessages reports whether a journal has a message; a long one always does. If it cannot

@@ -65,21 +65,63 @@ func (st *Store) List(opts *ListOptions) ([]Info, error) {
 		list = append(list, Info{ID: idOf(path), Path: path, Modified: stat.ModTime(), Size: stat.Size()})
 	}
 	slices.SortFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
-	if o.Limit > 0 && len(list) > o.Limit {
-		list = list[:o.Limit]
-	}
-	for i := range list {
-		if o.Known != nil {
-			if info, ok := o.Known(list[i].Path, list[i].Size, list[i].Modified); ok {
-				list[i] = info
-				continue
-			}
+	kept := list[:0]
+	for _, info := range list {
+		if o.Limit > 0 && len(kept) == o.Limit {
+			break
 		}
-		if err := list[i].look(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := info.fill(&o); err != nil {
 			return nil, fmt.Errorf("list sessions: %w", err)
 		}
+		if o.Cwd == "" || !info.foreign(o.Cwd) {
+			kept = append(kept, info)
+		}
 	}
-	return list, nil
+	return kept, nil
+}
+
+// fill says what is known about a session, or what its file says.
+func (i *Info) fill(o *ListOptions) error {
+	if o.Known != nil {
+		if known, ok := o.Known(i.Path, i.Size, i.Modified); ok {
+			*i = known
+			return nil
+		}
+	}
+	if err := i.look(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// foreign reports whether a session in the folder of a working directory is one of
+// another: the folders of /x/a-b, /x/a_b and /x/a/b have one name. The last line that
+// was written in a directory of that name decides.
+func (i *Info) foreign(cwd string) bool {
+	name, mine := filepath.Base(filepath.Dir(i.Path)), physical(cwd)
+	if mangle(mine) != name {
+		return false
+	}
+	seen := map[string]string{} // the physical path, by the recorded one
+	last := ""
+	note := func(dir string) {
+		if _, ok := seen[dir]; !ok {
+			seen[dir] = physical(dir)
+		}
+		if dir = seen[dir]; mangle(dir) == name {
+			last = dir
+		}
+	}
+	if note(i.Cwd); last == "" {
+		_ = i.glance(func(raw []byte, _ bool) { // what cannot be read names no other
+			var l line
+			if l.decode(raw) == nil && l.Cwd != "" {
+				note(l.Cwd)
+			}
+		})
+	}
+	recorded := string([]rune(mine)) // JSON has U+FFFD for each byte that is not UTF-8
+	return last != "" && last != recorded
 }
 
 // Info returns what a list shows about one session.
@@ -100,7 +142,10 @@ func (st *Store) Info(id string) (Info, error) {
 const glance = 64 << 10
 
 // look fills in what the beginning and end of the file say.
-func (i *Info) look() error {
+func (i *Info) look() error { return i.glance(i.note) }
+
+// glance calls f for the lines at the beginning and at the end of the file.
+func (i *Info) glance(f func(raw []byte, head bool)) error {
 	file, err := regular.Open(i.Path)
 	if err != nil {
 		return err
@@ -111,7 +156,7 @@ func (i *Info) look() error {
 		return err
 	}
 	for raw := range bytes.Lines(head) {
-		i.note(raw, true)
+		f(raw, true)
 	}
 	if i.Size <= glance {
 		return nil
@@ -121,7 +166,7 @@ func (i *Info) look() error {
 		return err
 	}
 	for raw := range bytes.Lines(end) {
-		i.note(raw, false)
+		f(raw, false)
 	}
 	return nil
 }
