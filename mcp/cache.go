@@ -11,7 +11,7 @@ import (
 // A cache keeps what servers said when they were last connected: which era they
 // speak, and their tools. It holds nothing that cannot be asked again; whatever
 // cannot be read is as good as absent.
-type cache struct{ dir string }
+type cache struct{ dir, project string }
 
 // A memory is what is kept of one server.
 type memory struct {
@@ -21,14 +21,14 @@ type memory struct {
 	Tools        []json.RawMessage `json:"tools,omitempty"`
 }
 
-// path names the file of a server by the whole of its entry: a changed entry is
-// another server.
+// path names the file of a server by the whole of its entry and by the folder that it
+// is started in: a changed entry is another server, and so is ./server of another project.
 func (c cache) path(cfg Server) string {
 	raw, err := json.Marshal(cfg)
 	if err != nil || c.dir == "" || cfg.kind() == SDK {
 		return ""
 	}
-	sum := sha256.Sum256(append([]byte(cfg.Name+"\x00"), raw...))
+	sum := sha256.Sum256(append([]byte(cfg.Name+"\x00"+c.project+"\x00"), raw...))
 	return filepath.Join(c.dir, "mcp-"+hex.EncodeToString(sum[:12])+".json")
 }
 

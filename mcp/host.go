@@ -63,7 +63,7 @@ func NewHost(opts *Options) *Host {
 		h.own = shellrun.NewHost(nil)
 		o.Runner = h.own.Runner()
 	}
-	h.cache, h.roots = cache{o.CacheDir}, slices.Clone(o.Roots)
+	h.cache, h.roots = cache{o.CacheDir, o.Dir}, slices.Clone(o.Roots)
 	h.told.Go(h.tell)
 	return h
 }

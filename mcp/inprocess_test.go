@@ -397,3 +397,16 @@ func TestAListIsFetchedAgainWhenItsTimeIsOver(t *testing.T) {
 		}
 	})
 }
+
+func TestTheToolsOfAServerAreRememberedPerProject(t *testing.T) {
+	cache, entry := t.TempDir(), badEntry("good")
+	for i, dir := range []string{t.TempDir(), t.TempDir()} {
+		h := newHost(t, &mcp.Options{CacheDir: cache, Dir: dir})
+		h.Start([]mcp.Server{entry})
+		if got := names(h.Tools()); got != "" {
+			t.Errorf("project %d knows tools before its server has said any: %q", i, got)
+		}
+		wait(t, h)
+		h.Close()
+	}
+}
