@@ -29,7 +29,7 @@ func (h Held) String() string {
 func (f *Folder) Filter(s *settings.Settings) (*settings.Settings, []Held, error) {
 	h := f.newHasher()
 	defer h.close()
-	trusted, err := f.hashes()
+	trusted, err := f.store.hashes(f.root)
 	var held []Held
 	kept := walk(s, func(p settings.Place, r ruling) settings.Choice {
 		if r.never != "" {

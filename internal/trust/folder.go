@@ -81,7 +81,7 @@ func (f *Folder) Items(s *settings.Settings) []Item {
 
 // Trusted reports whether a user has agreed to the item as it is.
 func (f *Folder) Trusted(item Item) (bool, error) {
-	kept, err := f.hashes()
+	kept, err := f.store.hashes(f.root)
 	return f.trusts(kept, item), err
 }
 
@@ -107,9 +107,13 @@ func (f *Folder) Grant(ctx context.Context, items ...Item) error {
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	return f.store.change(ctx, f.root, func(have []grant) []grant {
+		known := make(map[string]bool, len(have))
+		for _, g := range have {
+			known[g.Hash] = true
+		}
 		for _, i := range items {
-			known := func(g grant) bool { return g.Hash == i.Hash }
-			if !slices.ContainsFunc(have, known) {
+			if !known[i.Hash] {
+				known[i.Hash] = true
 				have = append(have, grant{i.Hash, i.Kind, i.Name, now})
 			}
 		}
@@ -119,13 +123,13 @@ func (f *Folder) Grant(ctx context.Context, items ...Item) error {
 
 // Revoke takes trust in the items back.
 func (f *Folder) Revoke(ctx context.Context, items ...Item) error {
-	f.store.takeBack(f.root, func(hash string) bool {
-		return slices.ContainsFunc(items, func(i Item) bool { return i.Hash == hash })
-	})
+	revoked := make(map[string]bool, len(items))
+	for _, i := range items {
+		revoked[i.Hash] = true
+	}
+	f.store.takeBack(f.root, func(hash string) bool { return revoked[hash] })
 	return f.store.change(ctx, f.root, func(have []grant) []grant {
-		return slices.DeleteFunc(have, func(g grant) bool {
-			return slices.ContainsFunc(items, func(i Item) bool { return g.Hash == i.Hash })
-		})
+		return slices.DeleteFunc(have, func(g grant) bool { return revoked[g.Hash] })
 	})
 }
 
@@ -151,21 +155,6 @@ func (f *Folder) Hook(h settings.Hook) Item {
 	hash := f.newHasher()
 	defer hash.close()
 	return f.item(hookSubject(h), h.Origin, hash)
-}
-
-// hashes returns what is trusted here.
-func (f *Folder) hashes() (map[string]bool, error) {
-	r, err := f.store.read()
-	if err != nil {
-		return nil, err
-	}
-	hashes := map[string]bool{}
-	if g := r.of(f.root); g != nil {
-		for _, i := range g.Items {
-			hashes[i.Hash] = true
-		}
-	}
-	return hashes, nil
 }
 
 // item makes an item of a subject.

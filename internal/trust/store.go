@@ -24,6 +24,23 @@ type Store struct {
 
 	mu   sync.Mutex
 	lent map[lending]bool
+
+	reading sync.Mutex
+	last    *reading
+	reads   int // how often the file was parsed
+}
+
+// A reading is what the file held when it was parsed. It stands for the file while that is
+// the same one, unchanged: a start asks about each of perhaps thousands of items.
+type reading struct {
+	info   fs.FileInfo
+	hashes map[Root]map[string]bool
+}
+
+// of reports whether the reading is that of a file as it is now. Whoever changes the
+// store replaces the file.
+func (r *reading) of(now fs.FileInfo) bool {
+	return r != nil && os.SameFile(r.info, now) && r.info.Size() == now.Size() && r.info.ModTime().Equal(now.ModTime()) && r.info.Mode() == now.Mode()
 }
 
 // A lending is an item that is trusted without being kept.
@@ -100,15 +117,21 @@ func (r *record) of(root Root) *grants {
 	return nil
 }
 
-// read returns what the file holds. A file that others could have written holds
-// nothing.
-func (s *Store) read() (*record, error) {
+// hashes returns what the file says is trusted in a folder. A file that others could have
+// written holds nothing. Callers do not change the map.
+func (s *Store) hashes(root Root) (map[string]bool, error) {
 	if s.path == "" {
-		return &record{Version: version}, nil
+		return nil, nil
 	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if now, err := os.Stat(s.path); err == nil && s.last.of(now) {
+		return s.last.hashes[root], nil
+	}
+	s.last = nil
 	f, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &record{Version: version}, nil
+		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("could not read the trust store: %w", err)
@@ -118,6 +141,34 @@ func (s *Store) read() (*record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("could not read the trust store: %w", err)
 	}
+	r, err := s.read(f, info)
+	if err != nil {
+		return nil, err
+	}
+	s.last = &reading{info: info, hashes: make(map[Root]map[string]bool, len(r.Folders))}
+	for _, g := range r.Folders {
+		if s.last.hashes[g.Root] != nil {
+			continue // the first counts
+		}
+		hashes := make(map[string]bool, len(g.Items))
+		for _, i := range g.Items {
+			hashes[i.Hash] = true
+		}
+		s.last.hashes[g.Root] = hashes
+	}
+	return s.last.hashes[root], nil
+}
+
+// forget has the file parsed again: one written twice between two ticks of the clock may
+// look as it did.
+func (s *Store) forget() {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.last = nil
+}
+
+func (s *Store) read(f *os.File, info fs.FileInfo) (*record, error) {
+	s.reads++
 	if info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows" {
 		return nil, fmt.Errorf("could not use the trust store: others may write to %s. Check its contents, then run: chmod 600 %s", s.path, s.path)
 	}
@@ -156,6 +207,7 @@ func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []gran
 		return fmt.Errorf("could not save trust: %w", err)
 	}
 	defer folder.Close()
+	defer s.forget()
 	err = rewrite.File(ctx, folder, filepath.Base(s.path), func(text []byte) ([]byte, error) {
 		r, err := s.parse(text)
 		if err != nil {

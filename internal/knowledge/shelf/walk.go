@@ -42,12 +42,21 @@ func (s *Shelf) Folders(dir string, most int) (names []string, complete bool) {
 	entries, err := f.ReadDir(most + 1)
 	for _, e := range entries[:min(len(entries), most)] {
 		name := path.Join(dir, e.Name())
-		if info, err := s.stat(name); err == nil && info.IsDir() {
+		if s.isFolder(name, e) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names, len(entries) <= most && (err == nil || err == io.EOF)
+}
+
+// isFolder looks behind an entry only if it may be a link.
+func (s *Shelf) isFolder(name string, e fs.DirEntry) bool {
+	if e.Type()&(fs.ModeSymlink|fs.ModeIrregular) == 0 {
+		return e.IsDir()
+	}
+	info, err := s.stat(name)
+	return err == nil && info.IsDir()
 }
 
 type walk struct {
