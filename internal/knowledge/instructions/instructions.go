@@ -53,7 +53,8 @@ type Options struct {
 	// project; nil means never.
 	Trusted func(from, path string) bool
 	// Readable says whether a file may be read for a model at all; nil means every
-	// one. It is asked about what is included.
+	// one. It is asked about what a project's files are, without links, and about what is
+	// included.
 	Readable func(path string) bool
 	// Excludes are patterns of paths that are left out.
 	Excludes []string

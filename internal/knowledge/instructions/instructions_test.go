@@ -240,3 +240,17 @@ func within(t *testing.T, d time.Duration, do func()) {
 		t.Fatalf("still waiting after %s", d)
 	}
 }
+
+// A project's file of instructions may be a link to one that a model must not see.
+func TestInstructionsThatMayNotBeShownAreLeftOut(t *testing.T) {
+	for _, name := range []string{"CLAUDE.md", "AGENTS.md", "HAFT.local.md", ".claude/rules/a.md", "sub/CLAUDE.md"} {
+		p := newPlace(t, "-- project/.env --\nTOKEN=1\n-- project/"+name+"-> --\n$BASE/project/.env\n-- home/.claude/CLAUDE.md --\nmine\n")
+		files, problems := p.load(&instructions.Options{Readable: func(path string) bool { return filepath.Base(path) == "kept" }})
+		if diff := cmp.Diff([]string{"home/.claude/CLAUDE.md: mine"}, files); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff([]string{"project/" + name + ": could not be read: it may not be shown to a model"}, problems); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -156,7 +156,8 @@ var (
 // read reads a file of the project through no link that leaves it, and others
 // only for who may have them.
 func (l *loader) read(r request, path string) (shelf.File, error) {
-	if r.from != "" && l.opts.Readable != nil && !l.opts.Readable(path) {
+	own := r.from == "" && r.source == settings.User // a file that the user has put there
+	if !own && l.opts.Readable != nil && !l.opts.Readable(path) {
 		return shelf.File{}, errDenied
 	}
 	if rel, ok := pathin.Below(l.root, path); ok {
