@@ -70,7 +70,7 @@ type visit struct {
 }
 
 // NewShell makes a Shell that starts in dir, an absolute path, and returns to it when its
-// current directory no longer exists.
+// current directory no longer exists. When dir itself is gone, no command is started.
 func (h *Host) NewShell(dir string) *Shell {
 	return &Shell{host: h, home: dir, dir: dir}
 }
@@ -91,6 +91,18 @@ func (s *Shell) Move(dir string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dir, s.movedBy = dir, s.entered
+	return nil
+}
+
+// Settle makes home the folder to which this Shell returns, as if it had been made with it, and
+// makes the next command start in dir. Both are absolute paths.
+func (s *Shell) Settle(home, dir string) error {
+	if err := s.Move(dir); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.home = home
 	return nil
 }
 
@@ -313,25 +325,39 @@ func newID() string {
 	return "b" + strings.ToLower(rand.Text()[:8])
 }
 
-// enter returns the directory to start in: the shell's, or, when that is gone,
-// its first one or the nearest directory above it that is there.
+// A GoneError says that the folder a Shell belongs to is gone, so that no command was started.
+type GoneError struct{ Dir string }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("the folder %s no longer exists or cannot be entered", e.Dir)
+}
+
+// Gone returns a [*GoneError] if no command can be started because the folder of this Shell is
+// gone, otherwise nil.
+func (s *Shell) Gone() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if enterable(s.home) {
+		return nil
+	}
+	return &GoneError{s.home}
+}
+
+// enter returns the directory to start in: the shell's, or its home when that is gone. It never
+// is a directory that nobody chose: what is meant for the project, such as rm -rf *, would then
+// happen to what lies beside it.
 func (s *Shell) enter() (visit, error) {
+	if err := s.Gone(); err != nil {
+		return visit{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entered++
 	v := visit{number: s.entered, dir: s.dir}
-	if enterable(s.dir) {
-		return v, nil
+	if !enterable(s.dir) {
+		v.dir, v.healed = s.home, s.dir
+		s.dir = s.home
 	}
-	v.dir, v.healed = s.home, s.dir
-	for !enterable(v.dir) {
-		parent := filepath.Dir(v.dir)
-		if parent == v.dir {
-			return v, fmt.Errorf("run a command: cannot enter %s or any directory above %s", v.healed, s.home)
-		}
-		v.dir = parent
-	}
-	s.dir = v.dir
 	return v, nil
 }
 

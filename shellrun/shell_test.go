@@ -146,8 +146,49 @@ func TestADeletedDirectoryHeals(t *testing.T) {
 	if err := os.RemoveAll(home); err != nil {
 		t.Fatal(err)
 	}
-	if got := text(run(t, s, "pwd")); got != root+"\n" {
-		t.Errorf("with the first directory gone too: %q", got)
+	var gone *GoneError
+	if _, err := s.Run(t.Context(), Request{Command: "touch beside"}); !errors.As(err, &gone) || gone.Dir != home {
+		t.Errorf("with the first directory gone too: %v", err)
+	}
+	if _, err := s.Start(t.Context(), Request{Command: "touch beside"}); !errors.As(err, &gone) {
+		t.Errorf("in the background: %v", err)
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
+		t.Errorf("a command ran in the folder above: %v, %v", entries, err)
+	}
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(run(t, s, "pwd")); got != home+"\n" {
+		t.Errorf("with the first directory made again: %q", got)
+	}
+}
+
+func TestASettledShellDoesNotReturnToWhereItWasMade(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	main, tree := filepath.Join(root, "main"), filepath.Join(root, "tree")
+	if err := errors.Join(os.Mkdir(main, 0o755), os.Mkdir(tree, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	s := newTestHost(t, nil).NewShell(main)
+	if err := s.Settle(tree, tree); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(tree); err != nil {
+		t.Fatal(err)
+	}
+	var gone *GoneError
+	if _, err := s.Run(t.Context(), Request{Command: "touch astray"}); !errors.As(err, &gone) || gone.Dir != tree {
+		t.Errorf("in a worktree that is gone: %v", err)
+	}
+	if err := s.Settle(main, main); err != nil {
+		t.Fatal(err)
+	}
+	if got := text(run(t, s, "ls; pwd")); got != main+"\n" {
+		t.Errorf("back in the main copy: %q", got)
 	}
 }
 

@@ -117,7 +117,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
 		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Plain: commands.Plain, Edit: builtin.SedEdits(w.Files),
-		Previews: aside, Agents: agents{w}, Heard: w.heard, Shown: w.wasShown, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
+		Previews: aside, Agents: agents{w}, Heard: w.heard, Shown: w.wasShown, Gone: w.folderGone, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(w.searchOptions())
 	opts.Dir, opts.Commands, opts.Sandbox.Works = w.Shell.Dir, shell.OS{}, w.confined.works
@@ -175,6 +175,10 @@ func (w *World) deniesNothing() error {
 func (w *World) backgrounded(t *shellrun.Task) {
 	w.running.began(t)
 	w.link.Emit(agent.TaskChanged{Change: "started", Task: command(t)})
+}
+
+func (w *World) folderGone(dir string) {
+	w.link.Emit(agent.Notice{Level: "warning", Text: "The folder " + dir + " no longer exists or cannot be entered. Commands are refused until it is back."})
 }
 
 // hookRan tells the user about a hook that failed, and what a hook has to say. A program

@@ -18,7 +18,9 @@ package bash
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,6 +94,10 @@ type Options struct {
 	// it started in and all of its output.
 	Shown func(agent, dir, command, output string)
 
+	// Gone, if not nil, is called once with each folder that is gone when a command should
+	// start in it; the command is refused.
+	Gone func(dir string)
+
 	// Previews run commands that need approval in an overlay, where they change nothing; nil
 	// means that nothing is known about a command before it runs.
 	Previews Previews
@@ -121,6 +127,7 @@ type Tools struct {
 	shells  map[string]*shellrun.Shell // by agent
 	pending map[pendingCall]*pending
 	refused []refusedCommand // the latest last
+	lost    []string         // the folders that the user was told are gone
 	watched map[watch]int64  // where the last line that Monitor found ends
 }
 
@@ -161,8 +168,9 @@ func (t *Tools) shell(agent string) *shellrun.Shell {
 // Dir returns the directory in which the next command of an agent starts.
 func (t *Tools) Dir(agent string) string { return t.shell(agent).Dir() }
 
-// Move makes the next command of an agent start in dir.
-func (t *Tools) Move(agent, dir string) error { return t.shell(agent).Move(dir) }
+// Move makes the next command of an agent start in dir. Its commands belong to the folder home
+// from then on: if that is gone, none is started.
+func (t *Tools) Move(agent, home, dir string) error { return t.shell(agent).Settle(home, dir) }
 
 // EndAgent ends every command of an agent that has ended, and forgets its directory.
 func (t *Tools) EndAgent(agent string) {
@@ -216,6 +224,9 @@ func (t *Tools) marks(in Input) tool.Marks {
 var moves = lazyregexp.New(`\b(cd|pushd|popd)\b`)
 
 func (t *Tools) validate(_ context.Context, c *tool.Call, in Input) *tool.Problem {
+	if err := t.shell(c.Agent).Gone(); err != nil {
+		return &tool.Problem{Message: t.gone(err)}
+	}
 	limit, advice := t.opts.MaxTimeout, ""
 	switch {
 	case in.RunInBackground:
@@ -227,6 +238,24 @@ func (t *Tools) validate(_ context.Context, c *tool.Call, in Input) *tool.Proble
 		return &tool.Problem{Message: fmt.Sprintf("timeout is %d ms; the maximum is %s. Give a shorter one%s.", in.Timeout, millis(limit), advice)}
 	}
 	return nil
+}
+
+// gone tells the user that the folder of the commands is gone, once for each that is, and returns what the
+// model is told.
+func (t *Tools) gone(err error) string {
+	var gone *shellrun.GoneError
+	if errors.As(err, &gone) && t.opts.Gone != nil {
+		t.mu.Lock()
+		told := slices.Contains(t.lost, gone.Dir)
+		if !told {
+			t.lost = append(t.lost, gone.Dir)
+		}
+		t.mu.Unlock()
+		if !told {
+			t.opts.Gone(gone.Dir)
+		}
+	}
+	return fmt.Sprintf("The command was not run: %v. It would have run in another folder. Tell the user, who can restore the folder. If it is a worktree that you entered, leave it with ExitWorktree.", err)
 }
 
 // maxBackground is the longest timeout of a command in the background, which nobody

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
@@ -266,5 +268,31 @@ func TestAPreviewThatIsGoneIsNotRun(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("it ran")
+	}
+}
+
+// A relative rm -rf * would hit what lies beside the project.
+func TestOnceTheProjectIsGoneNoCommandRuns(t *testing.T) {
+	above := t.TempDir()
+	project := filepath.Join(above, "project")
+	if err := os.Mkdir(project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	r := newRig(t, nil, &bash.Options{Dir: project, Gone: func(dir string) { told = append(told, dir) }})
+	if _, err := r.call(t.Context(), "Bash", "", `{"command":"rm -r ../project"}`); err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range []string{`{"command":"touch beside"}`, `{"command":"touch beside","run_in_background":true}`} {
+		_, err := r.call(t.Context(), "Bash", "", input)
+		if err == nil || !strings.HasPrefix(err.Error(), "The command was not run: the folder "+project+" no longer exists") {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+	if entries, err := os.ReadDir(above); err != nil || len(entries) > 0 {
+		t.Errorf("beside the project: %v, %v", entries, err)
+	}
+	if diff := cmp.Diff([]string{project}, told); diff != "" {
+		t.Errorf("the user was told (-want +got):\n%s", diff)
 	}
 }

@@ -82,7 +82,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		},
 	})
 	if err != nil {
-		return Output{}, notStarted(err)
+		return Output{}, t.notStarted(err)
 	}
 	ended := task.Ended() // asked first, so that the output of an ended one is whole
 	out, shown := t.output(task)
@@ -139,7 +139,7 @@ func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, erro
 		Box: box, Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
 	})
 	if err != nil {
-		return Output{}, notStarted(err)
+		return Output{}, t.notStarted(err)
 	}
 	var out Output
 	t.confined(&out, c, box)
@@ -148,9 +148,13 @@ func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, erro
 	return out, nil
 }
 
-func notStarted(err error) error {
-	if errors.Is(err, context.Canceled) {
+func (t *Tools) notStarted(err error) error {
+	var gone *shellrun.GoneError
+	switch {
+	case errors.Is(err, context.Canceled):
 		return err
+	case errors.As(err, &gone):
+		return tool.Errorf("%s", t.gone(err))
 	}
 	return tool.Errorf("Could not start the command: %w.", err)
 }

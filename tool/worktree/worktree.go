@@ -37,9 +37,10 @@ var (
 type Options struct {
 	// Root is a folder in the repository.
 	Root string
-	// Dir returns where an agent works, and Move makes it work elsewhere.
+	// Dir returns where an agent works, and Move makes it work elsewhere: in dir, as part of
+	// the copy home.
 	Dir  func(agent string) string
-	Move func(agent, dir string) error
+	Move func(agent, home, dir string) error
 }
 
 // New returns the tools.
@@ -126,7 +127,7 @@ func (s *stays) runEnter(ctx context.Context, c *tool.Call, in EnterInput) (Ente
 	case err != nil:
 		return EnterOutput{}, tool.Errorf("Could not enter the worktree: %w.", err)
 	}
-	if err := s.opts.Move(c.Agent, now.tree.Path); err != nil {
+	if err := s.opts.Move(c.Agent, now.tree.Path, now.tree.Path); err != nil {
 		return EnterOutput{}, tool.Errorf("Could not enter the worktree %s, which exists: %w.", now.tree.Path, err)
 	}
 	s.mu.Lock()
@@ -236,7 +237,7 @@ func (s *stays) runExit(ctx context.Context, c *tool.Call, in ExitInput) (ExitOu
 			return ExitOutput{}, err
 		}
 	}
-	if err := s.opts.Move(c.Agent, stay.from); err != nil {
+	if err := s.opts.Move(c.Agent, s.opts.Root, stay.from); err != nil {
 		return ExitOutput{}, tool.Errorf("Could not return to %s: %w.", stay.from, err)
 	}
 	s.mu.Lock()

@@ -37,7 +37,7 @@ func newBench(t *testing.T) *bench {
 	tools := worktree.New(worktree.Options{
 		Root: root,
 		Dir:  b.dir,
-		Move: func(agent, dir string) error {
+		Move: func(agent, _, dir string) error {
 			if dir == "" {
 				return errors.New("nowhere to go")
 			}
@@ -160,7 +160,7 @@ func TestWorkIsNeverLost(t *testing.T) {
 
 func TestWithoutARepositoryItSaysSo(t *testing.T) {
 	dir := t.TempDir()
-	tools := worktree.New(worktree.Options{Root: dir, Dir: func(string) string { return dir }, Move: func(string, string) error { return nil }})
+	tools := worktree.New(worktree.Options{Root: dir, Dir: func(string) string { return dir }, Move: func(string, string, string) error { return nil }})
 	_, err := tools[0].Run(t.Context(), &tool.Call{Input: []byte(`{}`)})
 	if err == nil || !strings.Contains(err.Error(), "is not in a git repository with a commit. Work where you are.") {
 		t.Error(err)

@@ -63,7 +63,7 @@ func (d *Dir) Open(ctx context.Context) error {
 		if d.Folder == "" {
 			return nil
 		}
-		if err := d.dirs.opts.Shell.Move(d.id, d.Folder); err != nil {
+		if err := d.dirs.opts.Shell.Move(d.id, d.Folder, d.Folder); err != nil {
 			return fmt.Errorf("could not start the agent in %s: %w", d.Folder, err)
 		}
 		return nil
@@ -72,7 +72,7 @@ func (d *Dir) Open(ctx context.Context) error {
 	defer d.dirs.git.Unlock()
 	tree, err := d.find(ctx)
 	if err == nil {
-		err = d.dirs.opts.Shell.Move(d.id, tree.Path)
+		err = d.dirs.opts.Shell.Move(d.id, tree.Path, tree.Path)
 	}
 	if err != nil {
 		return fmt.Errorf("could not give the agent a copy of the repository: %w", err)
