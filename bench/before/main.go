@@ -3,7 +3,7 @@
 // Command before compares haft with what it was at an earlier commit: the size of the program,
 // and what a start costs.
 //
-//	go run ./bench/before -commit b7d2dc13
+//	go run -C bench ./before -commit b7d2dc13
 //
 // It builds both as they are released and starts them in turn, so that a busy machine is busy
 // for both. The default is the last commit before the fleet. The packages that grew most say
@@ -64,7 +64,7 @@ func compare(commit string, n int) (err error) {
 	}
 	defer func() { err = errors.Join(err, run("git", "worktree", "remove", "--force", tree)) }()
 	both := []*program{{name: commit}, {name: "now"}}
-	for i, from := range []string{tree, "."} {
+	for i, from := range []string{tree, ".."} {
 		if err := both[i].build(from, dir); err != nil {
 			return err
 		}

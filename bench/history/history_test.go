@@ -31,8 +31,7 @@ func TestMeasuredKeptAndDrawn(t *testing.T) {
 
 // The drawing is that of the table beside it, and is XML.
 func TestTheDrawingIsOfTheTable(t *testing.T) {
-	root := filepath.Join("..", "..")
-	raw, err := os.ReadFile(filepath.Join(root, table))
+	raw, err := os.ReadFile(filepath.Join("..", table))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +39,9 @@ func TestTheDrawingIsOfTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := os.ReadFile(filepath.Join(root, drawing))
+	drawn, err := os.ReadFile(filepath.Join("..", drawing))
 	if err != nil || !bytes.Equal(drawn, draw(points)) {
-		t.Errorf("%s is not drawn from %s (%v): run go run ./bench/history", drawing, table, err)
+		t.Errorf("%s is not drawn from %s (%v): run go run -C bench ./history", drawing, table, err)
 	}
 	for d := xml.NewDecoder(bytes.NewReader(drawn)); err == nil; {
 		_, err = d.Token()

@@ -1,7 +1,7 @@
 // Command history measures what a turn costs at commits of the past, all in one run, and draws it.
 //
-//	go run ./bench/history -commits 3a587e0,9e44704    builds them and the work tree, measures, draws
-//	go run ./bench/history                             draws what was measured
+//	go run -C bench ./history -commits 3a587e0,9e44704    builds them and the work tree, measures, draws
+//	go run -C bench ./history                             draws what was measured
 //
 // What is measured is kept in bench/history.tsv, what is drawn in bench/history.svg. Figures are processor
 // time as a multiple of the floor's, which plays in the same run: see bench/turns.
@@ -35,8 +35,8 @@ func main() {
 }
 
 const (
-	table   = "bench/history.tsv"
-	drawing = "bench/history.svg"
+	table   = "history.tsv"
+	drawing = "history.svg"
 )
 
 func run(ctx context.Context, commits string, reps int) error {
@@ -87,7 +87,7 @@ func measure(ctx context.Context, commits []string, reps int) ([]point, error) {
 		}
 		points, also = append(points, point{name: c, date: strings.TrimSpace(date)}), append(also, c+"="+exe)
 	}
-	out, err := output(ctx, "go", "run", "./bench/turns", "-cpu", "-reps", strconv.Itoa(reps), "-also", strings.Join(also, ","))
+	out, err := output(ctx, "go", "run", "./turns", "-cpu", "-reps", strconv.Itoa(reps), "-also", strings.Join(also, ","))
 	if err != nil {
 		return nil, err
 	}

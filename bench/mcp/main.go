@@ -2,8 +2,8 @@
 // much a large result allocates, how fast servers start, end and come back; and
 // haft as a server.
 //
-//	go run ./bench/mcp              everything, about half a minute
-//	go run ./bench/mcp -only call   the measurements whose name has this in it
+//	go run -C bench ./mcp              everything, about half a minute
+//	go run -C bench ./mcp -only call   the measurements whose name has this in it
 //
 // Servers are this program, started again. Host and bare SDK take turns within
 // each round, so that both meet the same noise.

@@ -41,8 +41,8 @@ func (b *bench) buildHaft() (string, error) {
 		return "", err
 	}
 	b.haft = filepath.Join(dir, "haft")
-	if out, err := exec.Command("go", "build", "-o", b.haft, "./cmd/haft").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build haft (run this in the root of the tree): %w: %s", err, out)
+	if out, err := exec.Command("go", "build", "-C", "..", "-o", b.haft, "./cmd/haft").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build haft (run this in the folder bench): %w: %s", err, out)
 	}
 	return b.haft, nil
 }

@@ -1,7 +1,7 @@
 // Command mutate measures what the tests of a package notice: it breaks one thing
 // at a time, runs the package's own tests, and names what they let pass.
 //
-//	go run ./bench/mutate -n 40 ./sched ./permission
+//	go run -C bench ./mutate -n 40 ./sched ./permission
 //
 // A mutant negates a condition, swaps an operator, drops a statement or adds one to
 // a number. The tree is not touched: the broken file is laid over it for the
@@ -24,6 +24,9 @@ import (
 	"strings"
 	"time"
 )
+
+// root has the packages to test; the program runs in the folder bench.
+const root = ".."
 
 func main() {
 	n := flag.Int("n", 30, "mutants per package")
@@ -81,7 +84,7 @@ func measure(ctx context.Context, pkg, only string, n int, seed uint64, timeout 
 
 // sources are the files of a package for this system.
 func sources(pkg, only string) ([]string, error) {
-	out, err := exec.Command("go", "list", "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, pkg).Output()
+	out, err := exec.Command("go", "list", "-C", root, "-f", `{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}`, pkg).Output()
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", pkg, err)
 	}
@@ -116,7 +119,7 @@ func try(ctx context.Context, pkg string, m mutant, timeout time.Duration) (live
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-timeout", timeout.String(), "-overlay", overlay, pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-C", root, "-vet=off", "-failfast", "-timeout", timeout.String(), "-overlay", overlay, pkg)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {

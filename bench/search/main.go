@@ -1,12 +1,12 @@
 // Command search measures package search against spawning ripgrep for every query.
 //
-//	go run ./bench/search -tree goroot            the Go tree
-//	go run ./bench/search -tree linux             Debian's linux-source, fetched with apt-get
-//	go run ./bench/search -tree /some/dir         anything else, left unchanged
-//	go run ./bench/search -tree goroot -session   100 queries with edits from outside
-//	go run ./bench/search -tree linux -glob       finding files by name
-//	go run ./bench/search -tree linux -small      directories of few files
-//	go run ./bench/search -tree linux -next       the first question of the next session
+//	go run -C bench ./search -tree goroot            the Go tree
+//	go run -C bench ./search -tree linux             Debian's linux-source, fetched with apt-get
+//	go run -C bench ./search -tree /some/dir         anything else, left unchanged
+//	go run -C bench ./search -tree goroot -session   100 queries with edits from outside
+//	go run -C bench ./search -tree linux -glob       finding files by name
+//	go run -C bench ./search -tree linux -small      directories of few files
+//	go run -C bench ./search -tree linux -next       the first question of the next session
 //
 // Every variant answers every query in turn within each round, so that all meet the
 // same noise; the figures are the medians of the rounds. CPU time is that of this

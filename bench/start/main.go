@@ -2,7 +2,7 @@
 // program on a pseudo-terminal until a character that is typed appears.
 //
 //	go build -o /tmp/haft ./cmd/haft
-//	go run ./bench/start -n 20 /tmp/haft /path/to/claude
+//	go run -C bench ./start -n 20 /tmp/haft /path/to/claude
 //
 // Programs take turns, so that a busy machine is busy for all of them. Each gets a
 // home folder of its own that says that it was set up before.

@@ -3,13 +3,13 @@
 // through other agents as people install them, one after the other in each round
 // so that all meet the same noise. Only ratios within one run carry over.
 //
-//	go run ./bench/turns                      haft and the floor
-//	go run ./bench/turns -peers -work bash    beside Claude Code, codex and opencode
-//	go run ./bench/turns -grow                what a turn costs late in a conversation
-//	go run ./bench/turns -peers -resume       how fast a long conversation continues
-//	go run ./bench/turns -density             a thousand conversations in one process
-//	go run ./bench/turns -cpu -also old=PATH  processor time beside the floor's and that of another build
-//	go run ./bench/turns -profile FILE        a CPU profile of turns, for -pgo
+//	go run -C bench ./turns                      haft and the floor
+//	go run -C bench ./turns -peers -work bash    beside Claude Code, codex and opencode
+//	go run -C bench ./turns -grow                what a turn costs late in a conversation
+//	go run -C bench ./turns -peers -resume       how fast a long conversation continues
+//	go run -C bench ./turns -density             a thousand conversations in one process
+//	go run -C bench ./turns -cpu -also old=PATH  processor time beside the floor's and that of another build
+//	go run -C bench ./turns -profile FILE        a CPU profile of turns, for -pgo
 //
 // Peers are installed with npm, pinned, below the user's cache folder.
 package main
@@ -158,10 +158,15 @@ var packages = []string{
 
 // buildOurs builds haft and the floor.
 func buildOurs(ctx context.Context, dir string) ([]*player, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/haftdev/haft").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the module of haft: %w", err)
+	}
 	var players []*player
 	for _, a := range []player{{name: "haft", path: "cmd/haft", args: headlessFlags, env: []string{"IS_SANDBOX=1"}, mcp: true, resumes: true}, {name: "floor", path: "bench/turns/floor"}} {
 		exe := filepath.Join(dir, a.name)
-		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", exe, "github.com/haftdev/haft/"+a.path)
+		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", exe, ".")
+		build.Dir = filepath.Join(strings.TrimSpace(string(root)), a.path) // each belongs to a module of its own
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", a.name, err, out)

@@ -24,7 +24,7 @@ const (
 	// aids are test aids and plain string work.
 	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/house ./internal/interop/... ./internal/journaltest ./internal/keep ./internal/lang ./internal/lazyregexp ./internal/linelimit ./internal/near ./internal/needtest ./internal/openfiles " +
 		"./internal/ownprogram ./internal/pathin ./internal/plainjson ./internal/platform ./internal/plural ./internal/processgroup ./internal/qr ./internal/rawname ./internal/realpath ./internal/redact ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/stackroom ./internal/strictapi ./internal/tracetest ./internal/visible "
-	benches = "./bench/... ./examples/... " // programs that measure or show; nothing imports them
+	examples = "./examples/... " // programs that show; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.
 	core = "./tool/... " + conversation + calls + guards + grammars + config + knowledge + world

@@ -23,20 +23,19 @@ import (
 // package uses: an exported name is a promise, and a reader looks for who relies on it.
 // The API is what docs/architecture.md lists as importable; its users are elsewhere.
 func TestExportedNamesHaveUsers(t *testing.T) {
-	fleet := fleetUses(t)
+	besides := usesBesides(t)
 	findings := slices.DeleteFunc(unusedNames(loadUniverse(t, root), publicPackages(t)), func(f string) bool {
 		file, name, _ := strings.Cut(f, ": ")
-		return fleet[path.Dir(file)+"."+name]
+		return besides[path.Dir(file)+"."+name]
 	})
 	report(t, findings, "Unexport or delete these names: no other package uses them.")
 }
 
-// fleetUses are the names of this module's packages that the fleet uses, a module of its
-// own.
-func fleetUses(t *testing.T) map[string]bool {
+// usesBesides are the names of this module's packages that the modules besides it use.
+func usesBesides(t *testing.T) map[string]bool {
 	uses := map[string]bool{}
 	for _, name := range textFiles(t) {
-		if !strings.HasPrefix(name, "fleet/") || path.Ext(name) != ".go" {
+		if dir, _, _ := strings.Cut(name, "/"); !slices.Contains(besides, dir) || path.Ext(name) != ".go" {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, readFile(t, name), parser.SkipObjectResolution)

@@ -38,7 +38,7 @@ func TestImportsPointDown(t *testing.T) {
 
 func TestEveryPackageHasALayer(t *testing.T) {
 	var findings []string
-	placed := matcher(frontEnds + assembly + sdk + core + aids + benches)
+	placed := matcher(frontEnds + assembly + sdk + core + aids + examples)
 	for _, p := range allPackages(t) {
 		if !placed(node(path.Join(module, p.dir))) {
 			findings = append(findings, p.dir+": belongs to no layer, so no ban holds for it")

@@ -40,7 +40,7 @@ func TestOnlyAToolReadsItsInput(t *testing.T) {
 	if !fields["file_path"] || !fields["old_string"] || fields["command"] {
 		t.Fatalf("the fields of the built-in tools: %v", fields)
 	}
-	tools := matcher("./tool/... ./bench/... ./internal/changetest")
+	tools := matcher("./tool/... ./internal/changetest")
 	used := map[string]bool{}
 	var findings []string
 	for _, p := range allPackages(t) {

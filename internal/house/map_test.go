@@ -83,7 +83,7 @@ func TestLayersNamePackagesThatExist(t *testing.T) {
 	for _, p := range allPackages(t) {
 		all = append(all, node(path.Join(module, p.dir)))
 	}
-	lists := frontEnds + assembly + sdk + core + aids + benches + tools
+	lists := frontEnds + assembly + sdk + core + aids + examples + tools
 	for _, b := range bans {
 		lists += " " + b.from + " " + b.to
 	}

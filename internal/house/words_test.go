@@ -64,9 +64,6 @@ func TestPlainWords(t *testing.T) {
 		}
 	}
 	for _, p := range allPackages(t) {
-		if strings.HasPrefix(p.dir, "bench") {
-			continue
-		}
 		for _, f := range p.files {
 			literals(p.fset, f, func(line int, text string) {
 				add(path.Join(p.dir, path.Base(p.fset.Position(f.Pos()).Filename)), line, text)
