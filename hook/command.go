@@ -94,7 +94,7 @@ func exitError(err error, run *Run) error {
 // blocked is what exit code 2 means: the hook blocks, unless it never started.
 func (r *Runner) blocked(ctx context.Context, h *Hook, cmd *exec.Cmd, run *Run) (Output, error) {
 	if r.neverStarted(ctx, h, cmd.Dir, run.Stderr) {
-		return Output{}, fmt.Errorf("it could not be started: %s", run.Stderr)
+		return Output{}, &notStarted{run.Stderr}
 	}
 	reason := run.Stderr
 	if reason == "" {
@@ -102,6 +102,11 @@ func (r *Runner) blocked(ctx context.Context, h *Hook, cmd *exec.Cmd, run *Run) 
 	}
 	return Output{Decision: "block", Reason: fmt.Sprintf("[%s]: %s", h.Command, reason)}, nil
 }
+
+// notStarted is the error of a hook that never started, though its exit code is 2.
+type notStarted struct{ stderr string }
+
+func (e *notStarted) Error() string { return "it could not be started: " + e.stderr }
 
 var (
 	// missingScript is what interpreters print about a script that does not exist, if they

@@ -5,9 +5,9 @@
 // A [Hook] is a shell command, a URL or a Go function. It gets an [Input] as JSON and answers
 // with an [Output] as JSON, or by its exit code: 0 is no objection, 2 blocks and its error
 // output says why, anything else is an error of the hook. Output that looks like an answer but
-// cannot be parsed is also an error. An error blocks if the hook guards something and does not
-// say on_error: continue. A hook that cannot start is an error, even if the shell reports this
-// with exit code 2.
+// cannot be parsed is also an error. An error blocks if [Hook.Block] says so; otherwise the
+// model is told once that the hook is missing. A hook that cannot start is an error, even if
+// the shell reports this with exit code 2.
 //
 //	runner := hook.New(hook.FromSettings(s.Hooks()), &hook.Options{Project: dir, Report: report})
 //	defer runner.Close()

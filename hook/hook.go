@@ -34,6 +34,9 @@ type Hook struct {
 	// Block makes an error of the hook itself block. For a Stop hook it blocks once: the
 	// turn that continues because of it may end.
 	Block bool
+	// Required makes it block that haft must not run the hook, because [Options.Check] or
+	// Check says so, or cannot tell whether to run it. Block implies it.
+	Required bool
 	// Fault is what is wrong with its configuration, nil if nothing is. It is the hook's error
 	// each time the hook should run.
 	Fault error
@@ -67,7 +70,7 @@ func FromSettings(list []settings.Hook) []Hook {
 		hooks = append(hooks, Hook{
 			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
 			Command: h.Command, URL: h.URL, Headers: h.Headers,
-			Timeout: h.Timeout, Block: h.Blocks(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
+			Timeout: h.Timeout, Block: h.Blocks(), Required: h.Required(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
 			Origin: h.Origin.String(),
 		})
 	}

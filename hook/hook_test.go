@@ -324,8 +324,8 @@ func TestHooksOfSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []hook.Hook{
-		{Event: "PreToolUse", Matcher: "Bash", If: "Bash(git *)", Command: "x", Timeout: 1500 * time.Millisecond, Block: true, Async: true, Env: []string{"A"}, Origin: "f:2"},
-		{Event: "PreToolUse", Matcher: "Bash", URL: "http://u", Headers: map[string]string{"a": "b"}, Block: true, Origin: "f:3"},
+		{Event: "PreToolUse", Matcher: "Bash", If: "Bash(git *)", Command: "x", Timeout: 1500 * time.Millisecond, Block: true, Required: true, Async: true, Env: []string{"A"}, Origin: "f:2"},
+		{Event: "PreToolUse", Matcher: "Bash", URL: "http://u", Headers: map[string]string{"a": "b"}, Block: true, Required: true, Origin: "f:3"},
 	}
 	if diff := cmp.Diff(want, hook.FromSettings(settings.Of(f).Hooks())); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/settings"
@@ -49,19 +50,30 @@ type Run struct {
 // Failed reports whether the hook failed: its answer is not known.
 func (r *Run) Failed() bool { return r.Err != nil && !r.Cancelled }
 
+// ShortName is the hook's name as one line that is not too long.
+func (r *Run) ShortName() string {
+	const longest = 200
+	line := []rune(strings.Join(strings.Fields(r.Hook), " "))
+	if len(line) > longest {
+		return string(line[:longest]) + "…"
+	}
+	return string(line)
+}
+
 // run runs one hook and records the result.
 func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	h, run := &t.hook.Hook, &t.run
 	run.Started = time.Now()
 	defer func() { run.Duration = time.Since(run.Started) }()
-	if run.Err == nil {
-		run.Err = h.Fault
-	}
 	if run.Err == nil && r.opts.Check != nil {
 		run.Err = r.opts.Check(h)
 	}
 	if run.Err == nil && h.Check != nil {
 		run.Err = h.Check()
+	}
+	required := h.Required && run.Err != nil
+	if run.Err == nil {
+		run.Err = h.Fault
 	}
 	if run.Err == nil {
 		run.Err = r.attempt(ctx, h, in, run)
@@ -72,7 +84,9 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	run.said = said{}
 	// A function whose answer is invalid has not approved anything.
 	unread := h.Func != nil && errors.As(run.Err, new(*AnswerError)) && slices.Contains(settings.Guards, string(in.Detail.Event()))
-	if (h.Block || unread) && !onceMore(in.Detail) {
+	// Exit code 2 blocks in Claude Code, even if it is the shell's or the interpreter's.
+	required = required || h.Required && errors.As(run.Err, new(*notStarted))
+	if (h.Block || required || unread) && !onceMore(in.Detail) {
 		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the required hook %s failed: %s", h.name(), run.Err)}
 	}
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason

@@ -25,6 +25,8 @@ type Runner struct {
 	mu    sync.RWMutex
 	hooks []*prepared // in the order of configuration; replaced as a whole, never modified
 
+	failures failures
+
 	// Hooks that are not waited for run in background until close is called.
 	background context.Context
 	close      context.CancelCauseFunc
@@ -192,7 +194,7 @@ func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Out
 		return task.hook.Once && !task.hook.claim(t.callID())
 	})
 	if len(tasks) == 0 {
-		return Outcome{}
+		return Outcome{Notes: r.failures.take(d.Event())}
 	}
 	in := Input{r.opts.Common(agent), d}
 	in.AgentID = agent
@@ -203,7 +205,10 @@ func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Out
 			in.PermissionMode = c.Session.Mode
 		}
 	}
-	return merge(about, r.runAll(ctx, tasks, in))
+	o := merge(about, r.runAll(ctx, tasks, in))
+	r.failures.add(tasks, about)
+	o.Notes = append(r.failures.take(d.Event()), o.Notes...)
+	return o
 }
 
 // A task is a hook that is about to run.
@@ -255,7 +260,7 @@ func (r *Runner) concerns(h *prepared, agent string, t target) bool {
 // same reports whether two hooks would do the same: a hook that is configured in two files
 // runs once.
 func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Required == o.Required && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
 		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ") && maps.Equal(h.Vars, o.Vars)
 }
 

@@ -15,8 +15,11 @@ import (
 
 // A File is one settings file, or text from elsewhere in the same format.
 type File struct {
-	Source   Source
-	Path     string // "" if it is not a file
+	Source Source
+	Path   string // "" if it is not a file
+	// Shared says that Claude Code reads it too. A failure of its hooks does not block, as
+	// there: their authors rely on it.
+	Shared   bool
 	root     *node
 	problems []Problem
 }
@@ -81,7 +84,7 @@ func Parse(source Source, path string, text []byte) (*File, error) {
 }
 
 func parseFile(source Source, path string, known func() map[string]shape, text []byte) (*File, error) {
-	f := &File{Source: source, Path: path}
+	f := &File{Source: source, Path: path, Shared: source != Managed && inShared(path)}
 	root, err := parse(text, func(name string, line int) {
 		f.report(Ignored, line, name, "occurs twice: only the last one is used")
 	})
@@ -90,6 +93,22 @@ func parseFile(source Source, path string, known func() map[string]shape, text [
 	}
 	f.root = checkObject(f, root, "", known())
 	return f, nil
+}
+
+// inShared reports whether a file is in a folder of Claude Code, and not in one of haft
+// inside it, such as that of a worktree.
+func inShared(path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		switch filepath.Base(dir) {
+		case ".claude":
+			return true
+		case ".haft":
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // parse parses a JSON object with comments. Empty text is an empty object. If a name occurs
@@ -156,7 +175,7 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 		case want.members != nil:
 			m.value = checkObject(f, m.value, key+".", want.members)
 		case want.each != 0:
-			m.value = checkList(f, m.value, key, want.each)
+			m.value = checkList(f, m.value, key, want)
 		}
 		if ok {
 			want.checkEffect(f, key, m)
@@ -208,13 +227,16 @@ func (s shape) not(n *node) string {
 }
 
 // checkList returns the list or object without the entries of the wrong type.
-func checkList(f *File, list *node, key string, each byte) *node {
+func checkList(f *File, list *node, key string, want shape) *node {
 	kept := *list
 	kept.elements = slices.DeleteFunc(slices.Clone(list.elements), func(e *node) bool {
-		return wrongEntry(f, key, e, each)
+		return wrongEntry(f, key, e, want.each)
 	})
 	kept.members = slices.DeleteFunc(slices.Clone(list.members), func(m member) bool {
-		return wrongEntry(f, key+"."+m.name, m.value, each)
+		if other, ok := want.but[m.name]; ok && other.fits(m.value) {
+			return false
+		}
+		return wrongEntry(f, key+"."+m.name, m.value, want.each)
 	})
 	return &kept
 }

@@ -31,9 +31,12 @@ type Hook struct {
 	Headers map[string]string
 	// Timeout is how long it may take; 0 means the usual time.
 	Timeout time.Duration
-	// OnError is continue or block: what an error of the hook itself means. "" means block
-	// for events that guard something, and continue for others; see [Hook.Blocks].
+	// OnError is continue or block: what an error of the hook itself means. "" means what the
+	// file and the event say; see [Hook.Blocks].
 	OnError string
+	// Lenient hooks are those of files that Claude Code reads too: an error blocks only if
+	// OnError says so.
+	Lenient bool
 	// Fault is what is wrong with its configuration, with file and line; nil if nothing is. A
 	// hook with a Fault does not run, and OnError decides what its error means.
 	Fault error
@@ -58,7 +61,16 @@ var Guards = []string{"PreToolUse", "PermissionRequest", "UserPromptSubmit", "St
 func (h *Hook) Guards() bool { return slices.Contains(Guards, h.Event) && !h.Async }
 
 // Blocks reports whether an error of the hook itself blocks.
-func (h *Hook) Blocks() bool { return h.OnError == "block" || h.OnError == "" && h.Guards() }
+func (h *Hook) Blocks() bool {
+	return h.OnError == "block" || h.OnError == "" && h.Guards() && !h.Lenient
+}
+
+// Required reports whether it blocks that haft must not run the hook, because it has changed
+// since it was trusted, or cannot tell whether it should.
+func (h *Hook) Required() bool { return h.Blocks() || h.OnError == "" && h.Guards() }
+
+// failClosed is the key under hooks that makes errors of all hooks block, in any file.
+const failClosed = "failClosed"
 
 // Hooks returns the hooks of all files in order, except those that disableAllHooks and
 // allowManagedHooksOnly turn off.
@@ -67,15 +79,20 @@ func (s *Settings) Hooks() []Hook {
 		return nil
 	}
 	onlyManaged := s.ManagedFlag("allowManagedHooksOnly") || s.Flag("disableAllHooks")
+	closed := s.hooksFailClosed()
 	var all []Hook
 	for _, f := range s.files {
 		if onlyManaged && f.Source != Managed {
 			break
 		}
-		hooks, _ := f.hooks()
+		hooks, _ := f.hooks(closed)
 		all = append(all, hooks...)
 	}
 	return all
+}
+
+func (s *Settings) hooksFailClosed() bool {
+	return slices.ContainsFunc(s.files, func(f *File) bool { return flagIn([]*File{f}, "hooks", failClosed) })
 }
 
 // Events are the events that hooks can be set up for.
@@ -104,11 +121,14 @@ func (r *hookReader) strange(event string, line int) {
 	r.report(Ignored, line, "hooks."+event, text)
 }
 
-// hooks reads {"EVENT": [{"matcher": "…", "hooks": [{…}]}]}.
-func (f *File) hooks() ([]Hook, []Problem) {
-	r := hookReader{file: f}
+// hooks reads {"failClosed": …, "EVENT": [{"matcher": "…", "hooks": [{…}]}]}.
+func (f *File) hooks(closed bool) ([]Hook, []Problem) {
+	r := hookReader{file: f, lenient: f.Shared && !closed}
 	if events := f.root.get("hooks"); events != nil {
 		for _, event := range events.members {
+			if event.name == failClosed {
+				continue
+			}
 			if !slices.Contains(Events, event.name) {
 				r.strange(event.name, event.line)
 				continue
@@ -123,6 +143,7 @@ func (f *File) hooks() ([]Hook, []Problem) {
 
 type hookReader struct {
 	file     *File
+	lenient  bool
 	hooks    []Hook
 	problems []Problem
 }
@@ -155,7 +176,7 @@ func (r *hookReader) group(event string, at int, group *node) {
 	r.misspelt(key, group, groupFields)
 	for i, n := range hooks.elements {
 		h := Hook{
-			Origin: r.file.origin(n.line), Event: event, Matcher: matcher, JSON: n.json(),
+			Origin: r.file.origin(n.line), Event: event, Matcher: matcher, JSON: n.json(), Lenient: r.lenient,
 			Path: []string{"hooks", event, strconv.Itoa(at), "hooks", strconv.Itoa(i)},
 		}
 		if problem := cmp.Or(fault, h.read(n)); problem != "" {

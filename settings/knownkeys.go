@@ -9,6 +9,7 @@ import (
 type shape struct {
 	kinds   string           // the kinds it may have, as in node; "" means any
 	each    byte             // the kind of a list's or object's entries; 0 means any
+	but     map[string]shape // the entries that are not of the kind each; nil means none
 	members map[string]shape // the names of an object; nil means any
 	oneOf   []string         // the texts it may be; nil means any
 	least   string           // the least whole number it may be; "" means any number
@@ -102,7 +103,7 @@ var topLevel = sync.OnceValue(func() map[string]shape {
 		"webFetch":  {kinds: "{", members: map[string]shape{"allowPrivate": textList, "model": aText}},
 		"webSearch": {kinds: "{", members: map[string]shape{"endpoint": aText}},
 
-		"hooks":                  {kinds: "{", each: '['},
+		"hooks":                  {kinds: "{", each: '[', but: map[string]shape{failClosed: aFlag}},
 		"disableAllHooks":        aFlag,
 		"allowManagedHooksOnly":  aFlag,
 		"allowedHttpHookUrls":    textList,

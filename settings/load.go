@@ -151,7 +151,11 @@ func (o *Options) flag() (*File, error) {
 
 func (o *Options) read(source Source, path string) *File {
 	file, err := o.Disk.Open(path)
-	return readFile(source, path, topLevel, file, err)
+	f := readFile(source, path, topLevel, file, err)
+	if f != nil && source == User && o.Home != "" && filepath.Dir(path) == o.shared() {
+		f.Shared = true // whatever the folder is called
+	}
+	return f
 }
 
 func (o *Options) readIn(p projectFile) *File {

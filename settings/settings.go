@@ -37,9 +37,10 @@ func (s *Settings) Files() []*File { return s.files }
 // Problems returns what the owners of the files should know.
 func (s *Settings) Problems() []Problem {
 	var all []Problem
+	closed := s.hooksFailClosed()
 	for _, f := range s.files {
 		all = append(all, f.problems...)
-		_, hookProblems := f.hooks()
+		_, hookProblems := f.hooks(closed)
 		all = append(all, hookProblems...)
 	}
 	return all

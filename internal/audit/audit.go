@@ -61,6 +61,10 @@ func (e *Entry) bound(most int) {
 	e.Input = nil
 }
 
+// HookFailed is the behavior of an entry about a hook that failed: its name is the Rule, and
+// Cwd is the project's folder.
+const HookFailed = "hook failed"
+
 // A Log appends entries to a file.
 type Log struct {
 	path string
@@ -209,9 +213,19 @@ func (l *Log) aside() []string {
 // Find returns the entries about a call, oldest first. A line that was cut by a
 // crash is passed over.
 func (l *Log) Find(useID string) ([]Entry, error) {
+	return l.all(func(e *Entry) bool { return e.UseID == useID })
+}
+
+// HookFailures returns the entries about hooks of a project that have failed since a time,
+// oldest first.
+func (l *Log) HookFailures(project string, since time.Time) ([]Entry, error) {
+	return l.all(func(e *Entry) bool { return e.Behavior == HookFailed && e.Cwd == project && e.Time.After(since) })
+}
+
+func (l *Log) all(wanted func(*Entry) bool) ([]Entry, error) {
 	var found []Entry
 	for _, path := range append(l.aside(), l.path) {
-		more, err := find(path, useID)
+		more, err := find(path, wanted)
 		found = append(found, more...)
 		if err != nil {
 			return found, fmt.Errorf("audit: %w", err)
@@ -220,7 +234,7 @@ func (l *Log) Find(useID string) ([]Entry, error) {
 	return found, nil
 }
 
-func find(path, useID string) (found []Entry, err error) {
+func find(path string, wanted func(*Entry) bool) (found []Entry, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -233,7 +247,7 @@ func find(path, useID string) (found []Entry, err error) {
 	for {
 		line, err := r.ReadBytes('\n')
 		var e Entry
-		if json.Unmarshal(line, &e) == nil && e.UseID == useID {
+		if json.Unmarshal(line, &e) == nil && wanted(&e) {
 			found = append(found, e)
 		}
 		if err == io.EOF {

@@ -186,6 +186,7 @@ func (w *World) folderGone(dir string) {
 func (w *World) hookRan(r hook.Run) {
 	if r.Failed() && !r.InCode {
 		w.link.Warn("hook_failed", hookFault(r))
+		w.countFailure(r)
 	}
 	if r.Message != "" && !r.InCode {
 		w.link.Emit(agent.Notice{Level: "notice", Tag: "hook", Text: r.Message})

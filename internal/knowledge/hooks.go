@@ -22,7 +22,11 @@ func (p Piece) Hooks() (*settings.File, error) {
 	if err != nil {
 		return nil, errHooks
 	}
-	return ParseHooks(p.Source, p.Path, value)
+	file, err := ParseHooks(p.Source, p.Path, value)
+	if file != nil && p.Plugin != "" {
+		file.Shared = true
+	}
+	return file, err
 }
 
 // ParseHooks reads hooks as the settings file that they are written like; nil means none, as

@@ -15,7 +15,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/haftdev/haft/internal/audit"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/platform"
@@ -95,6 +97,7 @@ func Diagnose(p *project.Project, opts *Options) *Diagnosis {
 	d.policy(p)
 	d.sandbox(p)
 	d.trust(p)
+	d.hooks(p)
 	if !o.NoServers {
 		d.servers(p)
 	}
@@ -125,7 +128,7 @@ func (d *Diagnosis) Text() string {
 
 // area is what a check is about, in the language of the diagnosis.
 func (d *Diagnosis) area(name string) string {
-	for _, a := range []lang.Text{"model", "settings", "knowledge", "permissions", "sandbox", "trust", "mcp", "sessions", "cache", "search", "programs", "system", "kernel"} {
+	for _, a := range []lang.Text{"model", "settings", "knowledge", "permissions", "sandbox", "trust", "hooks", "mcp", "sessions", "cache", "search", "programs", "system", "kernel"} {
 		if string(a) == name {
 			return d.t(a)
 		}
@@ -279,6 +282,31 @@ func (d *Diagnosis) trust(p *project.Project) {
 		d.OK("trust", d.t("this folder holds your own settings, so there is nothing in it to trust"))
 	case p.Folder == nil:
 		d.Warn("trust", d.t("there is nowhere to save what you trust, so nothing in the project can be trusted"), d.t("set HOME or XDG_CONFIG_HOME"))
+	}
+}
+
+// hookDays is for how many days failures of hooks are counted.
+const hookDays = 7
+
+// hooks counts the hooks that failed in sessions of the project. Where they do not block, a
+// warning that scrolled by is easily missed.
+func (d *Diagnosis) hooks(p *project.Project) {
+	log, err := p.AuditLog()
+	if err != nil {
+		return
+	}
+	failed, _ := log.HookFailures(p.Dir, time.Now().AddDate(0, 0, -hookDays)) // those that can be read
+	var hooks []audit.Entry
+	times := map[string]int{}
+	for _, e := range failed {
+		key := e.Origin + e.Rule
+		if times[key]++; times[key] == 1 {
+			hooks = append(hooks, e)
+		}
+	}
+	for _, e := range hooks {
+		d.Warn("hooks", d.t("%s: the hook %s failed %s in the last %d days: %s", e.Origin, e.Rule, d.words.Count(times[e.Origin+e.Rule], "time"), hookDays, e.Reason),
+			d.t("fix the hook or remove it. 'haft help hooks' says when a hook that fails blocks"))
 	}
 }
 

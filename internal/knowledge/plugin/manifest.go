@@ -105,6 +105,7 @@ func (r *reader) add(files []*settings.File, key, name string, value json.RawMes
 		r.report(name, "skipped: %v", err)
 		return files
 	}
+	f.Shared = true
 	return append(files, f)
 }
 
