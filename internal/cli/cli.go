@@ -8,6 +8,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
@@ -189,16 +191,21 @@ pipeline: lookup, validation, hooks, permission, execution and a bounded result.
 			}
 			return newAttachFlags(s).run(c.Context(), []string{converse.attachTo})
 		}
+		if c.ArgsLenAtDash() != 0 {
+			if err := converse.notACommand(c, args, addCommands); err != nil {
+				return err
+			}
+		}
 		credentialsFile().use()
 		if err := converse.enterWorktree(c.Context()); err != nil {
 			return err
 		}
-		if converse.interactive(args) {
+		if converse.interactive() {
 			return converse.interact(c, args)
 		}
 		if !converse.print && converse.Input != "stream-json" {
 			if !converse.asksSomething(c.Flags(), args) {
-				addCommands() // to one of which the word may be near
+				addCommands()
 				return help(c, args)
 			}
 			fmt.Fprintln(converse.Err, "haft: there is no terminal, so this runs like 'haft -p'")
@@ -244,12 +251,9 @@ func (f *converseFlags) define(fs *pflag.FlagSet) {
 }
 
 // asksSomething reports whether a call without a terminal is a conversation: it has a
-// prompt, or flags of one. A single word is more likely a misspelt command.
+// prompt, or flags of one.
 func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool {
-	if len(args) > 0 {
-		return len(args) > 1 || strings.ContainsAny(args[0], " \n")
-	}
-	return flags.NFlag() > 0 || piped(f.In) && f.hasInput()
+	return len(args) > 0 || flags.NFlag() > 0 || piped(f.In) && f.hasInput()
 }
 
 // hasInput reports whether something is piped in, which it waits for.
@@ -260,12 +264,46 @@ func (f *converseFlags) hasInput() bool {
 	return err == nil
 }
 
-// interactive reports whether a user at a terminal wants to talk: haft without arguments,
-// or with a sentence. A single word that is not a command is more likely a misspelt one.
-func (f *converseFlags) interactive(args []string) bool {
-	if len(args) == 1 && !strings.ContainsAny(args[0], " \n") {
-		return false
+// notACommand refuses to send a misspelt command as a prompt, which costs money: a single word, or several of
+// which the first is nearly the name of a command.
+func (f *converseFlags) notACommand(c *cobra.Command, args []string, addCommands func()) error {
+	if f.print || f.Input == "stream-json" || len(args) == 0 || strings.ContainsAny(args[0], " \n") {
+		return nil
 	}
+	addCommands()
+	word := args[0]
+	hint := cmp.Or(elsewhere(c, word), near.Hint(word, commandNames(c)), " Run 'haft --help' for usage.")
+	if len(args) > 1 && !misspelt(word, commandNames(c)) && (elsewhere(c, word) == "" || !isVerb(c, args[1])) {
+		return nil
+	}
+	return usageError{fmt.Errorf("unknown command %q for 'haft'.%s To send it as a prompt, run: haft -- %s", word, hint, quoted(args))}
+}
+
+// misspelt reports whether a word at the beginning of several is meant as a command. Words that only contain a
+// command's name, such as demonstrate, are ordinary ones.
+func misspelt(word string, names []string) bool {
+	return slices.ContainsFunc(near.Names(word, names, len(names)), func(name string) bool {
+		return max(len(word)-len(name), len(name)-len(word)) <= 1
+	})
+}
+
+// isVerb reports whether commands of haft have a subcommand of this name, or would have: haft config set.
+func isVerb(root *cobra.Command, word string) bool {
+	return word == "set" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return slices.Contains(commandNames(c), word) })
+}
+
+// quoted is a prompt as one word of a shell.
+func quoted(args []string) string {
+	prompt := strings.Join(args, " ")
+	text, err := syntax.Quote(prompt, syntax.LangBash)
+	if err != nil {
+		return prompt // no shell takes it
+	}
+	return text
+}
+
+// interactive reports whether a user at a terminal wants to talk.
+func (f *converseFlags) interactive() bool {
 	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
 }
 

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -39,5 +41,38 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 				t.Errorf("it ended with %d, %q and %q", code, out.String(), err.String())
 			}
 		})
+	}
+}
+
+// TestMisspeltCommandsAreNotSent shows that a command with a slip is not taken for a prompt,
+// which costs money, and that the way to send one that only looks so works.
+func TestMisspeltCommandsAreNotSent(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv("ANTHROPIC_BASE_URL", server.URL)
+	t.Setenv("ANTHROPIC_API_KEY", "x")
+	for _, line := range []string{
+		"sesions list", "session list", "sesssions show", "permission list", "permissons explain Bash ls", "hook list", "hoks", "tool list", "tols call Grep x",
+		"skill", "agent list", "command list", "plugn install x", "mpc add x", "mcpp list", "trst", "docter", "rewnd now", "previw ls", "sevre here",
+		"atach 1", "conect x", "flet status", "dmo", "stlyes", "authh login", "verison", "update", "install", "logs", "rm", "completions bash", "config", "config set theme dark", "model list", "fix",
+	} {
+		code, out, errs := run(t.Context(), strings.Fields(line)...)
+		if code != 2 || !strings.Contains(errs, "unknown command") || !strings.Contains(errs, "run: haft -- ") || out != "" {
+			t.Errorf("haft %s: exit code %d\n%s%s", line, code, out, errs)
+		}
+	}
+	if requests > 0 {
+		t.Errorf("%d misspelt commands were sent", requests)
+	}
+	for n, prompt := range [][]string{{"--", "fix"}, {"--", "sesions list"}, {"demonstrate", "the", "bug"}, {"explain", "the", "code"}, {"-p", "hoks"}} {
+		if run(t.Context(), prompt...); requests != n+1 {
+			t.Errorf("haft %q sent %d requests", prompt, requests-n)
+		}
 	}
 }
