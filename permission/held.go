@@ -33,7 +33,7 @@ type heldFiles struct {
 }
 
 // Held lists the files and folders of deny rules as they are now. An error means that they
-// cannot all be listed.
+// cannot all be listed; it comes with those that were found last.
 func (p *Policy) Held() (Held, error) {
 	c := p.held
 	c.mu.Lock()
@@ -44,6 +44,9 @@ func (p *Policy) Held() (Held, error) {
 	began := time.Now()
 	s := &heldSearch{policy: p, looked: map[string]time.Time{}}
 	found, err := s.find()
+	if err != nil && c.at == p.real {
+		found = c.found
+	}
 	c.at, c.found, c.err, c.looked, c.settled = p.real, found, err, s.looked, true
 	for _, at := range c.looked {
 		if began.Sub(at) < clockStep {

@@ -38,6 +38,9 @@ type Spec struct {
 	// Pin lists folders that cannot be moved or removed, so that what lies in them keeps its
 	// name.
 	Pin []string `json:",omitempty"`
+	// Unknown says why it is not known what the command must be kept from. No box can
+	// enforce such a Spec, so that the command does not run; nil if all is known.
+	Unknown error `json:"-"`
 	// Thin leaves everything else as it is outside: files, directories, processes and
 	// network. Only Protect, Deny and Pin count; Protect needs no folder of Write, and
 	// paths that do not exist are ignored.
@@ -126,6 +129,9 @@ func (s *Spec) Holding(deny, protect, pin []string) *Spec {
 
 // Check reports an error for a Spec that no box can enforce.
 func (s *Spec) Check() error {
+	if s.Unknown != nil {
+		return s.Unknown
+	}
 	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide, s.Deny, s.Pin) {
 		if err := checkPath(path); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -35,11 +36,11 @@ type madeSpec struct {
 // or because this machine cannot confine commands and the settings do not insist.
 func (c *confiner) box(to tool.Confinement) *sandbox.Spec {
 	held, err := c.engine().Policy().Held()
-	if to == tool.Held {
-		if err != nil || !c.host.Holds() { // the user who was asked allowed it all the same
-			return nil
+	if to == tool.Held { // the verdict relies on it; a user who was asked allowed it without
+		if err == nil && !c.host.Holds() {
+			err = errors.New("this machine has no sandbox that keeps commands from what rules deny")
 		}
-		return (&sandbox.Spec{Thin: true}).Holding(held.Closed, held.Fixed, held.Pinned)
+		return (&sandbox.Spec{Thin: true, Unknown: err}).Holding(held.Closed, held.Fixed, held.Pinned)
 	}
 	if to != tool.ReadOnly && to != tool.ProjectOnly {
 		return nil
