@@ -124,39 +124,6 @@ func (h *evaluation) look(paths []shell.Path) []operand {
 	return operands
 }
 
-// coversCommand reports whether a rule that denies or asks covers any command, in any form
-// that the analysis found.
-func coversCommand(r *Rule, a *shell.Analysis) bool {
-	if !r.names("Bash") {
-		return false
-	}
-	if r.command == nil {
-		return r.spec == ""
-	}
-	for _, c := range a.Deny {
-		if r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) || r.unquoted != nil && r.unquoted.matches(unquoted.Replace(c.Text)) {
-			return true
-		}
-	}
-	return false
-}
-
-// evaluateUnseen asks about a command if a rule about commands denies or asks, and haft cannot
-// tell whether the rule covers what would run.
-func (h *evaluation) evaluateUnseen(a *shell.Analysis) {
-	if a.Unseen == "" || h.asked != nil {
-		return
-	}
-	for _, rules := range [][]*Rule{h.policy.deny, h.policy.ask} {
-		for _, r := range rules {
-			if r.names("Bash") && r.command != nil {
-				h.asked = byRule(r, a.Unseen+", so haft cannot tell whether a rule covers it")
-				return
-			}
-		}
-	}
-}
-
 // nameExpanded says which pattern stood for the file that a rule is about.
 func (h *evaluation) nameExpanded(reads, writes []operand) {
 	for _, f := range []*finding{h.denied, h.asked} {

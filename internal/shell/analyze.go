@@ -81,6 +81,7 @@ type Command struct {
 	Words   []string // values, quotes removed; the best guess for a word that is not known
 	Text    string   // Words joined by single blanks: what rules match
 	Dynamic bool     // the value of some word is not known
+	Open    []bool   // by word, whether its value is not known; nil if all are
 	Assigns []string // names of leading assignments that are not harmless
 	Prefix  string   // the leading assignments as text, "FOO=bar BAZ=1"
 
@@ -90,6 +91,9 @@ type Command struct {
 	// ExactOnly: it runs or deletes what its operands say (find -exec, watch,
 	// setsid …), so a rule with a wildcard must not allow it.
 	ExactOnly bool
+	// Maybe: it is among Deny because a text has it that a program may run, or because
+	// another command does the same.
+	Maybe bool
 	// More: further words come from its input, as xargs adds them.
 	More bool
 	// Fed: its input comes from another command, a file or the command's own text.
@@ -214,6 +218,8 @@ type analyzer struct {
 	removes    bool                      // some command removes directories
 	fed        bool                      // some shell reads its script from its input
 	aliases    map[string]string         // what alias defines
+	fedText    bool                      // some program that is no shell may run what is in its input
+	written    map[string]bool           // files that the script writes, and whether it has their whole text
 	confined   string                    // why it only reads where nothing can be written
 	outside    bool                      // some command shows the machine or asks a service
 	beside     bool                      // some other does more than pass on text

@@ -248,11 +248,20 @@ func command(args []value) Command {
 	var c Command
 	for _, v := range args {
 		c.Dynamic = c.Dynamic || !v.Known()
-		if v.split {
+		switch {
+		case v.rest:
+			c.More = true
+		case v.split:
 			c.Words = append(c.Words, strings.Fields(v.guess)...)
-		} else {
+		default:
 			c.Words = append(c.Words, v.guess)
 		}
+		for len(c.Open) < len(c.Words) {
+			c.Open = append(c.Open, !v.Known())
+		}
+	}
+	if !c.Dynamic {
+		c.Open = nil
 	}
 	if len(c.Words) == 0 {
 		c.Words = []string{""}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -25,6 +26,12 @@ func (a *analyzer) deny(assigns []assignment, args []value) {
 		for _, as := range slices.Backward(assigns) {
 			c.Words = append([]string{as.name + "=" + as.value.guess}, c.Words...)
 			c.Assigns = append(c.Assigns, as.name)
+			if c.Open != nil {
+				c.Open = append([]bool{false}, c.Open...)
+			}
+			if !localName(as.name) {
+				a.mayRunText(as.value.guess)
+			}
 		}
 		c.Text = strings.Join(c.Words, " ")
 		a.addDeny(c)
@@ -59,10 +66,14 @@ func otherwise(args []value) [][]value {
 }
 
 func (a *analyzer) addDeny(c Command) {
-	if len(a.out.Deny) >= maxDeny || a.denied[c.Text] {
+	key := c.Text
+	if c.Maybe || c.Dynamic { // it counts for less, or for more, than the same text
+		key = fmt.Sprint(key, unknown, c.Maybe, c.Dynamic)
+	}
+	if len(a.out.Deny) >= maxDeny || a.denied[key] {
 		return
 	}
-	a.denied[c.Text] = true
+	a.denied[key] = true
 	a.out.Deny = append(a.out.Deny, c)
 }
 
@@ -89,6 +100,11 @@ func (a *analyzer) denyWords(args []value, depth int) {
 		a.addDeny(c)
 		name = base
 	}
+	if sub, ok := strings.CutPrefix(name, "git-"); ok { // git keeps its commands as programs, too
+		args = append(words("git", sub), args[1:]...)
+		a.addDeny(command(args))
+		name = "git"
+	}
 	if depth == 0 {
 		a.denySuffixes(args)
 		return
@@ -101,7 +117,7 @@ func (a *analyzer) denyWords(args []value, depth int) {
 
 // respell splits the words that a guess says are several.
 func respell(args []value, c Command) []value {
-	if len(c.Words) == len(args) {
+	if len(c.Words) == len(args) || c.More && len(c.Words) == len(args)-1 {
 		return args
 	}
 	out := words(c.Words...)
@@ -148,26 +164,17 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 	case name == "env":
 		a.denyEnvSplit(args, depth)
 	}
+	a.mayRun(name, args)
 	a.denyLoose(name, args, depth)
 	a.denyFlags(name, args, depth)
 	if inner, exact := a.peelGuess(name, args); inner != nil {
+		if name == "xargs" {
+			inner = withInput(args, inner)
+		}
 		a.denyWords(inner, depth-1)
 		if !exact {
 			a.denySuffixes(inner)
 		}
-	}
-}
-
-// denyGit adds the programs that git -c names.
-func (a *analyzer) denyGit(args []value, depth int) {
-	for i, v := range args[1:] {
-		if key, program, ok := strings.Cut(v.guess, "="); ok && args[i].guess == "-c" && runs(strings.ToLower(key)) {
-			a.denyScript(strings.TrimPrefix(program, "!"), depth)
-			a.checkProgramVariable(key, v)
-		}
-	}
-	if slices.ContainsFunc(args, runsScript) {
-		a.denyTexts(args[1:], depth)
 	}
 }
 

@@ -30,6 +30,9 @@ func (a *analyzer) denyFed() {
 	for i := 0; a.fed && i < len(a.texts); i++ { // a script may feed another
 		a.denyScript(a.texts[i], maxDenyWrappers)
 	}
+	for i := 0; a.fedText && i < len(a.texts); i++ {
+		a.mayRunText(a.texts[i] + "\n")
+	}
 }
 
 // printed returns what echo or printf would print.
@@ -128,7 +131,7 @@ var programVariables = strings.Fields(`PAGER GIT_PAGER MANPAGER GH_PAGER SYSTEMD
 	SUDO_ASKPASS GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND RSYNC_RSH CVS_RSH FCEDIT BASH_ENV ENV SHELL PS0 PS1 PS2 PS4`)
 
 // looseWrappers run a program whose name is somewhere among their words.
-var looseWrappers = strings.Fields(`strace ltrace gdb lldb valgrind prlimit setarch linux32 linux64 numactl bwrap firejail perf hyperfine gosu su-exec chpst setuidgid softlimit rlwrap entr runuser tmux screen parallel ssh
+var looseWrappers = strings.Fields(`i386 i486 i586 i686 x86_64 uname26 linux32 strace ltrace gdb lldb valgrind prlimit setarch linux64 numactl bwrap firejail perf hyperfine gosu su-exec chpst setuidgid softlimit rlwrap entr runuser tmux screen parallel ssh
 	fakeroot choom systemd-cat ssh-agent sg torsocks torify eatmydata cgexec pkexec run0 schroot proot xvfb-run dbus-launch unbuffer start-stop-daemon daemonize cpulimit tini dumb-init rr heaptrack nsjail nix-shell mpirun srun bunx pnpx`)
 
 // isLoose reports whether a program is one of them, or loads another program.

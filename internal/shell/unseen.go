@@ -36,6 +36,9 @@ func (a *analyzer) checkProgram(args []value) {
 			args = append(words(strings.Fields(args[0].guess)...), args[1:]...)
 		}
 		name := path.Base(args[0].guess)
+		if name != args[0].guess {
+			a.checkWritten(args[0])
+		}
 		a.checkRenamed(name, args)
 		if slices.Contains(shells, name) {
 			a.checkShell(args)
@@ -94,7 +97,7 @@ func withInput(args, inner []value) []value {
 			marks = append(marks, strings.TrimPrefix(strings.TrimPrefix(v.guess, "--replace="), "-i"))
 		}
 	}
-	return append(fill(inner, marks...), value{Word: grammar.Word{Dynamic: true, Many: true, Shape: unknown}})
+	return append(fill(inner, marks...), value{Word: grammar.Word{Dynamic: true, Many: true, Shape: unknown}, rest: true})
 }
 
 // fill returns words in which what is not known takes the place of marks.
@@ -123,6 +126,10 @@ func (a *analyzer) checkRenamed(name string, args []value) {
 		a.unseen("what an alias stands for is not known before it runs")
 	case (name == "source" || name == ".") && len(args) > 1 && isDevice(args[1].guess) && (args[1].guess != "/dev/stdin" || !a.plainInput):
 		a.unseen("a script is only known at run time")
+	case name == "source" || name == ".":
+		if len(args) > 1 {
+			a.checkWritten(args[1])
+		}
 	case name == "eval":
 		a.checkScript(args[1:]...)
 	case name == "trap":
@@ -215,6 +222,9 @@ func (a *analyzer) checkShell(args []value) {
 		if !reads {
 			a.unseen("a script is only known at run time")
 		}
+	}
+	if !reads {
+		a.checkWritten(args[1+operand])
 	}
 	if reads && a.piped && !a.plainInput && !a.fileInput && slices.Contains(posixShells, name) {
 		a.unseen("a shell gets its script from its input")

@@ -59,6 +59,7 @@ func (a *analyzer) stmt(st *syntax.Stmt) flow {
 		a.fail("it leaves a process running in the background")
 	}
 	a.redirects(st.Redirs)
+	a.noteWritten(st)
 	if st.Cmd == nil {
 		return flow{a.dirs, a.dirs}
 	}

@@ -18,6 +18,7 @@ type value struct {
 	refuse string   // why no command with this word is read-only, "" if it may be
 	output bool     // part of it is the output of a command
 	param  bool     // part of it is the value of a variable
+	rest   bool     // it stands for words that xargs takes from its input
 
 	certain   bool // guess is what it becomes, if no builtin sets a variable by name
 	inherited bool // all that is not known of it are variables that the script does not set

@@ -1,0 +1,83 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// denyGit adds the programs that git is told to run, and what its commands stand for.
+func (a *analyzer) denyGit(args []value, depth int) {
+	for i, v := range args[1:] {
+		if key, program, ok := strings.Cut(v.guess, "="); ok && args[i].guess == "-c" && runs(strings.ToLower(key)) {
+			a.denyScript(strings.TrimPrefix(program, "!"), depth)
+			a.checkProgramVariable(key, v)
+		}
+		if program, ok := strings.CutPrefix(v.guess, "ext::"); ok { // in which a blank is written so
+			a.denyScript(strings.ReplaceAll(program, "% ", " "), depth)
+		}
+	}
+	if slices.ContainsFunc(args, runsScript) {
+		a.denyTexts(args[1:], depth)
+	}
+	i := GitCommand(command(args).Words)
+	if i >= len(args) {
+		return
+	}
+	sub, rest := args[i].guess, args[i+1:]
+	a.denyGitPrograms(sub, rest, depth)
+	has := func(flags ...string) bool {
+		return slices.ContainsFunc(rest, func(v value) bool { return slices.Contains(flags, v.guess) })
+	}
+	switch {
+	case sub == "send-pack" || sub == "http-push", sub == "subtree" && has("push"):
+		a.addDeny(command(append(words("git", "push"), rest...)))
+	case sub == "for-each-repo":
+		for len(rest) > 0 && strings.HasPrefix(rest[0].guess, "-") {
+			rest = rest[1:]
+		}
+		a.denyWords(append(words("git"), rest...), depth-1)
+	case sub == "rm" && !has("--cached", "-n", "--dry-run"), sub == "clean" && !has("-n", "--dry-run"):
+		c := command(append(words("rm"), rest...))
+		c.Maybe = true
+		a.addDeny(c)
+	}
+}
+
+// denyGitPrograms adds the programs that flags of a command of git name.
+func (a *analyzer) denyGitPrograms(sub string, args []value, depth int) {
+	flags := []string{"--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "--extcmd", "--tool", "--smtp-server", "--to-cmd", "--cc-cmd"}
+	switch sub {
+	case "clone":
+		flags = append(flags, "-u")
+	case "grep":
+		flags = append(flags, "-O")
+	case "rebase", "difftool":
+		flags = append(flags, "-x")
+	}
+	for i, v := range args {
+		for _, flag := range flags {
+			program, ok := strings.CutPrefix(v.guess, flag)
+			if ok && program == "" && i+1 < len(args) {
+				program = args[i+1].guess
+			}
+			if program = strings.TrimPrefix(program, "="); ok && program != "" {
+				a.denyScript(program, depth)
+				a.checkScript(v)
+			}
+		}
+	}
+}
+
+// GitCommand returns which of the words of git, the first of which is its name, is the command of
+// git: the first operand. It is len(words) if there is none.
+func GitCommand(words []string) int {
+	i := 1
+	for i < len(words) && len(words[i]) > 1 && words[i][0] == '-' {
+		switch words[i] {
+		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source":
+			i++
+		}
+		i++
+	}
+	return min(i, len(words))
+}
