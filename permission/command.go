@@ -124,6 +124,35 @@ func (h *evaluation) look(paths []shell.Path) []operand {
 	return operands
 }
 
+// coversCommand reports whether a rule that denies or asks covers any command, in any form
+// that the analysis found.
+func coversCommand(r *Rule, a *shell.Analysis) bool {
+	if !r.names("Bash") {
+		return false
+	}
+	if r.command == nil {
+		return r.spec == ""
+	}
+	return slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return !c.Maybe && r.coversForm(c) })
+}
+
+// evaluateUnseen asks about a command if a rule about commands denies or asks, and haft cannot
+// tell whether the rule covers what would run.
+func (h *evaluation) evaluateUnseen(a *shell.Analysis) {
+	if a.ReadOnly || h.asked != nil {
+		return
+	}
+	for _, r := range slices.Concat(h.policy.deny, h.policy.ask) {
+		if !r.names("Bash") || r.command == nil {
+			continue
+		}
+		if why := r.mayCover(a); why != "" {
+			h.asked = byRule(r, why+", so haft cannot tell whether a rule covers it")
+			return
+		}
+	}
+}
+
 // nameExpanded says which pattern stood for the file that a rule is about.
 func (h *evaluation) nameExpanded(reads, writes []operand) {
 	for _, f := range []*finding{h.denied, h.asked} {
@@ -230,7 +259,7 @@ func (h *evaluation) protect(why string, condition bool) {
 // evaluateAllowed looks for what allows every part: a rule, or the mode for edits. The user
 // is told about the parts that nothing allows, with rules that would.
 func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
-	if rule := h.writtenRule(); rule != nil {
+	if rule := cmp.Or(h.writtenRule(), h.wholeRule()); rule != nil {
 		h.allowed = byRule(rule, "a rule allows it")
 		return
 	}
@@ -320,6 +349,17 @@ func (h *evaluation) writtenRule() *Rule {
 		}
 	}
 	return nil
+}
+
+// wholeRule returns the allow rule that covers every command, whatever is known about one.
+func (h *evaluation) wholeRule() *Rule {
+	i := slices.IndexFunc(h.policy.allow, func(r *Rule) bool {
+		return r.names("Bash") && r.within == nil && (r.spec == "" || r.command != nil && strings.Trim(r.command.source, ":*") == "")
+	})
+	if i < 0 {
+		return nil
+	}
+	return h.policy.allow[i]
 }
 
 // fullText is what an allow rule must match: it includes assignments that matter.

@@ -85,8 +85,7 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	if len(args) == 0 {
 		return
 	}
-	c := command(args)
-	a.addDeny(c)
+	c := a.addWords(args)
 	key := a.inContext(strings.Join(c.Words, unknown))
 	if a.taken[key] {
 		return // its inner commands are known; without this, time could double at each level
@@ -96,13 +95,12 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	name := args[0].guess
 	if base := path.Base(name); strings.Contains(name, "/") && base != "/" && base != "." {
 		args = append(words(base), args[1:]...)
-		c = command(args)
-		a.addDeny(c)
+		a.addWords(args)
 		name = base
 	}
 	if sub, ok := strings.CutPrefix(name, "git-"); ok { // git keeps its commands as programs, too
 		args = append(words("git", sub), args[1:]...)
-		a.addDeny(command(args))
+		a.addWords(args)
 		name = "git"
 	}
 	if depth == 0 {
@@ -114,6 +112,23 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	}
 	a.denyInner(name, args, depth)
 }
+
+// addWords adds the words as one command, and once more if some may become nothing or any others.
+func (a *analyzer) addWords(args []value) Command {
+	c := command(args)
+	a.addDeny(c)
+	if slices.ContainsFunc(args, vanishes) {
+		args = slices.Clone(args)
+		for i, v := range args {
+			args[i].split = v.split && !vanishes(v)
+		}
+		a.addDeny(command(args))
+	}
+	return c
+}
+
+// vanishes reports whether nothing is known of a word, so that it is left out of a guess.
+func vanishes(v value) bool { return v.split && !v.Known() && strings.TrimSpace(v.guess) == "" }
 
 // respell splits the words that a guess says are several.
 func respell(args []value, c Command) []value {

@@ -12,8 +12,12 @@ func (a *analyzer) denyGit(args []value, depth int) {
 			a.denyScript(strings.TrimPrefix(program, "!"), depth)
 			a.checkProgramVariable(key, v)
 		}
-		if program, ok := strings.CutPrefix(v.guess, "ext::"); ok { // in which a blank is written so
-			a.denyScript(strings.ReplaceAll(program, "% ", " "), depth)
+		if program, ok := strings.CutPrefix(v.guess, "ext::"); ok { // which has a blank in a word as "% "
+			list := strings.Fields(strings.ReplaceAll(program, "% ", unknown))
+			for i := range list {
+				list[i] = strings.ReplaceAll(list[i], unknown, " ")
+			}
+			a.denyWords(words(list...), depth-1)
 		}
 	}
 	if slices.ContainsFunc(args, runsScript) {

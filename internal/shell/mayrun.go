@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
@@ -33,10 +31,8 @@ func (a *analyzer) mayRun(name string, args []value) {
 			}
 		}
 	case name == "ln" || name == "cp" || name == "mv" || name == "install" || name == "link":
-		for _, v := range args[1:] {
-			if programFile.MatchString(v.guess) || v.output && a.located() {
-				a.unseen("it gives a program another name")
-			}
+		if a.indirect && a.located() || slices.ContainsFunc(args[1:], func(v value) bool { return programFile.MatchString(v.guess) }) {
+			a.unseen("it gives a program another name")
 		}
 	}
 }
@@ -86,19 +82,6 @@ func (a *analyzer) maybe(fields []string) {
 	c := command(words(fields...))
 	c.Maybe = true
 	a.addDeny(c)
-}
-
-// noteWritten notes the files that a statement writes, and whether all that it writes there is
-// written out in it.
-func (a *analyzer) noteWritten(st *syntax.Stmt) {
-	for _, r := range st.Redirs {
-		if r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
-			if a.written == nil {
-				a.written = map[string]bool{}
-			}
-			a.written[path.Clean(a.value(r.Word).guess)] = printsPlain(st)
-		}
-	}
 }
 
 // checkWritten looks at the script that a word names: if the command itself has written it, what

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -74,6 +75,19 @@ func (a *analyzer) stmt(st *syntax.Stmt) flow {
 		f.ok, f.fail = f.fail, f.ok
 	}
 	return f
+}
+
+// noteWritten notes the files that a statement writes, and whether all that it writes there is
+// written out in it.
+func (a *analyzer) noteWritten(st *syntax.Stmt) {
+	for _, r := range st.Redirs {
+		if r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob || r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
+			if a.written == nil {
+				a.written = map[string]bool{}
+			}
+			a.written[path.Clean(a.value(r.Word).guess)] = printsPlain(st)
+		}
+	}
 }
 
 // command walks one command and leaves a.dirs as it was.

@@ -8,37 +8,8 @@ import (
 	"github.com/haftdev/haft/internal/shell"
 )
 
-// coversCommand reports whether a rule that denies or asks covers any command, in any form
-// that the analysis found.
-func coversCommand(r *Rule, a *shell.Analysis) bool {
-	if !r.names("Bash") {
-		return false
-	}
-	if r.command == nil {
-		return r.spec == ""
-	}
-	return slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return !c.Maybe && r.coversForm(c) })
-}
-
 func (r *Rule) coversForm(c shell.Command) bool {
 	return r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) || r.unquoted != nil && r.unquoted.matches(unquoted.Replace(c.Text))
-}
-
-// evaluateUnseen asks about a command if a rule about commands denies or asks, and haft cannot
-// tell whether the rule covers what would run.
-func (h *evaluation) evaluateUnseen(a *shell.Analysis) {
-	if a.ReadOnly || h.asked != nil {
-		return
-	}
-	for _, r := range slices.Concat(h.policy.deny, h.policy.ask) {
-		if !r.names("Bash") || r.command == nil {
-			continue
-		}
-		if why := r.mayCover(a); why != "" {
-			h.asked = byRule(r, why+", so haft cannot tell whether a rule covers it")
-			return
-		}
-	}
 }
 
 // mayCover says why a rule may cover what a command runs; "" if it does not.
