@@ -137,7 +137,7 @@ func (f *converseFlags) show(heard *messages) error {
 	}
 	text := r.Result
 	if isTerminal(f.Out) {
-		text = visible.Text(text)
+		text = visible.Prose(text)
 	}
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"

@@ -44,5 +44,5 @@ func (p *Printer) print(s string) {
 
 // visibleText is text of several lines that cannot move the cursor or hide.
 func visibleText(s string) string {
-	return visible.Text(strings.ReplaceAll(s, "\t", "    "))
+	return visible.Prose(strings.ReplaceAll(s, "\t", "    "))
 }

@@ -23,7 +23,7 @@ func (b *saidBlock) take(v view) ([]string, bool) {
 			lines = append(lines, v.paint.Dim.Of("  … "+v.lang.Count(len(all)-most, "more line")))
 			break
 		}
-		for _, part := range hangingWrap(visible.Cells(l), v.width-2) {
+		for _, part := range hangingWrap(visible.ProseCells(l), v.width-2) {
 			mark := "  "
 			if len(lines) == 0 {
 				mark = "› "
@@ -111,7 +111,7 @@ func (b *note) take(v view) ([]string, bool) {
 	}
 	var lines []string
 	for _, l := range strings.Split(strings.TrimRight(b.text, "\n"), "\n") {
-		for _, part := range hangingWrap(visible.Cells(l), v.width-2) {
+		for _, part := range hangingWrap(visible.ProseCells(l), v.width-2) {
 			mark := "  "
 			if len(lines) == 0 && !b.quiet {
 				mark = "! "

@@ -21,7 +21,7 @@ const caret = caretMark + "▏"
 // typed is what is being written in a field, with its caret.
 func typed(c *composer.Composer) string {
 	before := c.Before()
-	oneLine := func(s string) string { return visible.Cells(strings.ReplaceAll(s, "\n", "⏎")) }
+	oneLine := func(s string) string { return visible.ProseCells(strings.ReplaceAll(s, "\n", "⏎")) }
 	return oneLine(before) + caret + oneLine(strings.TrimPrefix(c.Text(), before))
 }
 

@@ -224,7 +224,7 @@ func (a *app) queued(v view) []string {
 	}
 	for _, text := range waiting {
 		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible.Cells(first), v.width-10, "…")+" "+v.t("(queued)")))
+		lines = append(lines, v.paint.Dim.Of("⏎ "+ansi.Truncate(visible.ProseCells(first), v.width-10, "…")+" "+v.t("(queued)")))
 	}
 	return lines
 }

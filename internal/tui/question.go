@@ -29,12 +29,12 @@ func (q *questions) asked() question.Question { return q.input.Questions[q.now] 
 
 func (q *questions) lines(v view, height int) []string {
 	a := q.asked()
-	title := visible.Cells(a.Header)
+	title := visible.ProseCells(a.Header)
 	if n := len(q.input.Questions); n > 1 {
 		title += " (" + v.t("%d of %d", q.now+1, n) + ")"
 	}
 	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(title)}
-	for _, l := range hardWrap(visible.Cells(a.Text), v.width-2) {
+	for _, l := range hardWrap(visible.ProseCells(a.Text), v.width-2) {
 		lines = append(lines, "  "+l)
 	}
 	selected := 0 // the line of it
@@ -49,9 +49,9 @@ func (q *questions) lines(v view, height int) []string {
 				mark = "☑ "
 			}
 		}
-		lines = append(lines, wrappedOption(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible.Cells(o.Label)))...)
+		lines = append(lines, wrappedOption(v, i == q.at, fmt.Sprintf("%d %s%s", i+1, mark, visible.ProseCells(o.Label)))...)
 		if o.Description != "" {
-			for _, l := range hardWrap(visible.Cells(o.Description), v.width-8) {
+			for _, l := range hardWrap(visible.ProseCells(o.Description), v.width-8) {
 				lines = append(lines, v.paint.Dim.Of("        "+l))
 			}
 		}

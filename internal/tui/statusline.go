@@ -131,9 +131,9 @@ func onlyColours(line string) string {
 	for {
 		at := colours.Get().FindStringIndex(line)
 		if at == nil {
-			return b.String() + visible.Cells(line)
+			return b.String() + visible.ProseCells(line)
 		}
-		b.WriteString(visible.Cells(line[:at[0]]) + line[at[0]:at[1]])
+		b.WriteString(visible.ProseCells(line[:at[0]]) + line[at[0]:at[1]])
 		line = line[at[1]:]
 	}
 }

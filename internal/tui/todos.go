@@ -68,11 +68,11 @@ func linesOf(list []todo, n int, v view) []string {
 	for _, t := range list[from:min(from+n, len(list))] {
 		switch t.Status {
 		case "completed":
-			lines = append(lines, v.paint.Dim.Of("  ☑ "+visible.Cells(t.Content)))
+			lines = append(lines, v.paint.Dim.Of("  ☑ "+visible.ProseCells(t.Content)))
 		case "in_progress":
-			lines = append(lines, "  "+v.paint.Accent.Of("▸ ")+v.paint.Bold.Of(visible.Cells(t.Active)))
+			lines = append(lines, "  "+v.paint.Accent.Of("▸ ")+v.paint.Bold.Of(visible.ProseCells(t.Active)))
 		default:
-			lines = append(lines, "  ☐ "+visible.Cells(t.Content))
+			lines = append(lines, "  ☐ "+visible.ProseCells(t.Content))
 		}
 	}
 	if left := len(list) - len(lines); left > 0 {

@@ -10,13 +10,32 @@ import (
 // Text writes characters that move, hide or reorder others as escapes. Tabs and the
 // ends of lines stay.
 func Text(s string) string {
+	return escape(s, func(r, _ rune) bool { return unicode.IsPrint(r) })
+}
+
+// Prose is [Text] for what people write to each other, in which the blanks of other scripts and
+// joined emoji are ordinary. What is approved is shown by Text: to a shell, only the blank of
+// ASCII ends a word.
+func Prose(s string) string {
+	return escape(s, func(r, before rune) bool {
+		joins := r == zeroWidthJoiner && (unicode.In(before, unicode.So, unicode.Sk) || unicode.Is(unicode.Variation_Selector, before))
+		return joins || unicode.IsPrint(r) || unicode.Is(unicode.Zs, r)
+	})
+}
+
+const zeroWidthJoiner = '\u200d'
+
+// escape keeps the characters that shows approves of, given with the one before.
+func escape(s string, shows func(r, before rune) bool) string {
 	var b strings.Builder
+	before := rune(0)
 	for _, r := range s {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+		if r == '\n' || r == '\t' || shows(r, before) {
 			b.WriteRune(r)
-			continue
+		} else {
+			fmt.Fprintf(&b, `\u{%x}`, r)
 		}
-		fmt.Fprintf(&b, `\u{%x}`, r)
+		before = r
 	}
 	return b.String()
 }
@@ -32,6 +51,11 @@ func Name(s string) string {
 
 // Cells is Indented with four spaces for each tab, for what is laid out by its width.
 func Cells(s string) string { return Indented(strings.ReplaceAll(s, "\t", "    ")) }
+
+// ProseCells is Cells for [Prose].
+func ProseCells(s string) string {
+	return strings.ReplaceAll(Prose(strings.ReplaceAll(s, "\t", "    ")), "\n", "\n  ")
+}
 
 // longRun is how many blanks in a row are more than anyone aligns text with.
 const longRun = 16

@@ -35,6 +35,27 @@ func TestNothingIsHiddenOrMoves(t *testing.T) {
 	}
 }
 
+// Chinese, Japanese and French texts have blanks of their own, and emoji are joined; what hides or
+// reorders text is escaped in prose too.
+func TestProseIsShownAsItIsWritten(t *testing.T) {
+	family := "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f\u200d\U0001f525"
+	for in, want := range map[string]string{
+		"全\u3000角 prix\u00a0: 10\u202f€ a\u2003b": "全\u3000角 prix\u00a0: 10\u202f€ a\u2003b",
+		family:                     family,
+		"e\u0301 שלום":             "e\u0301 שלום",
+		"pass\u200dword a\u200bb":  `pass\u{200d}word a\u{200b}b`,
+		"safe\u202egnp.exe\x1b[2J": `safe\u{202e}gnp.exe\u{1b}[2J`,
+		"a\u2028b":                 `a\u{2028}b`,
+	} {
+		if got := Prose(in); got != want {
+			t.Errorf("Prose(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := ProseCells("a\tb\n\u3000c"); got != "a    b\n  \u3000c" {
+		t.Errorf("ProseCells: %q", got)
+	}
+}
+
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b[31mb\u202e\n")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -114,7 +114,7 @@ func (c *Composer) Insert(text string) {
 func (c *Composer) insert(text []rune) {
 	clean := text[:0:0]
 	for _, r := range text {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) || unicode.In(r, unicode.Cf, unicode.Mn) {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) || unicode.In(r, unicode.Cf, unicode.Mn, unicode.Zs) {
 			clean = append(clean, r)
 		}
 	}

@@ -105,6 +105,15 @@ func TestTabsOfAPasteStay(t *testing.T) {
 	}
 }
 
+func TestBlanksOfEveryScriptStay(t *testing.T) {
+	text := "全\u3000角 10\u202f€\u00a0!\u2003\U0001f468\u200d\U0001f469 e\u0301"
+	c := composer.New(nil)
+	c.Insert(text)
+	if c.Text() != text {
+		t.Errorf("%q was typed, %q is there", text, c.Text())
+	}
+}
+
 func TestHistory(t *testing.T) {
 	e := composer.New([]string{"first", "second"})
 	write(e, "now")

@@ -336,7 +336,7 @@ func (s *Stream) blank() {
 
 // clean makes a line visible.
 func clean(line string) string {
-	return visible.Cells(strings.TrimRight(line, "\r \t"))
+	return visible.ProseCells(strings.TrimRight(line, "\r \t"))
 }
 
 // fenceMark returns the marks that open a block of code, or "".
