@@ -10,13 +10,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/wire"
 )
 
 // Remote returns a transport that runs conversations on a server, 'haft serve', instead of in
-// a child process. The URL and the token are those that the server prints; the token may also
-// be the fragment of the URL, as it is printed.
+// a child process. The URL is the one that the server prints, up to the #; the token is in the
+// file that 'haft serve --json' names. The server has to prove that it knows the token before
+// anything is sent to it, and the token itself is never sent.
 //
 //	opts := &haft.Options{Transport: haft.Remote("http://127.0.0.1:7420", token), Dir: "/project"}
 //
@@ -24,14 +26,17 @@ import (
 // are settings, plugins and MCP servers: options that would add some are refused. Everything
 // else is as with a child process: hooks, permission callbacks and tools run in this program.
 func Remote(url, token string) Transport {
-	url, fragment, _ := strings.Cut(url, "#token=")
-	if token == "" {
-		token = fragment
-	}
-	return &serverTransport{strings.TrimRight(url, "/"), token}
+	url, _, _ = strings.Cut(url, "#") // a code for browsers
+	return &serverTransport{strings.TrimRight(url, "/"), &http.Client{
+		Transport:     &handshake.Transport{Token: token},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
-type serverTransport struct{ url, token string }
+type serverTransport struct {
+	url    string
+	client *http.Client
+}
 
 // Start begins a conversation.
 func (r *serverTransport) Start(ctx context.Context, l *Launch) (Link, error) {
@@ -44,12 +49,10 @@ func (r *serverTransport) Start(ctx context.Context, l *Launch) (Link, error) {
 		end()
 		return nil, fmt.Errorf("start a conversation on a server: %w", err)
 	}
-	request.Header.Set("Authorization", "Bearer "+r.token)
 	request.Header.Set("Connection", "Upgrade")
 	request.Header.Set("Upgrade", "haft-wire")
-	stop := context.AfterFunc(ctx, end)                                                                                  // the context is only for starting
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
-	resp, err := client.Do(request)
+	stop := context.AfterFunc(ctx, end) // the context is only for starting
+	resp, err := r.client.Do(request)
 	if !stop() && err == nil {
 		resp.Body.Close()
 		err = ctx.Err()

@@ -103,7 +103,15 @@ func TestAnswersOfAttachedTerminals(t *testing.T) {
 	home := t.TempDir()
 	env := append(os.Environ(), "HOME="+home, "HAFT_HOME="+home+"/.haft", "CLAUDE_CONFIG_DIR="+home+"/.claude", "XDG_CACHE_HOME="+home+"/.cache", "ANTHROPIC_BASE_URL="+model.URL(), "ANTHROPIC_API_KEY=x")
 	server := startLines(t, env, "serve", "--preview", "off")
-	address, token, _ := strings.Cut(server.see("#token="), "/#token=")
+	address, _, _ := strings.Cut(server.see("#login="), "/#login=")
+	var kept struct{ Token string }
+	raw, err := os.ReadFile(filepath.Join(home, ".haft", "state", "serve", "serve.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &kept)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	body, err := json.Marshal(map[string]string{"cwd": dir, "prompt": "write both"})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +120,7 @@ func TestAnswersOfAttachedTerminals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+kept.Token)
 	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {

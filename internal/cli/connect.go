@@ -98,11 +98,9 @@ func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string)
 	if err != nil {
 		return nil, fmt.Errorf("could not connect: %w", err)
 	}
-	for name, value := range map[string]string{"Authorization": "Bearer " + address.Token, "Connection": "Upgrade", "Upgrade": "haft-wire"} {
-		request.Header.Set(name, value)
-	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token is for this server
-	resp, err := client.Do(request)
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", "haft-wire")
+	resp, err := address.HTTP().Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("could not connect: %w", attach.Unreachable(address.URL, err))
 	}

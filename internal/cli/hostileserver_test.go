@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/cli"
+	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -29,8 +31,15 @@ func hostileServer(t *testing.T) string {
 		t.Error("the client read on")
 	}
 	var submitted atomic.Bool
+	known := handshake.NewServer("the token")
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case r.URL.Path == handshake.Path:
+			hello, err := known.Hello(r)
+			if err != nil {
+				t.Error(err)
+			}
+			_ = json.NewEncoder(w).Encode(hello)
 		case strings.HasSuffix(r.URL.Path, "/v1/wire"):
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {

@@ -45,10 +45,13 @@ func newServe(s Streams, reexec shellrun.Reexec) *cobra.Command {
 terminals, editors and programs, and those that you start in the page. docs/serve.md
 describes the API.
 
-The server listens on this machine only and prints its address with a token, which is
-kept in a file that only you can read. Anyone who has the token can do in your sessions
-what you can, except turn on bypassPermissions, trust a folder, or change settings other
-than this project's local permission rules.
+The server listens on this machine only. It prints an address that logs one browser in:
+it works once, within 10 minutes. Run 'haft serve' again for another one, even while the
+server runs. When the server ends, every browser is logged out. Programs use a token,
+which is kept in a file that only you can read. A browser that is logged in, and anyone
+who has the token, can do in your sessions what you can, except turn on
+bypassPermissions, trust a folder, or change settings other than this project's local
+permission rules.
 
 To listen elsewhere, give --listen, a certificate (--tls-cert and --tls-key) and the
 host names that clients use for the server (--host). Without a certificate, you need
@@ -142,14 +145,14 @@ func (f *webFlags) run(c *cobra.Command) error {
 	if err := home.Save(address.Port, urls[0], urls[1:]...); err != nil {
 		return fmt.Errorf("could not start the server: %w", err)
 	}
-	if err := f.tell(c.Context(), home, urls, served{PID: os.Getpid(), listens: address.String()}); err != nil {
-		return err
-	}
 	hosts := f.hosts
 	if f.listen != "" && !address.IP.IsUnspecified() {
 		hosts = append(slices.Clone(hosts), address.IP.String())
 	}
-	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Logins: home.Logins(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
+	if err := f.tell(c.Context(), home, urls, served{PID: os.Getpid(), listens: address.String()}); err != nil {
+		return err
+	}
 	if err := s.Serve(c.Context(), listeners...); err != nil {
 		return fmt.Errorf("the server ended: %w", err)
 	}
@@ -244,9 +247,13 @@ func (f *webFlags) checkPair(urls []string) error {
 
 // tell writes where the server is, and opens the page.
 func (f *webFlags) tell(ctx context.Context, home *serve.Home, urls []string, s served) error {
-	s.URL, s.TokenFile = urls[0]+"#token="+home.Token, home.File
+	code, err := home.Logins().New()
+	if err != nil {
+		return fmt.Errorf("could not create a login code: %w", err)
+	}
+	s.URL, s.TokenFile = urls[0]+"#login="+code, home.File
 	for _, url := range urls[1:] {
-		s.Others = append(s.Others, url+"#token="+home.Token)
+		s.Others = append(s.Others, url+"#login="+code)
 	}
 	drawing := ""
 	if f.pair != "" {
@@ -279,6 +286,6 @@ func (f *webFlags) tell(ctx context.Context, home *serve.Home, urls []string, s 
 	if len(s.Others) > 0 {
 		fmt.Fprintf(foldedTo(f.Err), "The server listens at %s. Make sure that the addresses given with --host lead there.\n", s.listens)
 	}
-	fmt.Fprintf(foldedTo(f.Err), "Open this address in a browser. Anyone who has it can use your sessions; the token is also in %s.\nCtrl-C stops the server.\n", s.TokenFile)
+	fmt.Fprintf(foldedTo(f.Err), "Open this address in a browser within 10 minutes. It works once; run 'haft serve' again for another one.\nThe token for programs is in %s.\nCtrl-C stops the server.\n", s.TokenFile)
 	return nil
 }

@@ -56,7 +56,7 @@ func certificate(t *testing.T, name string) (cert, key string, pool *x509.CertPo
 }
 
 // A server on another address speaks TLS under the name that it was given, and under no
-// other; its cookie is for TLS only, and HTTP without TLS gets nothing.
+// other, and HTTP without TLS gets nothing.
 func TestServeWithTLS(t *testing.T) {
 	cert, key, pool := certificate(t, "box.example")
 	home := t.TempDir()
@@ -75,12 +75,20 @@ func TestServeWithTLS(t *testing.T) {
 			t.Errorf("the server ended with %v", err)
 		}
 	}()
-	var printed struct{ URL string }
+	var printed struct{ URL, TokenFile string }
 	if err := json.NewDecoder(out).Decode(&printed); err != nil {
 		t.Fatal(err)
 	}
 	address, err := url.Parse(printed.URL)
-	token := strings.TrimPrefix(address.Fragment, "token=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept struct{ Token string }
+	raw, err := os.ReadFile(printed.TokenFile)
+	if err == nil {
+		err = json.Unmarshal(raw, &kept)
+	}
+	token := kept.Token
 	if err != nil || address.Scheme != "https" || address.Hostname() != "box.example" || token == "" {
 		t.Fatalf("the address is %s", printed.URL)
 	}
@@ -111,7 +119,7 @@ func TestServeWithTLS(t *testing.T) {
 	if resp := ask("GET", base+"/v1/sessions", "evil.example:"+address.Port(), ""); resp.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("under another name: %s", resp.Status)
 	}
-	if resp := ask("POST", base+"/v1/login", "", `{"token":"`+token+`"}`); resp.StatusCode != http.StatusNoContent || len(resp.Cookies()) != 1 || !resp.Cookies()[0].Secure {
+	if resp := ask("POST", base+"/v1/login", "", `{"code":"`+strings.TrimPrefix(address.Fragment, "login=")+`"}`); resp.StatusCode != http.StatusOK || len(resp.Cookies()) > 0 {
 		t.Errorf("a login: %s %v", resp.Status, resp.Cookies())
 	}
 	if resp := ask("GET", "http://"+address.Host+"/v1/sessions", "", ""); resp.StatusCode != http.StatusBadRequest {

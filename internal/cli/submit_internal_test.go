@@ -14,12 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/attach"
 )
 
 // A fakeServer is one that says of a session what a test wants.
 type fakeServer struct {
+	known   *handshake.Server
 	events  chan string  // what the first stream of events sends
 	streams atomic.Int32 // that there were
 
@@ -33,6 +35,10 @@ type fakeServer struct {
 func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/events") {
 		f.stream(w, r)
+		return
+	}
+	if hello, err := f.known.Hello(r); r.URL.Path == handshake.Path && err == nil {
+		_ = json.NewEncoder(w).Encode(hello)
 		return
 	}
 	f.mu.Lock()
@@ -104,13 +110,13 @@ func open(ids ...string) (list []serve.Question) {
 
 // newSubmission is a prompt that a fake server has.
 func newSubmission(t *testing.T, out io.Writer, onAsk string) (*submission, *fakeServer) {
-	f := &fakeServer{events: make(chan string, 16), outcome: serve.Outcome{State: serve.OutcomeWaiting}, asked: make(chan struct{}, 1)}
+	f := &fakeServer{known: handshake.NewServer("t"), events: make(chan string, 16), outcome: serve.Outcome{State: serve.OutcomeWaiting}, asked: make(chan struct{}, 1)}
 	http := httptest.NewServer(f)
 	t.Cleanup(http.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	s := &submission{
-		converseFlags: &converseFlags{Streams: Streams{Out: out, Err: io.Discard}, onAsk: onAsk}, server: &attach.Server{URL: http.URL},
+		converseFlags: &converseFlags{Streams: Streams{Out: out, Err: io.Discard}, onAsk: onAsk}, server: &attach.Server{URL: http.URL, Token: "t"},
 		session: "S", prompt: "P", heard: &messages{}, submitted: make(chan struct{}),
 	}
 	s.Output = "stream-json"

@@ -28,7 +28,7 @@ kept="$(mktemp)"
 store="$HOME/fleet"
 "$INTEROP_FLEET" serve --listen 127.0.0.1:0 --status= --http 127.0.0.1:0 --store "$store" >"$kept" 2>/dev/null &
 server=$!
-until grep -q '#token=' "$kept"; do sleep 0.05; done
+until grep -q '#login=' "$kept"; do sleep 0.05; done
 "$INTEROP_FLEET" worker --join "$(grep -o 'nats://127.0.0.1:[0-9]*' "$kept" | head -n 1)" --key "$store/worker.nk" --dir "$store/sessions" --workspaces "$store/workspaces" 2>/dev/null &
 worker=$!
 ` + connectScript + `kill $worker
@@ -40,9 +40,8 @@ exit $code
 
 // connectScript is what both have in common. What a program may not see of a server is taken
 // from it.
-const connectScript = `HAFT_SERVE_TOKEN="$(sed -n 's/.*#token=\([A-Z0-9]*\).*/\1/p' "$kept" | head -n 1)"
-export HAFT_SERVE_TOKEN
-"$INTEROP_HAFT" connect "$(grep -o 'http://127.0.0.1:[0-9]*' "$kept" | head -n 1)" -- "$@"
+const connectScript = `file="$(sed -n 's/.*"tokenFile": "\([^"]*\)".*/\1/p; s/^The token for programs is in //p' "$kept" | head -n 1)"
+"$INTEROP_HAFT" connect --token-file "$file" "$(grep -o 'http://127.0.0.1:[0-9]*' "$kept" | head -n 1)" -- "$@"
 code=$?
 `
 

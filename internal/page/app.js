@@ -1,18 +1,17 @@
-// The page begins here: it logs in by the token or the pairing code in the address, and shows
+// The page begins here: it logs in by the code in the address, and shows
 // the list, a session, or the session that the file holds.
 import { el } from "./dom.js";
-import { request, remote, embedded, addressOf } from "./source.js";
+import { request, login, remote, embedded, addressOf, loggedOut } from "./source.js";
 import { openSession } from "./session.js";
 import { openList } from "./list.js";
 
 async function start() {
 	const data = document.getElementById("session");
 	if (data) return openSession(embedded(JSON.parse(data.textContent)));
-	const secret = /^#(token|pair)=([\w.~-]+)$/.exec(location.hash);
-	if (secret) {
+	const [, by, code] = /^#(login|pair)=([\w-]+)$/.exec(location.hash) || [];
+	if (code) {
 		history.replaceState(null, "", location.pathname + location.search); // neither the address bar nor the history keeps it
-		if (secret[1] === "token") await request("POST", "/login", { token: secret[2] });
-		else await request("POST", "/pair", { code: secret[2] });
+		await login("/" + by, code);
 	}
 	const [, kind, id] = /^\/([sq])\/([^/]+)$/.exec(location.pathname) || [];
 	if (kind === "q") await openQuestion(id);
@@ -28,9 +27,9 @@ async function openQuestion(id) {
 }
 
 // The address that haft serve printed differs from this one only after the #.
-addEventListener("hashchange", () => /^#(token|pair)=/.test(location.hash) && location.reload());
+addEventListener("hashchange", () => /^#(login|pair)=/.test(location.hash) && location.reload());
 
 start().catch((err) => {
-	const text = err.message.includes("token is missing") ? "This browser is not logged in. Open the address that haft serve printed, or scan the code that 'Pair a phone' shows." : "Could not show the page: " + err.message;
+	const text = err.status === 401 && !err.message.includes("code") ? loggedOut : "Could not show the page: " + err.message;
 	document.body.prepend(el("main.problem", el("h1", "haft"), el("p", { role: "alert" }, text), el("p", el("a", { href: "/" }, "All sessions"))));
 });

@@ -24,6 +24,9 @@ const patience = 30 * time.Second
 type browser struct {
 	t   testing.TB
 	out *os.File
+	// profile is the folder with all that it keeps, and end ends it.
+	profile string
+	end     func()
 
 	mu      sync.Mutex
 	next    int
@@ -61,8 +64,9 @@ func openBrowser(t testing.TB) *browser {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
+	profile := t.TempDir()
 	c := exec.Command(path, "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--force-color-profile=srgb", "--host-resolver-rules=MAP phone.test 127.0.0.1", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--disable-background-networking", "--force-color-profile=srgb", "--host-resolver-rules=MAP phone.test 127.0.0.1", "--hide-scrollbars", "--user-data-dir="+profile, "about:blank")
 	c.ExtraFiles = []*os.File{in, out}
 	c.Stderr = &said
 	if err := c.Start(); err != nil {
@@ -70,9 +74,9 @@ func openBrowser(t testing.TB) *browser {
 	}
 	in.Close()
 	out.Close()
-	b := &browser{t: t, out: toBrowser, replies: map[int]chan reply{}, targets: map[string]*tab{}}
+	b := &browser{t: t, out: toBrowser, profile: profile, replies: map[int]chan reply{}, targets: map[string]*tab{}}
 	go b.read(fromBrowser)
-	t.Cleanup(func() {
+	b.end = sync.OnceFunc(func() {
 		toBrowser.Close() // it ends when its pipe does
 		ended := make(chan struct{})
 		go func() { c.Wait(); close(ended) }()
@@ -87,6 +91,7 @@ func openBrowser(t testing.TB) *browser {
 			t.Logf("the browser said: %s", said.String())
 		}
 	})
+	t.Cleanup(b.end)
 	return b
 }
 

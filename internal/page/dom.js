@@ -91,8 +91,14 @@ export function say(node, text) {
 // announce lets screen readers say something.
 export function announce(text) { say(document.getElementById("announce"), text); }
 
-// lost says that the server does not answer; style.css shows it on a page that is offline.
-export function lost() { return el("p.warning.lost", { role: "alert" }, "The server does not answer. This page reconnects by itself as soon as it does."); }
+// lost says why there is no connection; style.css shows it on a page that is offline.
+export function lost() { return el("p.warning.lost", { role: "alert" }); }
+
+// connected shows on a page whether there is a connection.
+export function connected(page, on, why) {
+	page.classList.toggle("offline", !on);
+	if (!on) say(page.querySelector(".lost"), why);
+}
 
 // typing reports whether keys are text where the focus is.
 export function typing(node) { return /^(INPUT|TEXTAREA|SELECT)$/.test(node?.tagName || ""); }

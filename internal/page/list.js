@@ -1,5 +1,5 @@
 // Sessions at a glance: those that ask first, then those that work, then the rest.
-import { el, region, button, input, note, choice, indexOf, say, shortcut, dialog, lost } from "./dom.js";
+import { el, region, button, input, note, choice, indexOf, say, shortcut, dialog, lost, connected } from "./dom.js";
 import { money, tokens, folder, ago, count, line, states, modes } from "./words.js";
 import { request, events, addressOf, pathOf } from "./source.js";
 import { Rows } from "./rows.js";
@@ -12,7 +12,7 @@ export async function openList() {
 	document.body.prepend(page.node);
 	await page.fetch();
 	page.node.dataset.ready = "true";
-	events(() => "/events", { sessions: (change) => page.merge(change) }, (on) => page.node.classList.toggle("offline", !on));
+	events(() => "/events", { sessions: (change) => page.merge(change) }, (on, why) => connected(page.node, on, why));
 	addEventListener("keydown", (e) => page.key(e));
 }
 

@@ -16,7 +16,7 @@ import (
 func TestRedirect(t *testing.T) {
 	s := newSite(t, func(string) []script.Part { return nil })
 	path := filepath.Join(t.TempDir(), "open.html")
-	if err := os.WriteFile(path, []byte(page.Redirect(s.url+"/#token="+token)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(page.Redirect(s.url+"/#login="+s.code())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := s.browser.tab(800, 600)

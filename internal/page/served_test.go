@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,6 +42,10 @@ type site struct {
 	store   *session.Store
 	browser *browser
 	network *network
+	home    *serve.Home
+	address string // where the server listens, behind the network
+	run     func(net.Listener)
+	end     func()
 	phone   string // its name and port for other machines
 }
 
@@ -120,29 +125,65 @@ func newSite(t testing.TB, parts func(dir string) []script.Part) *site {
 	t.Cleanup(func() { front.Close(); st.network.cut(true) })
 	st.network = &network{conns: map[net.Conn]bool{}}
 	go st.network.serve(front, l.Addr().String())
-	kept, err := serve.OpenHome(filepath.Join(home, "serve"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { kept.Close() })
 	_, port, _ := net.SplitHostPort(front.Addr().String())
 	st.phone = "phone.test:" + port
 	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-sonnet-4-5", Watch: live.Open("test")}
 	talk.MCP.Entries = asker(t)
-	s := serve.New(&serve.Options{
-		Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String(), st.phone}, Devices: kept.Devices(),
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
+	st.run = func(l net.Listener) {
+		st.t.Helper()
+		kept, err := serve.OpenHome(filepath.Join(home, "serve"), false)
+		if err != nil {
+			st.t.Fatal(err)
 		}
-	})
+		st.home = kept
+		s := serve.New(&serve.Options{
+			Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String(), st.phone}, Devices: kept.Devices(), Logins: kept.Logins(),
+		})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(ctx, l) }()
+		st.end = sync.OnceFunc(func() {
+			cancel()
+			if err := errors.Join(<-done, kept.Close()); err != nil {
+				st.t.Error(err)
+			}
+		})
+	}
+	st.run(l)
+	st.address = l.Addr().String()
+	t.Cleanup(func() { st.end() })
 	st.url = "http://" + front.Addr().String()
 	return st
+}
+
+// restart ends the server and starts another one in its place, with the same token.
+func (s *site) restart() {
+	s.t.Helper()
+	s.end()
+	l, err := net.Listen("tcp", s.address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.run(l)
+}
+
+// status is that of a request with a header, such as "Haft-Token: x", and a body.
+func (s *site) status(method, path, header, body string) int {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if name, value, ok := strings.Cut(header, ": "); ok {
+		r.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
 }
 
 // get asks the server.
@@ -170,11 +211,21 @@ func (s *site) get(path string, into any) {
 	}
 }
 
+// code is one that logs a browser in.
+func (s *site) code() string {
+	s.t.Helper()
+	code, err := s.home.Logins().New()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return code
+}
+
 // login opens the list in a new tab, as the address that haft serve prints does.
 func (s *site) login(width, height int) *tab {
 	s.t.Helper()
 	p := s.browser.tab(width, height)
-	p.open(s.url + "/#token=" + token)
+	p.open(s.url + "/#login=" + s.code())
 	p.wait(`document.querySelector(".sessions")?.dataset.ready`)
 	p.wait(`location.hash === ""`)
 	return p
@@ -574,12 +625,11 @@ func inTime(t *testing.T, s *site, p *tab) {
 // received notes, in the page, when an item has come and how many frames there were until then.
 const received = `globalThis.received = new Map(); globalThis.frames = 0;
 (function count() { frames++; requestAnimationFrame(count); })();
-const listen = EventSource.prototype.addEventListener;
-EventSource.prototype.addEventListener = function (name, f, ...more) {
-	return listen.call(this, name, name !== "timeline" ? f : (e) => {
-		for (const i of JSON.parse(e.data).items || []) if (!received.has(i.index)) received.set(i.index, {time: performance.now(), frame: frames});
-		f(e);
-	}, ...more);
+const parse = JSON.parse;
+JSON.parse = (text, ...more) => {
+	const value = parse(text, ...more);
+	if (value?.revision) for (const i of value.items || []) if (!received.has(i.index)) received.set(i.index, {time: performance.now(), frame: frames});
+	return value;
 };`
 
 // slack is by how much a busy machine may miss a limit of time.

@@ -1,5 +1,5 @@
 // The page of one session, live or from a file.
-import { el, region, button, note, choice, indexOf, visible, say, announce, typing, shortcut, dialog, lost } from "./dom.js";
+import { el, region, button, note, choice, indexOf, visible, say, announce, typing, shortcut, dialog, lost, connected } from "./dom.js";
 import { money, tokens, folder, count, line, states, modes } from "./words.js";
 import { Model, itemAt } from "./model.js";
 import { Rows } from "./rows.js";
@@ -137,7 +137,7 @@ class SessionPage {
 			// A server that has begun again does not know what this page has.
 			timeline: (view) => (view.reset ? location.reload() : this.model.merge(view)),
 			session: (row) => this.became(row),
-		}, (on) => (this.node.classList.toggle("offline", !on), this.summary()));
+		}, (on, why) => (connected(this.node, on, why), this.summary()));
 		this.node.dataset.ready = "true";
 	}
 

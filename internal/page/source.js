@@ -1,8 +1,28 @@
 // Where the page gets sessions from: the server, or the file that it is part of.
 
+// The credential is kept with the origin, port included, and goes into a header. A cookie would
+// go to every port of the host: to whatever server an agent starts. It ends with the server.
+const credentialKey = "haft-credential";
+let credential = "";
+
+function authorized(headers) {
+	try {
+		credential = localStorage.getItem(credentialKey) || credential;
+	} catch {} // a browser that stores nothing keeps it until the page is left
+	return credential ? { ...headers, "Haft-Token": credential } : headers;
+}
+
+// login exchanges a code for the credential, at once: a code works a single time.
+export async function login(path, code) {
+	({ token: credential } = await request("POST", path, { code }));
+	try {
+		localStorage.setItem(credentialKey, credential);
+	} catch {}
+}
+
 // request speaks with the server; an error has the words of its answer.
 export async function request(method, path, body) {
-	const answer = await fetch("/v1" + path, body === undefined ? { method } : { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+	const answer = await fetch("/v1" + path, { method, headers: authorized(body === undefined ? {} : { "Content-Type": "application/json" }), body: body === undefined ? body : JSON.stringify(body) });
 	// A paired device that may only watch and answer is not shown the rest.
 	document.body.classList.toggle("watching", answer.headers.get("Haft-Access") === "answer");
 	const data = await answer.json().catch(() => null); // there may be no body
@@ -10,42 +30,90 @@ export async function request(method, path, body) {
 	throw Object.assign(new Error(data?.message || answer.statusText), { status: answer.status });
 }
 
-const restTime = 60_000; // milliseconds
+const restTime = 60_000, silence = 40_000; // milliseconds; the server says something every 15 seconds
 
-// events listens to the server by path(last), where last is the id of the last event. The
-// browser connects again by itself and says where it was; a stream that was refused is opened
-// again here. On are functions by the names of events.
+// What lost() says about the connection.
+const away = "The server does not answer. This page reconnects by itself as soon as it does.";
+export const loggedOut = "This browser is not logged in: the server was restarted, or access was revoked. Run 'haft serve' on its machine and open the address that it prints, or scan the code that 'Pair a phone' shows.";
+
+// events listens to the server by path(last), where last is the id of the last event, and
+// connects again when the connection ends or is silent. On are functions by the names of events.
+// State is told whether there is a connection, and if not, why.
 export function events(path, on, state) {
-	let source, last = "", timer, rest;
-	const open = () => {
-		source = new EventSource("/v1" + path(last));
-		source.onopen = () => state(true);
-		for (const [name, f] of Object.entries(on)) {
-			source.addEventListener(name, (e) => {
-				if (e.lastEventId) last = e.lastEventId;
-				f(JSON.parse(e.data));
-			});
-		}
-		source.onerror = () => {
-			state(false);
-			if (source.readyState === EventSource.CLOSED) again();
-		};
+	let last = "", timer, rest, quiet, current;
+	const close = () => {
+		current?.abort();
+		current = null;
+		clearTimeout(timer);
+		clearTimeout(quiet);
 	};
 	const again = () => {
-		source.close();
-		clearTimeout(timer);
+		close();
+		state(false, away);
 		timer = setTimeout(open, document.hidden ? 5000 : 500);
 	};
-	addEventListener("online", again);
-	addEventListener("offline", () => state(false));
+	const open = async () => {
+		close();
+		const mine = (current = new AbortController());
+		const alive = () => {
+			clearTimeout(quiet);
+			quiet = setTimeout(again, silence);
+		};
+		alive();
+		try {
+			const answer = await fetch("/v1" + path(last), { headers: authorized({}), signal: mine.signal });
+			if (answer.status === 401) {
+				close();
+				return state(false, loggedOut);
+			}
+			if (answer.ok) {
+				state(true);
+				await readEvents(answer.body, alive, (name, id, data) => {
+					if (id) last = id;
+					on[name]?.(JSON.parse(data));
+				});
+			}
+		} catch (err) {
+			if (!mine.signal.aborted && !(err instanceof TypeError)) setTimeout(() => { throw err; }); // a fault of the page, not of the network
+		}
+		if (mine === current) again();
+	};
+	addEventListener("online", open);
+	addEventListener("offline", () => state(false, away));
 	// A browser keeps six connections to a server for all its tabs, so one that nobody looks at
 	// gives its own back after a while.
 	document.addEventListener("visibilitychange", () => {
 		clearTimeout(rest);
-		if (document.hidden) rest = setTimeout(() => source.close(), restTime);
-		else if (source.readyState === EventSource.CLOSED) again();
+		if (document.hidden) rest = setTimeout(close, restTime);
+		else if (!current) open();
 	});
 	open();
+}
+
+// readEvents reads a stream of events to its end.
+async function readEvents(body, alive, take) {
+	const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+	for (let text = "", looked = 0; ; ) {
+		const { value, done } = await reader.read();
+		if (done) return;
+		alive();
+		text += value;
+		let start = 0;
+		for (let end; (end = text.indexOf("\n\n", Math.max(start, looked))) >= 0; start = end + 2) takeEvent(text.slice(start, end), take);
+		text = text.slice(start);
+		looked = Math.max(0, text.length - 1);
+	}
+}
+
+function takeEvent(text, take) {
+	let name = "message", id = "", data = "";
+	for (const line of text.split("\n")) {
+		const at = line.indexOf(": "), value = line.slice(at + 2);
+		if (line.startsWith("event: ")) name = value;
+		else if (line.startsWith("id: ")) id = value;
+		else if (line.startsWith("data: ")) data += value;
+	}
+	if (data) take(name, id, data);
 }
 
 // addressOf is the address of a session's page, pathOf that of the session in the API.

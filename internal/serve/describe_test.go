@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,7 +73,7 @@ func (g *schemas) operation(r *route, refused object) object {
 	if r.body != nil {
 		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": g.of(r.body)}}}
 	}
-	if r.path == "/login" {
+	if slices.Contains(open, "/v1"+r.path) {
 		op["security"] = []any{}
 	}
 	return op

@@ -4,23 +4,19 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // Devices are the phones and browsers that were paired by a code, each with a token of its
 // own. A file that only the user can read has them, with hashes in place of tokens and
 // codes. Nothing is kept in memory, so that a server and the command line see the same.
 type Devices struct {
-	file string
+	file privateFile[deviceFile]
 }
 
 // The file's content.
@@ -43,18 +39,17 @@ type storedDevice struct {
 }
 
 const (
-	codeTime    = time.Minute // that a code can be used
-	codeTries   = 6           // wrong ones, after which it cannot
-	codeLength  = 10          // of base 32: 50 bits
-	deviceTime  = 30 * 24 * time.Hour
-	seenTime    = time.Hour // between notes of when a device was seen
-	maxDevices  = 50
-	maxRegister = 1 << 20
+	codeTime   = time.Minute // that a code can be used
+	codeTries  = 6           // wrong ones, after which it cannot
+	codeLength = 10          // of base 32: 50 bits
+	deviceTime = 30 * 24 * time.Hour
+	seenTime   = time.Hour // between notes of when a device was seen
+	maxDevices = 50
 )
 
 // Devices are those of the home's user.
 func (h *Home) Devices() *Devices {
-	return &Devices{filepath.Join(filepath.Dir(h.File), "devices.json")}
+	return &Devices{privateFile[deviceFile]{filepath.Join(filepath.Dir(h.File), "devices.json")}}
 }
 
 // newCode returns a code that makes one device known within a minute. An earlier one ends.
@@ -157,40 +152,23 @@ func (d *Devices) Revoke(id string) error {
 	})
 }
 
-// change changes the file, which others may change at the same time.
-func (d *Devices) change(do func(*deviceFile) error) (err error) {
-	lock := flock.New(d.file+".lock", flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("lock %s: %w", lock.Path(), err)
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	f, err := d.read()
-	if err != nil {
-		return err
-	}
-	if err := do(&f); err != nil {
-		return err
-	}
-	f.Devices = slices.DeleteFunc(f.Devices, func(s storedDevice) bool { return s.Expires < milliseconds(time.Now()) })
-	raw, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	return savePrivate(d.file, raw)
+// change changes the file, from which devices fall out whose time is over.
+func (d *Devices) change(do func(*deviceFile) error) error {
+	return d.file.change(func(f *deviceFile) error {
+		if err := do(f); err != nil {
+			return err
+		}
+		f.Devices = slices.DeleteFunc(f.Devices, func(s storedDevice) bool { return s.Expires < milliseconds(time.Now()) })
+		return nil
+	})
 }
 
 // read reads the file. One that others can read or that is damaged is refused, so that no
 // device is known.
-func (d *Devices) read() (f deviceFile, err error) {
-	raw, err := readPrivate(d.file, maxRegister)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &f)
-	}
+func (d *Devices) read() (deviceFile, error) {
+	f, err := d.file.read()
 	if err != nil {
-		return deviceFile{}, fmt.Errorf("could not read the paired devices: %w. To revoke all of them, delete %s", err, d.file)
+		return deviceFile{}, fmt.Errorf("could not read the paired devices: %w. To revoke all of them, delete %s", err, d.file.path)
 	}
 	return f, nil
 }

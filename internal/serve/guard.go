@@ -42,30 +42,44 @@ func opensPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/") && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// known returns the request of who knows the token, or of a paired device, which is then in
-// its context. Others are refused.
+// known returns the request of a client that has a credential; a paired device is then in its
+// context. Others are refused. Cookies are none: browsers send them to every port of a host.
 func (s *Server) known(r *http.Request) (*http.Request, *Problem) {
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return r, s.checkToken(r, token)
+	if has, valid := s.shake.Knows(r); has && valid {
+		return r, nil
+	} else if has {
+		return r, &Problem{status: http.StatusUnauthorized, Code: "old_ticket", Message: "The server was restarted. Ask for its proof again."}
 	}
-	cookie := s.cookieOf(r)
-	if same(cookie, s.cookie) {
+	token := credential(r)
+	if token == "" {
+		return r, &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send the token in the header Authorization: Bearer."}
+	}
+	if same(token, s.opts.Token) || s.pages.has(token) {
 		return r, nil
 	}
-	if s.opts.Devices != nil && cookie != "" {
-		if d, ok := s.opts.Devices.of(cookie); ok {
+	if s.opts.Devices != nil {
+		if d, ok := s.opts.Devices.of(token); ok {
 			return r.WithContext(context.WithValue(r.Context(), deviceKey{}, &d)), nil
 		}
 	}
-	return r, &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send the token in the header Authorization: Bearer."}
+	return r, s.wrongToken(r)
 }
 
-// checkToken refuses a token that is not the right one, and says who has guessed too often.
-// The right one always passes: behind a tunnel, who guesses has the address of the user.
-func (s *Server) checkToken(r *http.Request, token string) *Problem {
-	if same(token, s.opts.Token) {
-		return nil
+// credential is the token that a request has, "" if it has none. The page has a header of its
+// own: Authorization may be for a proxy in front of the server.
+func credential(r *http.Request) string {
+	if token := r.Header.Get("Haft-Token"); token != "" {
+		return token
 	}
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return token
+	}
+	return ""
+}
+
+// wrongToken refuses a token, and slows down who has guessed too often. The right one always
+// passes: behind a tunnel, who guesses has the address of the user.
+func (s *Server) wrongToken(r *http.Request) *Problem {
 	from, _, _ := net.SplitHostPort(r.RemoteAddr) // without one, all share a limit
 	if !s.tries.allowed(from, time.Now()) {
 		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong tokens. Wait a minute and try again."}
@@ -75,26 +89,6 @@ func (s *Server) checkToken(r *http.Request, token string) *Problem {
 }
 
 func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// cookieName has the port in it: all servers of a host share its cookies.
-func (s *Server) cookieName() string { return "haft-" + s.port }
-
-// cookieOf is the value of the cookie of a request, "" if it has none.
-func (s *Server) cookieOf(r *http.Request) string {
-	c, err := r.Cookie(s.cookieName())
-	if err != nil {
-		return ""
-	}
-	return c.Value
-}
-
-// setCookie gives a browser what it is known by. Scripts cannot read it.
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string) {
-	http.SetCookie(w, &http.Cookie{
-		Name: s.cookieName(), Value: value, Path: "/", MaxAge: int(deviceTime.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.hosts[strings.ToLower(r.Host)] == "https://",
-	})
-}
 
 // A limiter slows down who guesses tokens.
 type limiter struct {
@@ -137,6 +131,27 @@ const (
 	maxImageBody = 32 << 20
 )
 
+// How long the body of a request may take: of one whose sender is not known yet, and of others.
+const (
+	strangerTime = 5 * time.Second
+	bodyTime     = 2 * time.Minute
+)
+
+// limitBody limits how long the body of a request may take. [read] lifts the limit, which would
+// end a request that is worked on.
+func limitBody(w http.ResponseWriter, r *http.Request, d time.Duration) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d)) // what has no deadline is no connection
+	}
+}
+
+// turnAway refuses a client that is not known, and does not wait for the rest of what it sends.
+func turnAway(w http.ResponseWriter, p *Problem) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+	w.Header().Set("Connection", "close")
+	refuse(w, p)
+}
+
 // read reads a body, which must be JSON: forms and texts are what other sites can send.
 func read(w http.ResponseWriter, r *http.Request, into any, limit int64) *Problem {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -155,6 +170,7 @@ func read(w http.ResponseWriter, r *http.Request, into any, limit int64) *Proble
 		}
 		return invalid("The body cannot be read: %v", err)
 	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return nil
 }
 

@@ -2,7 +2,9 @@ package serve_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -126,49 +128,93 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// The token is exchanged for a cookie that scripts cannot read and other sites do not
-// send.
-func TestTheTokenBecomesACookie(t *testing.T) {
-	s := newSite(t)
-	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
+// login logs a browser in and returns the status and its credential.
+func (s *site) login(code string) (status int, token string) {
+	s.t.Helper()
+	raw, err := json.Marshal(serve.Code{Code: code})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	resp.Body.Close()
-	cookies := resp.Cookies()
-	if resp.StatusCode != http.StatusNoContent || len(cookies) != 1 {
-		t.Fatalf("%s, %v", resp.Status, cookies)
+	resp, err := http.Post(s.url+"/v1/login", "application/json", bytes.NewReader(raw))
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	c := cookies[0]
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || strings.Contains(c.Value, token) {
-		t.Errorf("the cookie is %+v", c)
+	defer resp.Body.Close()
+	var c serve.Credential
+	if err := json.NewDecoder(resp.Body).Decode(&c); err != nil {
+		s.t.Fatal(err)
 	}
-	r, _ := http.NewRequest("GET", s.url+"/v1/sessions", nil)
-	r.AddCookie(c)
-	if resp, err = http.DefaultClient.Do(r); err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("with the cookie: %v, %v", resp, err)
+	if len(resp.Cookies()) > 0 {
+		s.t.Errorf("a login sets cookies: %v", resp.Cookies())
 	}
-	resp.Body.Close()
+	return resp.StatusCode, c.Token
 }
 
-// Who guesses is slowed down; who has the token, the cookie or a code to pair a device is
-// not, also from the same address, as behind a tunnel.
+// loginCode makes a code on the machine of the server.
+func (s *site) loginCode() string {
+	s.t.Helper()
+	var c serve.Code
+	s.must("POST", "/v1/logins", nil, &c)
+	return c.Code
+}
+
+// list asks for the sessions as a page does, and returns the status.
+func (s *site) list(credential string) int {
+	s.t.Helper()
+	r, err := http.NewRequest("GET", s.url+"/v1/sessions", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Haft-Token", credential)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// A code logs one browser in, once. What the browser gets is not the token, and ends with the
+// process, even if the next one has the same home, port and token.
+func TestABrowserLogsInWithACode(t *testing.T) {
+	s := newSite(t)
+	code := s.loginCode()
+	status, credential := s.login(code)
+	if status != http.StatusOK || credential == "" || credential == token {
+		t.Fatalf("a login: %d %q", status, credential)
+	}
+	if status, again := s.login(code); status != http.StatusUnauthorized || again != "" {
+		t.Errorf("the second use of a code: %d", status)
+	}
+	if status, _ := s.login(token); status != http.StatusUnauthorized {
+		t.Errorf("the token as a code: %d", status)
+	}
+	if status := s.list(credential); status != http.StatusOK {
+		t.Errorf("with the credential: %d", status)
+	}
+	unused := s.loginCode()
+	raw, err := os.ReadFile(filepath.Join(os.Getenv("HAFT_HOME"), "serve", "logins.json"))
+	if err != nil || strings.Contains(string(raw), unused) {
+		t.Errorf("the file has the code: %s, %v", raw, err)
+	}
+	s.end()
+	next := startSite(t, servetest.Scripted(t), strings.TrimPrefix(s.url, "http://"))
+	if status := next.list(credential); status != http.StatusUnauthorized {
+		t.Errorf("the credential of an earlier process: %d", status)
+	}
+	if status, _ := next.login(unused); status != http.StatusUnauthorized {
+		t.Errorf("a code of an earlier process: %d", status)
+	}
+}
+
+// Who guesses is slowed down; who has the token, the credential of a page or a code to pair a
+// device is not, also from the same address, as behind a tunnel.
 func TestWrongTokensAreLimited(t *testing.T) {
 	s := newSite(t)
-	resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	cookie := resp.Cookies()[0]
+	_, credential := s.login(s.loginCode())
 	last := 0
 	for range 11 {
-		resp, err := http.Post(s.url+"/v1/login", "application/json", strings.NewReader(`{"token":"a guess"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		last = resp.StatusCode
+		last = s.list("a guess")
 	}
 	if last != http.StatusTooManyRequests {
 		t.Errorf("the 11th guess: %d", last)
@@ -176,17 +222,44 @@ func TestWrongTokensAreLimited(t *testing.T) {
 	if status, raw := s.do("GET", "/v1/sessions", nil); status != http.StatusOK {
 		t.Errorf("the right token after too many guesses: %d %s", status, raw)
 	}
-	if resp, err := http.Post(s.url+"/v1/login", "application/json", loginBody(token)); err != nil || resp.StatusCode != http.StatusNoContent {
-		t.Errorf("a login after too many guesses: %v, %v", resp, err)
+	if status, _ := s.login(s.loginCode()); status != http.StatusOK {
+		t.Errorf("a login after too many guesses: %d", status)
 	}
-	if status := (&phone{site: s}).pair(s.code(false).Code); status != http.StatusNoContent {
+	if status := (&phone{site: s}).pair(s.code(false).Code); status != http.StatusOK {
 		t.Errorf("a device is paired after too many guesses of tokens: %d", status)
 	}
-	r, _ := http.NewRequest("GET", s.url+"/v1/sessions", nil)
-	r.AddCookie(cookie)
-	if resp, err := http.DefaultClient.Do(r); err != nil || resp.StatusCode != http.StatusOK {
-		t.Errorf("the page of the user: %v, %v", resp, err)
+	if status := s.list(credential); status != http.StatusOK {
+		t.Errorf("the page of the user: %d", status)
 	}
+}
+
+// Bodies that never end neither keep the user out nor stay, whether they come before the login or
+// with a wrong token.
+func TestHalfBodies(t *testing.T) {
+	s := newSite(t)
+	address := strings.TrimPrefix(s.url, "http://")
+	var half []net.Conn
+	for n := range 300 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatalf("connection %d: %v", n, err)
+		}
+		defer conn.Close()
+		path := []string{"/v1/login", "/v1/pair", "/v1/sessions", "/v1/hello", "/"}[n%5]
+		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: "+address+"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		half = append(half, conn)
+	}
+	began := time.Now()
+	s.must("GET", "/v1/sessions", nil, nil)
+	for n, conn := range half {
+		_ = conn.SetReadDeadline(began.Add(20 * time.Second))
+		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("connection %d stays open", n)
+		}
+	}
+	until(t, "a login", func() bool { status, _ := s.login(s.loginCode()); return status == http.StatusOK })
 }
 
 // Connections that say nothing, or say it slowly, neither keep others out nor stay.
@@ -303,9 +376,4 @@ func TestTheHomeOfAServer(t *testing.T) {
 	if err := leaked.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func loginBody(token string) io.Reader {
-	raw, _ := json.Marshal(serve.Login{Token: token})
-	return strings.NewReader(string(raw))
 }

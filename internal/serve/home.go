@@ -14,8 +14,6 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
-
-	"github.com/haftdev/haft/internal/regular"
 )
 
 // A Home is what the server of a user keeps between its runs: the token and the port, so
@@ -68,6 +66,9 @@ func OpenHome(dir string, renew bool) (*Home, error) {
 	if err != nil || renew || len(k.Token) < tokenLength {
 		h.Token = rand.Text()
 	}
+	if err := os.Remove(h.Logins().file.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, h.lock.Close()) // the codes of an earlier run
+	}
 	if renew {
 		err := h.Devices().change(func(f *deviceFile) error {
 			*f = deviceFile{}
@@ -90,18 +91,6 @@ func (h *Home) read() (k kept, err error) {
 		return k, err
 	}
 	return k, json.Unmarshal(raw, &k)
-}
-
-// readPrivate reads a file of secrets. One that others can read is not trusted.
-func readPrivate(path string, limit int64) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		return nil, fmt.Errorf("other users can read %s. Run: chmod 600 %s", path, path)
-	}
-	return regular.Read(path, limit)
 }
 
 // Listen listens on the loopback, at the port of last time if it is free.
@@ -128,23 +117,6 @@ func (h *Home) Save(port int, url string, others ...string) error {
 		return err
 	}
 	return savePrivate(h.File, raw)
-}
-
-// savePrivate replaces a file of secrets, all of it or nothing.
-func savePrivate(path string, raw []byte) error {
-	temp := path + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
-	_, err = file.Write(raw)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("save %s: %w", path, err)
-	}
-	return os.Rename(temp, path)
 }
 
 // Has reports whether the running server is called by a name, as Address takes it.

@@ -11,8 +11,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-
-	"github.com/haftdev/haft/internal/lazyregexp"
 )
 
 // kinds are the types of the page's files. The system's own table is not asked: it may
@@ -21,8 +19,6 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".json": "application/json", ".webmanifest": "application/manifest+json",
 }
-
-var sessionID = lazyregexp.New(`^[\w-]+$`)
 
 // page serves the files of the page. The page itself has the addresses of sessions and
 // questions, too.
@@ -63,14 +59,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if name == "index.html" {
-		// What the page will ask for first is on its way before its script runs.
-		if id, ok := strings.CutPrefix(r.URL.Path, "/s/"); ok && sessionID.Get().MatchString(id) {
-			for _, path := range []string{"", "/timeline?from=-200&limit=200"} {
-				h.Add("Link", "</v1/sessions/"+id+path+">; rel=preload; as=fetch; crossorigin")
-			}
-		}
-	} else {
+	if name != "index.html" {
 		// The browser keeps it, compiled, and asks whether it is still the same.
 		h.Set("ETag", `"`+etag+`"`)
 		h.Set("Cache-Control", "no-cache")

@@ -1,13 +1,11 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +17,6 @@ import (
 func (s *Server) pairRoutes() []route {
 	return []route{
 		takes(http.StatusCreated, "POST", "/pairings", "Create a code that pairs one device; it is valid for a minute", s.makePairing),
-		{"POST", "/pair", "Exchange a code for a cookie with the device's own token", nil, http.StatusNoContent, reflect.TypeFor[PairCode](), nil, s.pair},
 		answers(http.StatusOK, "GET", "/devices", "The paired devices", s.getDevices),
 		answers(http.StatusNoContent, "DELETE", "/devices/{id}", "Revoke a device's access", s.revokeDevice),
 	}
@@ -97,36 +94,6 @@ func Address(host, port string, secure bool) string {
 	return scheme + host + "/"
 }
 
-// pair makes a device known that has the code.
-func (s *Server) pair(w http.ResponseWriter, r *http.Request) {
-	var in PairCode
-	if p := read(w, r, &in, maxBody); p != nil {
-		refuse(w, p)
-		return
-	}
-	if s.opts.Devices == nil {
-		refuse(w, errNoDevices)
-		return
-	}
-	from, _, _ := net.SplitHostPort(r.RemoteAddr) // without one, all share a limit
-	if !s.codes.allowed(from, time.Now()) {
-		refuse(w, &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong codes. Wait a minute and try again."})
-		return
-	}
-	token, err := s.opts.Devices.exchange(in.Code, cmp.Or(deviceName(r.UserAgent()), "Another device"))
-	if errors.Is(err, errWrongCode) {
-		s.codes.failed(from, time.Now())
-		refuse(w, &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: "The code is wrong, was already used, or is older than a minute. Create another one."})
-		return
-	}
-	if err != nil {
-		refuse(w, problem(err))
-		return
-	}
-	s.setCookie(w, r, token)
-	w.WriteHeader(http.StatusNoContent)
-}
-
 // deviceName is how a list calls a browser; "" if it is not known.
 func deviceName(agent string) string {
 	for _, n := range [][2]string{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Macintosh", "Mac"}, {"Linux", "Linux"}} {
@@ -166,7 +133,7 @@ func deviceOf(r *http.Request) *Device {
 }
 
 // For the user at this machine only: other ways in, and the conversation of a program.
-var userOnly = []string{"/pairings", "/devices", "/devices/{id}", "/wire"}
+var userOnly = []string{"/logins", "/pairings", "/devices", "/devices/{id}", "/wire"}
 
 // Besides reading, what a device may do that is not fully trusted.
 var answerOnly = []string{"/sessions/{id}/answers", "/sessions/{id}/interrupt", "/sessions/{id}/tasks/{task}/stop"}
@@ -217,7 +184,7 @@ func (s *Server) endIfRevoked(ctx context.Context, cancel context.CancelFunc, r 
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			if _, known := s.opts.Devices.of(s.cookieOf(r)); !known {
+			if _, known := s.opts.Devices.of(credential(r)); !known {
 				cancel()
 				return
 			}

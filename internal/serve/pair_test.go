@@ -21,7 +21,7 @@ import (
 // A phone is a browser on another machine, which comes through the tunnel box.example.
 type phone struct {
 	*site
-	cookie        *http.Cookie
+	token         string
 	authorization string // a header; "" sends none
 }
 
@@ -42,8 +42,8 @@ func (p *phone) send(method, path string, body any) *http.Response {
 	if p.authorization != "" {
 		r.Header.Set("Authorization", p.authorization)
 	}
-	if p.cookie != nil {
-		r.AddCookie(p.cookie)
+	if p.token != "" {
+		r.Header.Set("Haft-Token", p.token)
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -64,9 +64,16 @@ func (s *site) code(full bool) serve.Pairing {
 // pair pairs the phone and returns the status.
 func (p *phone) pair(code string) int {
 	p.t.Helper()
-	resp := p.send("POST", "/v1/pair", serve.PairCode{Code: code})
-	for _, c := range resp.Cookies() {
-		p.cookie = c
+	resp := p.send("POST", "/v1/pair", serve.Code{Code: code})
+	var c serve.Credential
+	if err := json.NewDecoder(resp.Body).Decode(&c); err != nil {
+		p.t.Fatal(err)
+	}
+	if c.Token != "" {
+		p.token = c.Token
+	}
+	if len(resp.Cookies()) > 0 {
+		p.t.Errorf("a device gets cookies: %v", resp.Cookies())
 	}
 	return resp.StatusCode
 }
@@ -84,14 +91,11 @@ func TestAPairedPhoneWatchesAndAnswers(t *testing.T) {
 		t.Fatalf("the code is %+v", code)
 	}
 	p := &phone{site: s}
-	if status := p.pair(code.Code); status != http.StatusNoContent || p.cookie == nil {
+	if status := p.pair(code.Code); status != http.StatusOK || p.token == "" {
 		t.Fatalf("pairing: %d", status)
 	}
-	if c := p.cookie; !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteStrictMode || c.Path != "/" {
-		t.Errorf("the cookie is %+v", c)
-	}
 	raw, err := os.ReadFile(register())
-	if err != nil || strings.Contains(string(raw), p.cookie.Value) || strings.Contains(string(raw), code.Code) || strings.Contains(string(raw), strings.ReplaceAll(code.Code, "-", "")) {
+	if err != nil || strings.Contains(string(raw), p.token) || strings.Contains(string(raw), code.Code) || strings.Contains(string(raw), strings.ReplaceAll(code.Code, "-", "")) {
 		t.Errorf("the file has secrets: %s, %v", raw, err)
 	}
 	if info, err := os.Stat(register()); err != nil || info.Mode().Perm() != 0o600 {
@@ -285,7 +289,7 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 	if status := (&phone{site: s}).pair(code.Code); status != http.StatusUnauthorized {
 		t.Errorf("a code after its time: %d", status)
 	}
-	if resp := (&phone{site: s}).send("GET", "/v1/pair?code="+s.code(false).Code, nil); resp.StatusCode == http.StatusNoContent || len(resp.Cookies()) > 0 {
+	if resp := (&phone{site: s}).send("GET", "/v1/pair?code="+s.code(false).Code, nil); resp.StatusCode == http.StatusOK {
 		t.Errorf("a code in a query: %s", resp.Status)
 	}
 }

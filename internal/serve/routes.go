@@ -27,26 +27,10 @@ type parameter struct{ name, about string }
 
 // table is every operation. What a file does is listed in that file.
 func (s *Server) table() []route {
-	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), []route{
-		{"POST", "/login", "Exchange the token for a cookie", nil, http.StatusNoContent, reflect.TypeFor[Login](), nil, s.login},
+	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), s.loginRoutes(), []route{
 		{"GET", "/wire", "Run a conversation from a program over this connection; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
 		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
 	})
-}
-
-// login exchanges the token for a cookie, which scripts cannot read.
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	var in Login
-	if p := read(w, r, &in, maxBody); p != nil {
-		refuse(w, p)
-		return
-	}
-	if p := s.checkToken(r, in.Token); p != nil {
-		refuse(w, p)
-		return
-	}
-	s.setCookie(w, r, s.cookie)
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // takes is the route of an operation with a body.

@@ -3,10 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +13,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/session"
@@ -41,6 +40,8 @@ type Options struct {
 	// besides those of the loopback. One with https:// before it is that of a proxy which
 	// speaks TLS with them.
 	Hosts []string
+	// Logins are the codes by which browsers log in; nil means that none can.
+	Logins *Logins
 	// Devices are the paired ones; nil means that none can be paired.
 	Devices *Devices
 	// Secure says that clients speak TLS with it.
@@ -63,8 +64,9 @@ type Server struct {
 	opts   Options
 	name   string // of this server, for those who watch a session elsewhere
 	back   Backend
-	epoch  string            // of the revisions of timelines
-	cookie string            // its value
+	epoch  string // of the revisions of timelines
+	shake  *handshake.Server
+	pages  pages
 	hosts  map[string]string // the schemes of the names that it is called by
 	port   string
 	tries  limiter // of tokens
@@ -76,19 +78,24 @@ type Server struct {
 	context context.Context
 	stop    context.CancelFunc
 	streams chan struct{} // holds a token for each open stream
-	leading sync.WaitGroup
+	// strangers holds one for each request of a client that logs in.
+	strangers chan struct{}
+	leading   sync.WaitGroup
 
 	mu      sync.Mutex
 	watches map[string]*watch
 	ended   bool
 }
 
-// maxStreams is how many event streams may be open.
-const maxStreams = 1024
+// How many event streams may be open, and how many requests of clients that log in.
+const (
+	maxStreams   = 1024
+	maxStrangers = 64
+)
 
 // New returns a server. Serve has to be called once.
 func New(o *Options) *Server {
-	s := &Server{opts: *o, name: cmp.Or(o.Name, fmt.Sprintf("haft serve (process %d)", os.Getpid())), back: o.Backend, epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams)}
+	s := &Server{opts: *o, name: cmp.Or(o.Name, fmt.Sprintf("haft serve (process %d)", os.Getpid())), back: o.Backend, epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams), strangers: make(chan struct{}, maxStrangers)}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}
@@ -102,9 +109,7 @@ func New(o *Options) *Server {
 		}
 		s.back = &local{s, store}
 	}
-	mac := hmac.New(sha256.New, []byte(o.Token))
-	mac.Write([]byte("cookie"))
-	s.cookie = hex.EncodeToString(mac.Sum(nil))
+	s.shake = handshake.NewServer(o.Token)
 	s.redact = redact.New(append([]string{o.Token}, o.Secrets...))
 	s.list = &list{srv: s, known: map[string]*known{}}
 	s.routes = s.table()
@@ -157,6 +162,7 @@ func (s *Server) handler() http.Handler {
 	})
 	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limitBody(w, r, strangerTime)
 		w = redacted{w, s.redact}
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -166,16 +172,27 @@ func (s *Server) handler() http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if p := s.foreign(r); p != nil {
-			refuse(w, p)
+			turnAway(w, p)
 			return
 		}
-		if strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/v1/login" && r.URL.Path != "/v1/pair" {
+		switch {
+		case !strings.HasPrefix(r.URL.Path, "/v1/"):
+		case slices.Contains(open, r.URL.Path):
+			select {
+			case s.strangers <- struct{}{}:
+				defer func() { <-s.strangers }()
+			default:
+				turnAway(w, &Problem{status: http.StatusServiceUnavailable, Code: "busy", Message: "Too many clients are logging in. Try again in a few seconds."})
+				return
+			}
+		default:
 			known, p := s.known(r)
 			if p != nil {
-				refuse(w, p)
+				turnAway(w, p)
 				return
 			}
 			r = known
+			limitBody(w, r, bodyTime)
 		}
 		mux.ServeHTTP(w, r)
 	})
@@ -197,12 +214,16 @@ func (r redacted) Write(raw []byte) (int, error) {
 	return len(raw), err
 }
 
-// shownWhole reports whether secrets stay in a reply or event. They do in questions: nobody
+// shownWhole reports whether secrets stay in a reply or event. They do in the credential of who
+// logs in, and in questions: nobody
 // can decide about what is hidden, and what is hidden would come back in the answer, where
 // it is a rule with wildcards.
 func shownWhole(v any) bool {
-	_, ok := v.(Questions)
-	return ok
+	switch v.(type) {
+	case Questions, Credential:
+		return true
+	}
+	return false
 }
 
 // Unwrap is for [http.ResponseController].

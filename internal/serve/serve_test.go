@@ -62,7 +62,7 @@ func siteOptions(t testing.TB, m *script.Server, servers ...config.Entry) *serve
 	kept.Close() // the server of a test is one of several
 	return &serve.Options{
 		Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Patience: patience, Files: os.DirFS("testdata/page"),
-		Hosts: []string{"https://box.example"}, Devices: kept.Devices(),
+		Hosts: []string{"https://box.example"}, Devices: kept.Devices(), Logins: kept.Logins(),
 	}
 }
 

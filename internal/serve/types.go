@@ -274,8 +274,13 @@ type FileText struct {
 	Lossy bool `json:"lossy,omitempty"`
 }
 
-// Login exchanges the token for a cookie.
-type Login struct {
+// A Code is exchanged for a credential.
+type Code struct {
+	Code string `json:"code"`
+}
+
+// A Credential is what a browser sends in the header Haft-Token.
+type Credential struct {
 	Token string `json:"token"`
 }
 
@@ -297,11 +302,6 @@ type Pairing struct {
 	SVG string `json:"svg,omitempty"`
 
 	text string // the same for a terminal
-}
-
-// PairCode exchanges a code for a cookie.
-type PairCode struct {
-	Code string `json:"code"`
 }
 
 // A Device is one that was paired.

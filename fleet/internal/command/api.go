@@ -82,9 +82,13 @@ func (f *apiFlags) run(ctx context.Context, out io.Writer, conn *engine.Conn, te
 	if err := home.Save(address.Port, url); err != nil {
 		return fmt.Errorf("cannot serve the API: %w", err)
 	}
-	fmt.Fprintf(out, "API at %s#token=%s\n", url, home.Token)
+	code, err := home.Logins().New()
+	if err != nil {
+		return fmt.Errorf("cannot serve the API: %w", err)
+	}
+	fmt.Fprintf(out, "API at %s\nThe token for programs is in %s\nOpen the page, once and within 10 minutes: %s#login=%s\n", url, home.File, url, code)
 	s := serve.New(&serve.Options{
-		Backend: b, Name: name, Token: home.Token, Hosts: append(slices.Clone(f.hosts), address.IP.String()), Secure: secure, Files: page.Files, Version: "fleet", Log: os.Stderr,
+		Backend: b, Name: name, Token: home.Token, Hosts: append(slices.Clone(f.hosts), address.IP.String()), Secure: secure, Logins: home.Logins(), Files: page.Files, Version: "fleet", Log: os.Stderr,
 	})
 	if err := s.Serve(ctx, l); err != nil {
 		return fmt.Errorf("the API server stopped: %w", err)

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/wire"
@@ -18,10 +20,18 @@ import (
 // hostile is a server that answers everything in one way.
 func hostile(t *testing.T, answer http.HandlerFunc) *Server {
 	t.Helper()
-	h := httptest.NewServer(answer)
+	const token = "the token"
+	known := handshake.NewServer(token)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hello, err := known.Hello(r); r.URL.Path == handshake.Path && err == nil {
+			_ = json.NewEncoder(w).Encode(hello)
+			return
+		}
+		answer(w, r)
+	}))
 	t.Cleanup(h.CloseClientConnections) // first, or Close waits for those that never end
 	t.Cleanup(h.Close)
-	return &Server{URL: h.URL, Token: "the token"}
+	return &Server{URL: h.URL, Token: token}
 }
 
 // send writes until the client has gone, and returns how much that was.

@@ -12,8 +12,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/serve"
 )
@@ -25,6 +27,20 @@ type Server struct {
 	Token string
 
 	patience time.Duration // with one request; 0 means [replyTime]
+	client   *http.Client
+	once     sync.Once
+}
+
+// HTTP is a client for the server, which has to prove itself before anything is sent to it. It
+// does not follow redirects, which could lead a request elsewhere.
+func (s *Server) HTTP() *http.Client {
+	s.once.Do(func() {
+		s.client = &http.Client{
+			Transport:     &handshake.Transport{Token: s.Token},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	})
+	return s.client
 }
 
 // An Address is a server, and a session of it; the session is "" if the address names
@@ -37,7 +53,7 @@ func IsAddress(word string) bool {
 }
 
 // errToken is the error of an address that has the token in it.
-var errToken = errors.New("leave the token out of the address: other users of this machine can read command lines")
+var errToken = errors.New("leave the part after # out of the address: other users of this machine can read command lines")
 
 // Parse reads an address as the page has it, such as http://127.0.0.1:7420/s/ID.
 func Parse(word string) (Address, error) {
@@ -45,7 +61,7 @@ func Parse(word string) (Address, error) {
 	if err != nil || u.Host == "" {
 		return Address{}, fmt.Errorf("%q is not an address such as http://127.0.0.1:7420/s/SESSION", word)
 	}
-	if strings.Contains(u.Fragment, "token=") || u.Query().Has("token") || u.User != nil {
+	if strings.Contains(u.Fragment, "token=") || strings.Contains(u.Fragment, "login=") || u.Query().Has("token") || u.User != nil {
 		return Address{}, errToken
 	}
 	id := ""
@@ -110,12 +126,7 @@ func named(row serve.Session, err error) (serve.Session, error) {
 	return row, err
 }
 
-// plain does not follow redirects, which could lead a token elsewhere.
-func plain() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// request makes a request with the token.
+// request makes a request.
 func (s *Server) request(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var in io.Reader
 	if body != nil {
@@ -129,12 +140,11 @@ func (s *Server) request(ctx context.Context, method, path string, body any) (*h
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+s.Token)
 	r.Header.Set("User-Agent", serve.TerminalAgent)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return plain().Do(r)
+	return s.HTTP().Do(r)
 }
 
 // call makes a request and reads its reply. The error is a *serve.Problem if the server
@@ -170,6 +180,10 @@ const (
 
 // Unreachable says that there is no server, without the chain of what tried to reach it.
 func Unreachable(server string, err error) error {
+	var unproved *handshake.UnprovedError
+	if errors.As(err, &unproved) {
+		return unproved
+	}
 	text := err
 	var op *net.OpError
 	if errors.As(err, &op) {

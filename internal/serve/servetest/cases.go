@@ -1,6 +1,7 @@
 package servetest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -397,7 +398,7 @@ func remote(t *testing.T, open Open) {
 	s := open(t, Scripted(t, Writes(target, "from afar"), Says("Written.")))()
 	asked := ""
 	opts := &haft.Options{
-		Transport: haft.Remote(s.URL+"/#token="+Token, ""), Dir: dir,
+		Transport: haft.Remote(s.URL+"/", cmp.Or(s.Token, Token)), Dir: dir,
 		CanUseTool: func(_ context.Context, r *haft.ToolRequest) (*haft.Permission, error) {
 			asked = r.ToolName
 			return haft.Allow(), nil
