@@ -288,11 +288,11 @@ func TestFindASession(t *testing.T) {
 	if _, err := server.Find(t.Context(), "zzz"); err == nil {
 		t.Error("a session that is not there was found")
 	}
-	server.Token = "wrong"
-	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "The token is wrong") {
+	server = &attach.Server{URL: s.url, Token: "wrong"}
+	if _, err := server.Find(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "the token is wrong") {
 		t.Errorf("with a wrong token: %v", err)
 	}
-	server.URL = "http://127.0.0.1:1"
+	server = &attach.Server{URL: "http://127.0.0.1:1", Token: token}
 	if _, err := server.Find(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), "no answer from http://127.0.0.1:1") {
 		t.Errorf("without a server: %v", err)
 	}

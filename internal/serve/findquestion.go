@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/session"
 )
@@ -92,3 +93,5 @@ func mentions(ctx context.Context, path string, text []byte) bool {
 	}
 	return false
 }
+
+var sessionID = lazyregexp.New(`^[\w-]+$`)
