@@ -46,7 +46,7 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 			continue
 		}
 		shown, err := h.policy.shownByGit(q, where)
-		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(a.Deny, i) {
+		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(h.before(a.Deny, i), c) {
 			err = errors.New("the files are only known at run time")
 		}
 		h.takeShown(c.Text, shown, err, q.Excludable())
@@ -80,11 +80,25 @@ func plainSetting(w string) bool {
 	return named && (section == "user" || section == "core" || section == "branch" || section == "init" || section == "color" || section == "alias")
 }
 
-// changesWhatGitShows reports whether another command may change the index, the repository
-// or the folder before the one at i runs.
-func changesWhatGitShows(all []shell.Command, i int) bool {
-	return slices.ContainsFunc(all, func(c shell.Command) bool {
-		if len(c.Words) == 0 || slices.Equal(c.Words, all[i].Words) {
+// before returns the commands that may run before the one of git at i: those in front of it, or
+// all, if it may run more than once.
+func (h *evaluation) before(all []shell.Command, i int) []shell.Command {
+	words, script := all[i].Words, strings.ReplaceAll(h.subject.command, "&&", ";")
+	again := func(text string) bool { return strings.Contains(script, text) }
+	if at := shell.GitCommand(words); at == len(words) || strings.Count(script, words[at]) != 1 || slices.ContainsFunc(repeaters, again) {
+		return all
+	}
+	return all[:i]
+}
+
+// repeaters stand in a command of which a part may run more than once, or not in its order.
+var repeaters = []string{"do", "()", "function", "&", "trap", "|", "eval", "$", "`", "sh ", "xargs", "find"}
+
+// changesWhatGitShows reports whether one of some commands may change the index, the repository
+// or the folder that git shows.
+func changesWhatGitShows(some []shell.Command, shows shell.Command) bool {
+	return slices.ContainsFunc(some, func(c shell.Command) bool {
+		if len(c.Words) == 0 || slices.Equal(c.Words, shows.Words) {
 			return false
 		}
 		switch filepath.Base(c.Words[0]) {
