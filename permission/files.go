@@ -132,6 +132,8 @@ func (h *evaluation) coversFile(r *Rule, f touched) bool {
 		return true
 	case r.Behavior == tool.Allow && !h.call.Tool.OnlyFiles(h.call.Call):
 		return false
+	case r.path != nil && r.name != editRule && r.name != readRule: // it allows one file tool
+		return r.name == h.subject.name && f.writes == (kindOf(r.name) == editTool) && r.coversPath(f.Facts, h.policy)
 	case r.name == editRule:
 		return f.writes && r.coversPath(f.Facts, h.policy)
 	case r.name == readRule:

@@ -155,8 +155,8 @@ func (r *Rule) compileSpec() (err error) {
 			}
 		}
 	case readTool, editTool:
-		if r.name != readRule && r.name != editRule {
-			return fmt.Errorf("rules about paths use %s(…) or %s(…), which cover all file tools", readRule, editRule)
+		if r.Behavior != tool.Allow { // who denies Write(p) does not want p to be edited either
+			r.name = pathRuleName(r.name)
 		}
 		r.path, err = newPathPattern(r.spec, r.Behavior)
 	case webTool:
@@ -168,6 +168,28 @@ func (r *Rule) compileSpec() (err error) {
 		r.param = newParamPattern(r.spec)
 	}
 	return err
+}
+
+// pathRuleName is the name under which rules about paths cover all tools like this one.
+func pathRuleName(name string) string {
+	if kindOf(name) == readTool {
+		return readRule
+	}
+	return editRule
+}
+
+// Hint says how a rule about paths is understood that names one of several file tools; "" if
+// there is nothing to say.
+func (r Rule) Hint() string {
+	named, _, _ := strings.Cut(strings.TrimSpace(r.Text), "(")
+	named = canonical(strings.TrimSpace(named))
+	if r.compile() != nil || r.path == nil || named == readRule || named == editRule {
+		return ""
+	}
+	if r.Behavior == tool.Allow {
+		return fmt.Sprintf("it covers only %s; %s(…) covers all file tools of its kind", named, pathRuleName(named))
+	}
+	return fmt.Sprintf("it is read as %s(%s), which covers all file tools of its kind", r.name, r.spec)
 }
 
 func newParamPattern(spec string) *paramPattern {

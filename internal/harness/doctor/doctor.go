@@ -252,6 +252,11 @@ func (d *Diagnosis) policy(p *project.Project) {
 			d.OK("permissions", d.t("mode %s, %s", opts.Mode, d.words.Count(len(opts.Rules), "rule")))
 		}
 	}
+	for _, r := range opts.Rules {
+		if hint := r.Hint(); hint != "" {
+			d.OK("permissions", fmt.Sprintf("%s: %s: %s", r.Origin, r.Text, hint))
+		}
+	}
 	for _, problem := range project.RuleProblems(opts) {
 		if problem.Rule.Behavior != tool.Allow {
 			fix := d.t("fix the rule: no session starts with it, unless --ignore-bad-rules is given")
