@@ -19,6 +19,8 @@ type Place struct {
 	// Plugin is the plugin that Dir is; "" means none. Its name goes before those
 	// of what it brings.
 	Plugin string
+	// Listed are the kinds of which Extra is all there is; nil means none.
+	Listed map[Kind]bool
 	// Extra are further folders and files of a kind, as slash-separated names below
 	// Dir.
 	Extra map[Kind][]string

@@ -72,14 +72,22 @@ func (s *scan) place(at int, p Place) {
 		return // without the folder there is nothing in it
 	}
 	defer books.Close()
-	for _, name := range append([]string{string(s.kind) + "s"}, p.Extra[s.kind]...) {
+	names := append([]string{string(s.kind) + "s"}, p.Extra[s.kind]...)
+	if p.Listed[s.kind] {
+		names = p.Extra[s.kind]
+	}
+	seen := map[string]bool{} // a folder may be listed, and found as well
+	for _, name := range names {
 		name = path.Join(dir, name)
 		files, complete := s.files(file{Shelf: books, place: at}, name)
 		if !complete {
 			s.report(books.Path(name), "only part of it is read: at most %d files and folders, %d levels deep", maxEntries, maxDepth)
 		}
 		for _, f := range files {
-			s.file(p, f)
+			if !seen[f.name] {
+				seen[f.name] = true
+				s.file(p, f)
+			}
 		}
 	}
 }

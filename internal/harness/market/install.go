@@ -168,15 +168,12 @@ var errEmpty = errors.New("it is not a plugin: it contains nothing that haft sup
 
 // look reads the prepared plugin as haft would, and what it replaces.
 func (p *Plan) look() error {
-	plugins, problems := plugin.Load([]plugin.Dir{{Path: p.prepared, Source: settings.User}})
+	plugins, problems := plugin.Load([]plugin.Dir{{Path: p.prepared, Source: settings.User, Name: p.Plugin}})
 	if len(plugins) == 0 {
 		if len(problems) > 0 {
 			return errors.New(strings.ReplaceAll(problems[0].String(), p.temp+string(filepath.Separator), ""))
 		}
 		return errEmpty
-	}
-	if plugins[0].Name != p.Plugin {
-		return fmt.Errorf("it calls itself %q, but the marketplace calls it %q", plugins[0].Name, p.Plugin)
 	}
 	if plugins[0].Version != "" {
 		p.Version = plugins[0].Version

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
@@ -61,9 +62,34 @@ func Installed(shared, project string, enabled func(name string) bool) ([]Dir, [
 			problems = append(problems, knowledge.Problem{Path: path, Text: fmt.Sprintf("the plugin %s is no longer in %q, where it was installed: install it again", name, dir)})
 			continue
 		}
-		dirs = append(dirs, Dir{Path: dir, Source: settings.User, ID: name})
+		dirs = append(dirs, Dir{Path: dir, Source: settings.User, ID: name, Entry: entryOf(shared, name)})
 	}
 	return dirs, problems
+}
+
+// entryOf is what the marketplace of an installed plugin says about it, where Claude Code
+// keeps its marketplaces; nil if that is not known. name is that of the registry.
+func entryOf(shared, name string) json.RawMessage {
+	plugin, market, ok := strings.Cut(name, "@")
+	if !ok || !knowledge.ValidName(market) {
+		return nil
+	}
+	file, err := shelf.Open(shared).Read("plugins/marketplaces/"+market+"/.claude-plugin/marketplace.json", maxFile)
+	var catalog struct {
+		Plugins []json.RawMessage `json:"plugins"`
+	}
+	if err != nil || json.Unmarshal([]byte(file.Text), &catalog) != nil {
+		return nil
+	}
+	for _, entry := range catalog.Plugins {
+		var said struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(entry, &said) == nil && said.Name == plugin {
+			return entry
+		}
+	}
+	return nil
 }
 
 // choose returns the folder of the installation that counts here: that for the

@@ -19,6 +19,9 @@ type manifest struct {
 	Styles      names           `json:"outputStyles"`
 	Hooks       json.RawMessage `json:"hooks"`
 	Servers     json.RawMessage `json:"mcpServers"`
+	// Strict is false in the entry of a marketplace that says all there is of a plugin:
+	// what it lists of a kind is not searched for.
+	Strict *bool `json:"strict"`
 }
 
 // names are one path or several.

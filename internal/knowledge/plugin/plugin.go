@@ -19,6 +19,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,8 +58,13 @@ type Dir struct {
 	Source settings.Source
 	// ID is what settings call it, such as review@market; "" if it has no marketplace.
 	ID string
+	// Name is what a marketplace calls it, whatever its manifest says; "" means that the
+	// manifest, or else the folder, names it.
+	Name string
 	// NoServers leaves its MCP servers out.
 	NoServers bool
+	// Entry is the manifest if the folder has none: a marketplace's entry, or nil.
+	Entry json.RawMessage
 }
 
 // maxPlugins bounds how many folders are looked at in one place.
@@ -77,7 +83,7 @@ func Find(home, project string) []Dir {
 			}
 			d := Dir{Path: filepath.Join(base, name), Source: settings.User}
 			if r, ok := ReadRecord(d.Path); ok {
-				d.ID = r.ID()
+				d.ID, d.Name = r.ID(), r.Plugin
 			}
 			dirs = append(dirs, d)
 		}
@@ -172,6 +178,10 @@ func (r *reader) plugin() *Plugin {
 	if !ok {
 		return nil
 	}
+	if m.Name != "" && r.Name != "" && m.Name != r.Name {
+		r.report(manifestName, "it calls itself %s; the marketplace's name %s is used", m.Name, r.Name)
+	}
+	m.Name = cmp.Or(r.Name, m.Name)
 	if m.Name == "" {
 		m.Name = filepath.Base(r.Path)
 	}
@@ -179,7 +189,7 @@ func (r *reader) plugin() *Plugin {
 		r.report(manifestName, "skipped: %q is not a valid plugin name; use letters, digits, dashes and underscores", m.Name)
 		return nil
 	}
-	return &Plugin{
+	p := &Plugin{
 		Name: m.Name, Version: m.Version, Description: m.Description, Dir: r.Path, Source: r.Source, ID: r.ID,
 		Place: knowledge.Place{
 			Dir: r.Path, Root: r.Root, Source: r.Source, Plugin: m.Name,
@@ -192,6 +202,12 @@ func (r *reader) plugin() *Plugin {
 		},
 		Settings: slices.Concat(r.hooks(m), r.servers(m)),
 	}
+	if m.Strict != nil && !*m.Strict {
+		p.Place.Listed = map[knowledge.Kind]bool{
+			knowledge.Skill: m.Skills != nil, knowledge.Command: m.Commands != nil, knowledge.Agent: m.Agents != nil, knowledge.Style: m.Styles != nil,
+		}
+	}
+	return p
 }
 
 // hooks returns the hooks as settings files: the usual file, and what the manifest
@@ -206,6 +222,9 @@ func (r *reader) hooks(m manifest) []*settings.File {
 // plugin brings.
 func (r *reader) manifest() (m manifest, ok bool) {
 	text := r.read(manifestName)
+	if text == "" && r.Entry != nil {
+		text = string(r.Entry)
+	}
 	if text == "" {
 		for _, name := range []string{"skills", "commands", "agents", "output-styles", "hooks/hooks.json", ".mcp.json"} {
 			if r.files.Has(r.inside + "/" + name) {

@@ -240,3 +240,67 @@ off
 		t.Errorf("a broken registry: %v, %v", got, wrong)
 	}
 }
+
+// official has the shapes of the marketplace with which most people begin: one folder for
+// several plugins, each an entry without a manifest that lists its skills, and a folder that
+// is listed and lies where skills are looked for as well.
+const official = `
+-- plugins/installed_plugins.json --
+{"version": 2, "plugins": {
+ "papers@studio": [{"scope": "user", "installPath": "BASE/plugins/cache/studio"}],
+ "drawing@studio": [{"scope": "user", "installPath": "BASE/plugins/cache/studio"}]}}
+-- plugins/marketplaces/studio/.claude-plugin/marketplace.json --
+{"name": "studio", "owner": {"name": "S"}, "metadata": {"version": "1.0.0"}, "plugins": [
+ {"name": "papers", "description": "P", "source": "./", "strict": false, "skills": ["./skills/letters", "./skills/tables/", "skills/slides"]},
+ {"name": "drawing", "description": "D", "source": "./", "strict": false, "skills": ["./skills/posters", "./skills/icons", "./skills/icons"]}]}
+-- plugins/cache/studio/skills/letters/SKILL.md --
+Letters.
+-- plugins/cache/studio/skills/tables/SKILL.md --
+Tables.
+-- plugins/cache/studio/skills/slides/SKILL.md --
+Slides.
+-- plugins/cache/studio/skills/posters/SKILL.md --
+Posters.
+-- plugins/cache/studio/skills/icons/SKILL.md --
+Icons.
+-- plugins/cache/studio/skills/unlisted/SKILL.md --
+Unlisted.
+-- plugins/cache/studio/template/SKILL.md --
+Template.
+-- listed/.claude-plugin/plugin.json --
+{"name": "listed", "skills": ["./skills/one"]}
+-- listed/skills/one/SKILL.md --
+One.
+-- listed/skills/two/SKILL.md --
+Two.
+`
+
+func TestWhatAMarketplaceListsIsAllThereIs(t *testing.T) {
+	base := layOut(t, official)
+	registry := filepath.Join(base, "plugins", "installed_plugins.json")
+	text, err := os.ReadFile(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(registry, []byte(strings.ReplaceAll(string(text), "BASE", base)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dirs, problems := plugin.Installed(base, "", func(string) bool { return true })
+	found, more := plugin.Load(append(dirs, plugin.Dir{Path: filepath.Join(base, "listed"), Source: settings.User}))
+	var places []knowledge.Place
+	for _, p := range found {
+		places = append(places, p.Place)
+	}
+	list := knowledge.NewLibrary(knowledge.Skill, places, nil).List()
+	var names []string
+	for _, p := range list.Pieces {
+		names = append(names, p.Name)
+	}
+	want := []string{"drawing:icons", "drawing:posters", "listed:one", "listed:two", "papers:letters", "papers:slides", "papers:tables"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("skills (-want +got):\n%s", diff)
+	}
+	if all := append(append(problems, more...), list.Problems...); len(all) > 0 {
+		t.Errorf("problems %v", all)
+	}
+}
