@@ -2,10 +2,12 @@ package trust
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -240,6 +242,10 @@ func (b *binder) expand(values []string) []string {
 		}
 		for _, pattern := range b.below(v) {
 			matches, err := fs.Glob(b.h.root.FS(), filepath.ToSlash(pattern))
+			if errors.Is(err, path.ErrBadPattern) { // which a shell takes as it is
+				all = append(all, v)
+				continue
+			}
 			if err != nil || len(matches) > maxMatches {
 				b.cannot("the pattern " + v)
 				continue

@@ -49,6 +49,10 @@ func TestWhatAHookRunsIsBound(t *testing.T) {
 		{"cd hooks && ./a.sh", "hooks/a.sh", ""},
 		{`cd "$(git rev-parse --show-toplevel)" && sh check.sh`, "check.sh", ""},
 		{"if test -x check.sh; then ./check.sh; else exit 2; fi", "check.sh", ""},
+		{"if [ -f check.sh ]; then ./check.sh; fi", "check.sh", ""},
+		{"[ -n \"$X\" ] && ./hooks/[a.sh; ./check.sh", "check.sh", ""},
+		{`python3 -c "import json,sys; d=json.load(sys.stdin); print([x for x in d if '[' in x])"`, "", ""},
+		{`node -e 'const s = "[*"; require("./lib.mjs")'`, "", ""},
 
 		{"python3 -m tools.check", "tools/__init__.py tools/check/__init__.py tools/check/__main__.py tools/check/rules.py", ""},
 		{"python3 -m tools.one", "tools/__init__.py tools/one.py", ""},
