@@ -125,16 +125,20 @@ func read(e Entry, lookup func(string) (string, bool)) (s mcp.Server, notes []st
 			notes = append(notes, fmt.Sprintf("there are spaces around %q", *text))
 		}
 	}
-	if missing := expand(&s, lookup); len(missing) > 0 {
-		what := "the variable " + missing[0] + " is not set: set it"
-		if len(missing) > 1 {
-			what = "the variables " + strings.Join(missing, ", ") + " are not set: set them"
-		}
-		s.Problem = fmt.Sprintf("%s, or give a default as in ${%s:-value}", what, missing[0])
+	missing := expand(&s, lookup)
+	s.Problem = check(&s)
+	if len(missing) == 0 {
 		return s, notes
 	}
-	s.Problem = check(&s)
-	return s, notes
+	what, it := "the variable "+missing[0]+" is not set", "it"
+	if len(missing) > 1 {
+		what, it = "the variables "+strings.Join(missing, ", ")+" are not set", "them"
+	}
+	if s.Problem != "" { // because of it, more likely than not
+		s.Problem = fmt.Sprintf("%s: set %s, or give a default as in ${%s:-value}", what, it, missing[0])
+		return s, notes
+	}
+	return s, append(notes, fmt.Sprintf("%s, so the server gets an empty value: set %s, or give a default as in ${%s:-value}", what, it, missing[0]))
 }
 
 // check says what is wrong with an entry.
@@ -184,7 +188,8 @@ func expand(s *mcp.Server, lookup func(string) (string, bool)) (missing []string
 	return slices.Compact(missing)
 }
 
-// Expand fills in ${NAME} and ${NAME:-default}. Other dollar signs stay.
+// Expand fills in ${NAME} and ${NAME:-default}. Other dollar signs stay; a variable that is
+// missing is empty.
 func Expand(text string, lookup func(string) (string, bool)) (filled string, missing []string) {
 	var b strings.Builder
 	for {
@@ -208,7 +213,6 @@ func Expand(text string, lookup func(string) (string, bool)) (filled string, mis
 			b.WriteString(fallback)
 		default:
 			missing = append(missing, name)
-			b.WriteString("${" + inside + "}")
 		}
 		text = after
 	}

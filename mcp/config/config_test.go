@@ -45,18 +45,31 @@ func TestVariablesAreFilledInEverywhere(t *testing.T) {
 
 func TestAnEntryThatCannotBeUsedSaysWhy(t *testing.T) {
 	for raw, want := range map[string]string{
-		`{"command":"x","env":{"K":"${NOPE}"}}`: "the variable NOPE is not set: set it, or give a default as in ${NOPE:-value}",
-		`{}`:                                    "the entry has neither a command nor a url",
-		`{"command":"x","url":"http://h"}`:      "the entry has both a command and a url: remove one of them",
-		`{"type":"ws","url":"wss://h"}`:         "the type ws is not supported: use http",
-		`{"type":"pigeon","command":"x"}`:       `unknown type "pigeon": use stdio, http or sse`,
-		`{"type":"http","url":"h/mcp"}`:         `"h/mcp" is not an http or https URL`,
-		`{"command":5}`:                         "the entry cannot be read",
-		`{"url":"http://h/mcp"}`:                "",
+		`{"command":"${NOPE}"}`:            "the variable NOPE is not set: set it, or give a default as in ${NOPE:-value}",
+		`{"url":"https://${NOPE}/mcp"}`:    "the variable NOPE is not set: set it, or give a default as in ${NOPE:-value}",
+		`{}`:                               "the entry has neither a command nor a url",
+		`{"command":"x","url":"http://h"}`: "the entry has both a command and a url: remove one of them",
+		`{"type":"ws","url":"wss://h"}`:    "the type ws is not supported: use http",
+		`{"type":"pigeon","command":"x"}`:  `unknown type "pigeon": use stdio, http or sse`,
+		`{"type":"http","url":"h/mcp"}`:    `"h/mcp" is not an http or https URL`,
+		`{"command":5}`:                    "the entry cannot be read",
+		`{"url":"http://h/mcp"}`:           "",
 	} {
 		if got := one(t, raw, nil).Problem; !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
+	}
+}
+
+func TestAVariableThatIsNotSetIsEmpty(t *testing.T) {
+	servers, warnings := config.Servers([]config.Entry{{Name: "s", Raw: json.RawMessage(`{"command":"x","args":["--key=${NOPE}","${NONE}"],"env":{"K":"${NOPE}"}}`), Scope: "user", Origin: "f"}}, vars(nil))
+	want := []mcp.Server{{Name: "s", Scope: "user", Origin: "f", Command: "x", Args: []string{"--key=", ""}, Env: map[string]string{"K": ""}}}
+	if d := cmp.Diff(want, servers); d != "" {
+		t.Errorf("servers (-want +got):\n%s", d)
+	}
+	said := []string{`f: MCP server "s": the variables NONE, NOPE are not set, so the server gets an empty value: set them, or give a default as in ${NONE:-value}`}
+	if d := cmp.Diff(said, warnings); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
 	}
 }
 
