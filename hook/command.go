@@ -73,6 +73,9 @@ func (t *tail) get() string {
 
 func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec.Cmd {
 	args := append(slices.Clone(r.opts.Shell), command)
+	if h.Args != nil {
+		args = r.fillIn(h, append([]string{command}, h.Args...))
+	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = r.opts.Project
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -82,6 +85,20 @@ func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec
 	cmd.WaitDelay = linger
 	processgroup.Own(cmd)
 	return cmd
+}
+
+// fillIn puts the project's folder, and the hook's own variables, into words that no shell
+// sees.
+func (r *Runner) fillIn(h *Hook, words []string) []string {
+	pairs := []string{"${CLAUDE_PROJECT_DIR}", r.opts.Project, "${HAFT_PROJECT_DIR}", r.opts.Project}
+	for name, value := range h.Vars {
+		pairs = append(pairs, "${"+name+"}", value)
+	}
+	known := strings.NewReplacer(pairs...)
+	for i, word := range words {
+		words[i] = known.Replace(word)
+	}
+	return words
 }
 
 func exitError(err error, run *Run) error {
@@ -126,7 +143,7 @@ func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) 
 		_, err := os.Stat(script)
 		return errors.Is(err, os.ErrNotExist) && slices.Contains(r.paths(h, dir), script)
 	}
-	if badSyntax.MatchString(stderr) && len(r.opts.Shell) == 2 && r.opts.Shell[1] == "-c" {
+	if h.Args == nil && badSyntax.MatchString(stderr) && len(r.opts.Shell) == 2 && r.opts.Shell[1] == "-c" {
 		check := r.newCmd(ctx, h, dir, h.Command)
 		check.Args = slices.Insert(check.Args, 1, "-n")
 		return check.Run() != nil && ctx.Err() == nil

@@ -17,8 +17,10 @@ type Hook struct {
 	// If narrows the matcher by a rule; "" means that it does not.
 	If string
 
-	// Command is a command for a shell.
+	// Command is a command for a shell. With Args, which may be empty, it is a program that
+	// gets them as they are, except that ${NAME} is replaced by variables that haft sets.
 	Command string
+	Args    []string
 	// URL is where the input is posted, with Headers. $NAME and ${NAME} in headers are
 	// replaced by variables that Env names.
 	URL     string
@@ -69,7 +71,7 @@ func FromSettings(list []settings.Hook) []Hook {
 	for _, h := range list {
 		hooks = append(hooks, Hook{
 			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
-			Command: h.Command, URL: h.URL, Headers: h.Headers,
+			Command: h.Command, Args: h.Args, URL: h.URL, Headers: h.Headers,
 			Timeout: h.Timeout, Block: h.Blocks(), Required: h.Required(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
 			Origin: h.Origin.String(),
 		})

@@ -332,6 +332,23 @@ func TestHooksOfSettings(t *testing.T) {
 	}
 }
 
+func TestAHookWithArgumentsRunsWithoutAShell(t *testing.T) {
+	f, err := settings.Parse(settings.User, "f", []byte(`{"hooks": {"PreToolUse": [{"matcher": "Write,Bash", "hooks": [
+		{"type": "command", "command": "printf", "args": ["{\"systemMessage\": \"%s|%s\"}", "$HOME; $(id)", "${CLAUDE_PROJECT_DIR}"]}]}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := settings.Of(f).Hooks()
+	var seen runs
+	newRunner(t, hook.FromSettings(hooks), &hook.Options{Project: t.TempDir(), Report: seen.report}).Before(t.Context(), bashTool, bash("{}"))
+	if len(seen.list) != 1 || seen.list[0].Err != nil || !strings.HasPrefix(seen.list[0].Message, "$HOME; $(id)|/") {
+		t.Errorf("runs %+v", seen.list)
+	}
+	if want := `"printf" "{\"systemMessage\": \"%s|%s\"}" "$HOME; \$(id)" "${CLAUDE_PROJECT_DIR}"`; hooks[0].Line() != want {
+		t.Errorf("as a command it is %s, want %s", hooks[0].Line(), want)
+	}
+}
+
 func TestAnAsyncHookIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	var seen runs

@@ -119,7 +119,20 @@ func split(text string) []string {
 			}
 		}
 	}
-	return append(parts, text[start:])
+	return splitNames(append(parts, text[start:]))
+}
+
+// splitNames cuts parts such as Bash, Write at commas: people write lists of names so.
+func splitNames(parts []string) []string {
+	var all []string
+	for _, part := range parts {
+		names := strings.Split(part, ",")
+		if slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == "" || !plain.MatchString(name) }) {
+			names = []string{part}
+		}
+		all = append(all, names...)
+	}
+	return all
 }
 
 // matches reports whether a hook is for the target. An error is the hook's: an invalid

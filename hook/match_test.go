@@ -18,6 +18,8 @@ func TestUnmatched(t *testing.T) {
 		"no matcher means all":                      {"", nil},
 		"names that there are":                      {"Bash|Edit", nil},
 		"a name that there is not, among others":    {"Bsah|Edit", []string{"Bsah"}},
+		"names between commas":                      {"Bash, Edit,Wirte", []string{"Wirte"}},
+		"a comma in an expression":                  {"Ed{1,2}it.?", nil},
 		"case counts":                               {"bash", []string{"bash"}},
 		"a rule is about the tool that it names":    {"Bash(git *)", nil},
 		"a rule for no tool":                        {"Bsah(git *)", []string{"Bsah(git *)"}},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/near"
@@ -23,8 +24,10 @@ type Hook struct {
 	If string
 	// Type is command or http.
 	Type string
-	// Command is what a shell runs, for command hooks.
+	// Command is what a shell runs, for command hooks. With Args, which may be empty, it is a
+	// program that gets them as they are; nil means that a shell runs it.
 	Command string
+	Args    []string
 	// URL and Headers are where the input is sent, for http hooks. Headers may
 	// refer to variables that Env names, as $NAME or ${NAME}.
 	URL     string
@@ -64,6 +67,21 @@ func (h *Hook) Guards() bool { return slices.Contains(Guards, h.Event) && !h.Asy
 func (h *Hook) Blocks() bool {
 	return h.OnError == "block" || h.OnError == "" && h.Guards() && !h.Lenient
 }
+
+// Line is what a command hook runs, as a command for a shell.
+func (h *Hook) Line() string {
+	if h.Args == nil {
+		return h.Command
+	}
+	var words []string
+	for _, word := range append([]string{h.Command}, h.Args...) {
+		words = append(words, `"`+asText.Replace(word)+`"`)
+	}
+	return strings.Join(words, " ")
+}
+
+// asText keeps a shell from finding anything but ${NAME} between double quotes.
+var asText = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", "$(", `\$(`)
 
 // Required reports whether it blocks that haft must not run the hook, because it has changed
 // since it was trusted, or cannot tell whether it should.
@@ -214,7 +232,7 @@ var groupFields = map[string]shape{"matcher": aText, "hooks": anObject}
 // hookFields are the fields of a hook. Their types are checked by read. Those after env are
 // Claude Code's, and have no effect here.
 var hookFields = map[string]shape{
-	"type": aText, "command": aText, "url": aText, "headers": anObject, "timeout": aNumber, "on_error": aText, "if": aText,
+	"type": aText, "command": aText, "args": textList, "url": aText, "headers": anObject, "timeout": aNumber, "on_error": aText, "if": aText,
 	"async": aFlag, "preview": aFlag, "env": textList, "allowedEnvVars": textList,
 	"statusMessage": aText, "once": aFlag, "shell": aText, "asyncRewake": aFlag,
 }
@@ -283,6 +301,19 @@ func (h *Hook) readLists(n *node) (problem string) {
 				}
 				h.Env = append(h.Env, name)
 			}
+		}
+	}
+	if v := n.child("args"); v != nil {
+		h.Args = []string{}
+		for _, e := range v.elements {
+			arg, ok := e.text()
+			if !ok {
+				return "args must be a list of strings"
+			}
+			h.Args = append(h.Args, arg)
+		}
+		if v.kind != '[' {
+			return "args must be a list of strings"
 		}
 	}
 	if v := n.child("headers"); v != nil {

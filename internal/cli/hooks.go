@@ -53,7 +53,7 @@ type hookInfo struct {
 
 func newHookInfo(h settings.Hook) hookInfo {
 	return hookInfo{
-		Event: h.Event, Matcher: h.Matcher, If: h.If, Type: h.Type, Command: h.Command, URL: h.URL,
+		Event: h.Event, Matcher: h.Matcher, If: h.If, Type: h.Type, Command: h.Line(), URL: h.URL,
 		Timeout: h.Timeout.Seconds(), OnError: onError(h), Async: h.Async, Origin: h.Origin,
 	}
 }

@@ -75,7 +75,7 @@ func (p Piece) hookRuns() (runs, said []string, err error) {
 		return nil, nil, err
 	}
 	for _, h := range settings.Of(file).Hooks() {
-		runs = append(runs, fillIn(h.Command, p.HookVars()))
+		runs = append(runs, fillIn(h.Line(), p.HookVars()))
 	}
 	return runs, HookTexts(file), nil
 }
@@ -83,7 +83,7 @@ func (p Piece) hookRuns() (runs, said []string, err error) {
 // HookTexts say what the hooks of a file run and when, for people.
 func HookTexts(file *settings.File) (said []string) {
 	for _, h := range settings.Of(file).Hooks() {
-		said = append(said, strings.TrimSpace(h.Event+" "+h.Matcher)+" runs "+h.Command+h.URL)
+		said = append(said, strings.TrimSpace(h.Event+" "+h.Matcher)+" runs "+h.Line()+h.URL)
 	}
 	return said
 }

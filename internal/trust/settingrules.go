@@ -163,7 +163,7 @@ func hookSubject(h settings.Hook) *subject {
 		name += " " + h.Matcher
 	}
 	return &subject{
-		kind: Hook, name: name, text: string(h.JSON), shell: h.Command,
+		kind: Hook, name: name, text: string(h.JSON), shell: h.Line(),
 		value: map[string]any{"event": h.Event, "matcher": h.Matcher, "hook": decode(h.JSON)}, guards: h.Guards(),
 	}
 }

@@ -36,7 +36,7 @@ func newHooks(p *Project) *Hooks {
 			break
 		}
 		item := h.binding.Hook(set)
-		h.bound[boundKey(set.Origin.String(), set.Event, set.Command, set.URL)] = item
+		h.bound[boundKey(set.Args, set.Origin.String(), set.Event, set.Command, set.URL)] = item
 		for _, name := range item.Files {
 			h.Files = append(h.Files, filepath.Join(h.binding.Root().Path, name))
 		}
@@ -45,7 +45,9 @@ func newHooks(p *Project) *Hooks {
 }
 
 // boundKey tells hooks apart, also those of one line.
-func boundKey(parts ...string) string { return strings.Join(parts, "\x00") }
+func boundKey(args []string, parts ...string) string {
+	return strings.Join(append(parts, args...), "\x00")
+}
 
 // List returns the hooks. One that posts may use only the variables that
 // "httpHookAllowedEnvVars" names, if it is set.
@@ -108,12 +110,18 @@ func (h *Hooks) Of(t Text) []hook.Hook {
 // unchanged returns what tells whether a hook of a text may still run: a tool may have
 // changed the text or a script since it was loaded.
 func (h *Hooks) unchanged(t Text, set settings.Hook) func() error {
-	set.Command = os.Expand(set.Command, func(name string) string {
-		if value, ok := t.Vars[name]; ok {
-			return value
-		}
-		return "${" + name + "}"
-	})
+	fill := func(text string) string {
+		return os.Expand(text, func(name string) string {
+			if value, ok := t.Vars[name]; ok {
+				return value
+			}
+			return "${" + name + "}"
+		})
+	}
+	set.Command, set.Args = fill(set.Command), slices.Clone(set.Args)
+	for i := range set.Args {
+		set.Args[i] = fill(set.Args[i])
+	}
 	files := func() string {
 		if h.binding == nil {
 			return ""
@@ -147,7 +155,7 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 	if one.Func != nil {
 		return nil // it is the program's own
 	}
-	was, known := h.bound[boundKey(one.Origin, string(one.Event), one.Command, one.URL)]
+	was, known := h.bound[boundKey(one.Args, one.Origin, string(one.Event), one.Command, one.URL)]
 	if !known {
 		return nil
 	}
@@ -159,7 +167,7 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 		}
 	}
 	for _, now := range counting.Hooks() {
-		if now.Origin.String() != one.Origin || now.Event != string(one.Event) || now.Command != one.Command || now.URL != one.URL {
+		if now.Origin.String() != one.Origin || now.Event != string(one.Event) || now.Command != one.Command || !slices.Equal(now.Args, one.Args) || now.URL != one.URL {
 			continue
 		}
 		if !now.Source.InProject() && h.binding.Hook(now).Hash != was.Hash {
