@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,7 +137,11 @@ func (b *bed) turnTo() {
 	b.pause(settling)
 }
 
-// TestEveryScreen holds each of them in each language at three sizes.
+// translated are the screens that are held in the other languages too: what is wide, long,
+// or asked. The words themselves are the catalogue's.
+var translated = []string{"begin", "question", "form", "help", "permissions", "rewind-files"}
+
+// TestEveryScreen holds each of them in English, and some in each language, at three sizes.
 func TestEveryScreen(t *testing.T) {
 	answer := realAnswers(t)
 	shown := screens()
@@ -153,6 +158,9 @@ func TestEveryScreen(t *testing.T) {
 			answers[name] = answer(words, name) // outside the bubble
 		}
 		for name, show := range shown {
+			if language != "en" && !slices.Contains(translated, name) {
+				continue
+			}
 			t.Run(name+"-"+language, func(t *testing.T) {
 				var all strings.Builder
 				for _, size := range []Size{{80, 24}, {120, 40}, {40, 15}} {
