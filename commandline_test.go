@@ -68,7 +68,7 @@ func (cli commandLine) check(c *wiretest.Checker, line []byte) error {
 // builtHaft is our command line, built on first use.
 var builtHaft = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "haft")
-	out, err := exec.Command("go", "build", "-o", path, "./cmd/haft").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/haft").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build haft: %w\n%s", err, out)
 	}

@@ -27,6 +27,16 @@ git add -A && git commit -qm one; echo SECRET=1 > .env; (cd evilrepo && git init
 	}
 }
 
+// modesFor are the modes in which the nth command of a corpus is judged: the default one, and
+// the others for a part of them unless everything runs.
+func modesFor(n int, others ...permission.Mode) []permission.Mode {
+	modes := []permission.Mode{permission.Default}
+	if n%needtest.Every(8) == 0 {
+		modes = append(modes, others...)
+	}
+	return modes
+}
+
 // holdsAgainst judges the commands of a file in the modes that ask and those that do not.
 func (p *realPlace) holdsAgainst(t *testing.T, name string) {
 	file, err := os.Open(name)
@@ -44,7 +54,7 @@ func (p *realPlace) holdsAgainst(t *testing.T, name string) {
 		if c.Label == "needless" { // asked about although it only reads
 			continue
 		}
-		for _, mode := range []permission.Mode{permission.Default, permission.Plan, permission.DontAsk} {
+		for _, mode := range modesFor(harmful+controls, permission.Plan, permission.DontAsk) {
 			d := p.decide(t, mode, "Bash", bashInput(command))
 			if allowed := d.Behavior == tool.Allow; allowed != (c.Label == "reads") {
 				t.Errorf("mode %s: %q is labelled %q: %s (%s)", mode, command, c.Label, d.Behavior, d.Reason)

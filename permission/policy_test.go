@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
@@ -89,7 +90,7 @@ func TestAddingADenyOrAskRuleNeverLoosens(t *testing.T) {
 		others = append(others, called(name, json.RawMessage(in)))
 	}
 	modes := permission.Modes()
-	for range 3000 {
+	for range 3000 / needtest.Every(6) {
 		opts := permission.Options{Mode: modes[r.IntN(len(modes))], Guard: g, Home: "/home/u", Rules: []permission.Rule{rule(tool.Allow), rule(tool.Allow)}}
 		c := bash(all[r.IntN(len(all))])
 		if r.IntN(3) == 0 {

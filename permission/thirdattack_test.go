@@ -39,7 +39,7 @@ func TestThirdAttack(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
-		for _, mode := range []permission.Mode{permission.Default, permission.Plan, permission.AcceptEdits} {
+		for _, mode := range modesFor(all, permission.Plan, permission.AcceptEdits) {
 			if c.Label == "reads" || c.Label == "edits" && mode == permission.AcceptEdits {
 				continue
 			}

@@ -19,7 +19,7 @@ import (
 // every machine.
 func TestStartDoesNoWork(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "haft")
-	if out, err := exec.Command("go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", exe, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(exe, "--version")

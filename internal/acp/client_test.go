@@ -116,7 +116,7 @@ func clientModules(t *testing.T) string {
 // haft builds the command.
 func haft(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "haft")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "github.com/haftdev/haft/cmd/haft").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, "github.com/haftdev/haft/cmd/haft").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return path

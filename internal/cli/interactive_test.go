@@ -26,7 +26,7 @@ import (
 // haftBinary builds the command once.
 var haftBinary = sync.OnceValues(func() (string, error) {
 	exe := filepath.Join(scratch, "haft")
-	out, err := exec.Command("go", "build", "-o", exe, "../../cmd/haft").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", exe, "../../cmd/haft").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

@@ -54,7 +54,7 @@ func TestOfficialSDKOnAServer(t *testing.T) {
 			bin := t.TempDir()
 			fleet := filepath.Join(bin, "haft-fleet")
 			if script == fleetScript {
-				build := exec.Command("go", "build", "-o", fleet, "./cmd/haft-fleet")
+				build := exec.Command("go", "build", "-ldflags=-s -w", "-o", fleet, "./cmd/haft-fleet")
 				build.Dir = filepath.Join("..", "..", "fleet")
 				if out, err := build.CombinedOutput(); err != nil {
 					t.Fatalf("build haft-fleet: %v\n%s", err, out)

@@ -42,7 +42,7 @@ func build(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "haft-interop-"); built.err != nil {
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", filepath.Join(built.dir, "haft"), "github.com/haftdev/haft/cmd/haft").CombinedOutput()
+		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(built.dir, "haft"), "github.com/haftdev/haft/cmd/haft").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("build haft: %w\n%s", err, out)
 		}

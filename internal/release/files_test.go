@@ -105,7 +105,7 @@ func linkedModules(t *testing.T) []string {
 func haft(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "haft")
-	build := exec.Command("go", "build", "-o", file, "./cmd/haft")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "./cmd/haft")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build haft: %v\n%s", err, out)

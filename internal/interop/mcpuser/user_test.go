@@ -16,7 +16,7 @@ import (
 func build(t *testing.T, dir, name, pkg string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, pkg).CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, out)
 	}
 	return path

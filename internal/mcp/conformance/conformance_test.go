@@ -11,7 +11,7 @@ import (
 func TestTheHostPassesTheOfficialSuite(t *testing.T) {
 	suite := conformance.Install(t)
 	command := filepath.Join(t.TempDir(), "host")
-	if out, err := exec.Command("go", "build", "-o", command, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", command, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build the fixture: %v\n%s", err, out)
 	}
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
