@@ -11,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
@@ -23,7 +24,7 @@ import (
 // end, and they cost little while they are idle.
 func TestDensity(t *testing.T) {
 	sessions := 1000
-	if testing.Short() || raced {
+	if !needtest.Thorough() || raced {
 		sessions = 150
 	}
 	const budget = 300 << 10

@@ -17,6 +17,7 @@ import (
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/embed"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -30,9 +31,10 @@ func TestManyConversations(t *testing.T) {
 		holdConversations(t, how)
 		return
 	}
-	after, afterEach, atOnce := 600, 4, 100 // more than there may be open files
+	part := needtest.Every(3)
+	files, after, afterEach, atOnce := 512/part, 600/part, 4, 100/part // more conversations than there may be open files
 	if os.Getenv("HAFT_SCALE") == "full" {
-		after, afterEach, atOnce = 10_000, 1, 1_000
+		files, after, afterEach, atOnce = 512, 10_000, 1, 1_000
 	}
 	srv, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: []script.Turn{{Blocks: []script.Block{{Text: "Done."}}}}}})
 	if err != nil {
@@ -41,7 +43,7 @@ func TestManyConversations(t *testing.T) {
 	t.Cleanup(func() { srv.Close() })
 	for name, how := range map[string]string{"one after the other": fmt.Sprint(after, " ", afterEach), "at once": fmt.Sprint(atOnce, " ", atOnce)} {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("sh", "-c", `ulimit -n 512 && exec "$0" -test.run '^TestManyConversations$' -test.v`, os.Args[0])
+			cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d`, files)+` && exec "$0" -test.run '^TestManyConversations$' -test.v`, os.Args[0])
 			cmd.Env = append(os.Environ(), scaleEnv+"="+how, "ANTHROPIC_BASE_URL="+srv.URL(), "ANTHROPIC_API_KEY=none", "HOME="+t.TempDir())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v:\n%s", err, out)

@@ -31,7 +31,7 @@ func TestReadOnlyCommandsThroughOurBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	evilRepository(t, repo)
-	every := 40
+	every := 150
 	switch {
 	case needtest.Nightly():
 		every = 1

@@ -71,9 +71,9 @@ func workFor(t *testing.T) []devwork.Command {
 	if needtest.Nightly() || needtest.Thorough() && !again {
 		return all
 	}
-	every := 4
+	every := 12
 	if again {
-		every = 7
+		every = 7 * needtest.Every(3)
 	}
 	var some []devwork.Command
 	for i, c := range all {

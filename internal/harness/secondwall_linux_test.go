@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -93,7 +94,7 @@ func attacks(t *testing.T) []string {
 	if dir == "" {
 		dir = "../shell/testdata"
 	}
-	every := 25
+	every := 25 * needtest.Every(3)
 	if os.Getenv("HAFT_NIGHTLY") != "" {
 		every = 1
 	}

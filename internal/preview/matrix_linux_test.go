@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/devwork"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/preview"
 	"github.com/haftdev/haft/shellrun"
 )
@@ -32,7 +33,7 @@ func TestDeveloperWorkIsAppliedAsItRuns(t *testing.T) {
 	b.request.Shell, b.request.Dirs, b.request.Home = b.shell, []string{p.Dir}, p.Home
 	tiers := map[string]int{}
 	for i, c := range devwork.Commands() {
-		sample := copied[c.Line] != "" || !c.Reads && i%8 == 0 || i%32 == 0
+		sample := copied[c.Line] != "" || !c.Reads && i%(8*needtest.Every(4)) == 0 || i%(32*needtest.Every(4)) == 0
 		if os.Getenv("HAFT_NIGHTLY") == "" && !sample {
 			continue
 		}

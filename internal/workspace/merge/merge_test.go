@@ -86,11 +86,7 @@ func TestOverwriteTakesOurSideOfConflictsOnly(t *testing.T) {
 // and HAFT_MERGE_SEED which.
 func TestAgainstGit(t *testing.T) {
 	git := needtest.Program(t, "git")
-	cases := 250
-	if needtest.Thorough() {
-		cases = 1000
-	}
-	n, seed := intEnv(t, "HAFT_MERGE_CASES", cases), intEnv(t, "HAFT_MERGE_SEED", 7)
+	n, seed := intEnv(t, "HAFT_MERGE_CASES", 1000/needtest.Every(10)), intEnv(t, "HAFT_MERGE_SEED", 7)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(3, uint64(seed)))
 	clean, stricter := 0, 0
