@@ -1,4 +1,4 @@
-package model
+package model_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -27,7 +28,7 @@ func TestBlocksSurviveTheWire(t *testing.T) {
 		"a server's tool":             `{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"q"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var b Block
+			var b model.Block
 			if err := json.Unmarshal([]byte(raw), &b); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +57,7 @@ func TestInputThatIsNoObjectCanBeSent(t *testing.T) {
 		`[1]`:          `{"__unparsedToolInput":{"raw":"[1]","len":3}}`,
 		` {"a":"<b>"}`: `{"a":"<b>"}`,
 	} {
-		out, err := plainjson.Marshal(Block{Type: ToolUse, ID: "t", Name: "n", Input: json.RawMessage(input)})
+		out, err := plainjson.Marshal(model.Block{Type: model.ToolUse, ID: "t", Name: "n", Input: json.RawMessage(input)})
 		if err != nil {
 			t.Fatalf("%q: %v", input, err)
 		}
@@ -67,11 +68,11 @@ func TestInputThatIsNoObjectCanBeSent(t *testing.T) {
 }
 
 func TestHistoryKeepsBytes(t *testing.T) {
-	var h History
+	var h model.History
 	raw := json.RawMessage(`{"content":"as it came", "role":"user"}`)
 	h.AppendJSON(raw)
-	if err := h.Append(Message{Role: Assistant, Content: []Block{TextOf("a<b")}}, Message{Role: User, Content: []Block{
-		{Type: ToolResult, UseID: "t", Content: []tool.Block{{Type: tool.TextBlock, Text: "ok"}}},
+	if err := h.Append(model.Message{Role: model.Assistant, Content: []model.Block{model.TextOf("a<b")}}, model.Message{Role: model.User, Content: []model.Block{
+		{Type: model.ToolResult, UseID: "t", Content: []tool.Block{{Type: tool.TextBlock, Text: "ok"}}},
 	}}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestHistoryKeepsBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Message{Role: User, Content: []Block{TextOf("as it came")}}, m); diff != "" {
+	if diff := cmp.Diff(model.Message{Role: model.User, Content: []model.Block{model.TextOf("as it came")}}, m); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
 	}
 }
@@ -102,13 +103,13 @@ func TestHistoryKeepsBytes(t *testing.T) {
 func TestErrorsKnowWhetherTheyPass(t *testing.T) {
 	no, yes := false, true
 	for _, c := range []struct {
-		e    Error
+		e    model.Error
 		want bool
 	}{
-		{Error{Kind: Overloaded}, true},
-		{Error{Kind: Overloaded, ShouldRetry: &no}, false},
-		{Error{Kind: InvalidRequest}, false},
-		{Error{Kind: InvalidRequest, ShouldRetry: &yes}, true},
+		{model.Error{Kind: model.Overloaded}, true},
+		{model.Error{Kind: model.Overloaded, ShouldRetry: &no}, false},
+		{model.Error{Kind: model.InvalidRequest}, false},
+		{model.Error{Kind: model.InvalidRequest, ShouldRetry: &yes}, true},
 	} {
 		if got := c.e.Temporary(); got != c.want {
 			t.Errorf("%+v: %v", c.e, got)

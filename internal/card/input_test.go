@@ -1,8 +1,10 @@
-package card
+package card_test
 
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/haftdev/haft/internal/card"
 )
 
 func TestInputForPeople(t *testing.T) {
@@ -16,7 +18,7 @@ func TestInputForPeople(t *testing.T) {
 		{`{"command":"ok\u001b[2K   "}`, `ok\u{1b}[2K`},
 		{``, ""},
 	} {
-		if got := Line(json.RawMessage(c.input)); got != c.line {
+		if got := card.Line(json.RawMessage(c.input)); got != c.line {
 			t.Errorf("Line(%s) = %q, want %q", c.input, got, c.line)
 		}
 	}

@@ -1,4 +1,4 @@
-package lazyregexp
+package lazyregexp_test
 
 import (
 	"go/ast"

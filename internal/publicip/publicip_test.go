@@ -1,8 +1,10 @@
-package publicip
+package publicip_test
 
 import (
 	"net/netip"
 	"testing"
+
+	"github.com/haftdev/haft/internal/publicip"
 )
 
 func TestWhichAddressesArePublic(t *testing.T) {
@@ -14,7 +16,7 @@ func TestWhichAddressesArePublic(t *testing.T) {
 		"::": false, "::1": false, "::ffff:10.0.0.1": false, "::ffff:169.254.169.254": false, "fe80::1": false, "fd00:ec2::254": false, "fec0::1": false, "ff02::1": false,
 		"64:ff9b::127.0.0.1": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false, "2002:a9fe:a9fe::": false, "2001::1": false, "2001:db8::1": false, "::127.0.0.1": false,
 	} {
-		if got := Is(netip.MustParseAddr(address)); got != want {
+		if got := publicip.Is(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s: public %t, want %t", address, got, want)
 		}
 	}

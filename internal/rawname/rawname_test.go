@@ -1,15 +1,17 @@
-package rawname
+package rawname_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/rawname"
 )
 
 func TestNamesGoThroughJSON(t *testing.T) {
 	names := []string{"", "plain", "näme", "caf\xe9.txt", "\xff", "a\nb", "\uFFFD"}
-	raw, err := json.Marshal(EncodeAll(names))
+	raw, err := json.Marshal(rawname.EncodeAll(names))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,7 +19,7 @@ func TestNamesGoThroughJSON(t *testing.T) {
 	if err := json.Unmarshal(raw, &back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(names, DecodeAll(back)); diff != "" {
+	if diff := cmp.Diff(names, rawname.DecodeAll(back)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	if names[3] != "caf\xe9.txt" {

@@ -1,9 +1,11 @@
-package visible
+package visible_test
 
 import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/haftdev/haft/internal/visible"
 )
 
 func TestNothingIsHiddenOrMoves(t *testing.T) {
@@ -20,17 +22,17 @@ func TestNothingIsHiddenOrMoves(t *testing.T) {
 		"\xff\xc3(":              "\uFFFD\uFFFD(",
 		"":                       "",
 	} {
-		if got := Text(in); got != want {
+		if got := visible.Text(in); got != want {
 			t.Errorf("Text(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := Indented("a\nwarning: b\n"); got != "a\n  warning: b\n  " {
+	if got := visible.Indented("a\nwarning: b\n"); got != "a\n  warning: b\n  " {
 		t.Errorf("Indented: %q", got)
 	}
-	if got := Name("a\nb\tc\x1b"); got != `a\u{a}b\u{9}c\u{1b}` {
+	if got := visible.Name("a\nb\tc\x1b"); got != `a\u{a}b\u{9}c\u{1b}` {
 		t.Errorf("Name: %q", got)
 	}
-	if got := Cells("a\tb\r\nc"); got != `a    b\u{d}`+"\n  c" {
+	if got := visible.Cells("a\tb\r\nc"); got != `a    b\u{d}`+"\n  c" {
 		t.Errorf("Cells: %q", got)
 	}
 }
@@ -47,11 +49,11 @@ func TestProseIsShownAsItIsWritten(t *testing.T) {
 		"safe\u202egnp.exe\x1b[2J": `safe\u{202e}gnp.exe\u{1b}[2J`,
 		"a\u2028b":                 `a\u{2028}b`,
 	} {
-		if got := Prose(in); got != want {
+		if got := visible.Prose(in); got != want {
 			t.Errorf("Prose(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := ProseCells("a\tb\n\u3000c"); got != "a    b\n  \u3000c" {
+	if got := visible.ProseCells("a\tb\n\u3000c"); got != "a    b\n  \u3000c" {
 		t.Errorf("ProseCells: %q", got)
 	}
 }
@@ -59,14 +61,14 @@ func TestProseIsShownAsItIsWritten(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b[31mb\u202e\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := Text(s)
+		got := visible.Text(s)
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }); i >= 0 {
 			t.Errorf("Text(%q) leaves %q", s, got[i:])
 		}
 		if strings.Count(got, "\n") != strings.Count(s, "\n") {
 			t.Errorf("Text(%q) has other lines: %q", s, got)
 		}
-		if Text(got) != got {
+		if visible.Text(got) != got {
 			t.Errorf("Text(%q) is not the same when it is taken twice", s)
 		}
 	})
@@ -85,7 +87,7 @@ func TestBlanksThatNobodySeesAreMarked(t *testing.T) {
 		"x" + strings.Repeat("\t", 20):               "x␠×20",
 		"":                                           "",
 	} {
-		if got := Blanks(in); got != want {
+		if got := visible.Blanks(in); got != want {
 			t.Errorf("Blanks(%q) = %q, want %q", in, got, want)
 		}
 	}

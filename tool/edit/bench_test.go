@@ -1,6 +1,6 @@
 //go:build unix
 
-package edit
+package edit_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/tool/edit"
 )
 
 // bigText has n bytes of lines, all different.
@@ -37,7 +39,7 @@ func TestTenMegabytesAgainstSed(t *testing.T) {
 			from = "line 100000: the quick brown"
 		}
 		start := time.Now()
-		_, err := b.run(b.edit, Input{FilePath: b.path("ours"), OldString: from, NewString: to})
+		_, err := b.run(b.edit, edit.Input{FilePath: b.path("ours"), OldString: from, NewString: to})
 		ours = append(ours, time.Since(start))
 		must(t, err)
 		start = time.Now()

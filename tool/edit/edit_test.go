@@ -1,6 +1,6 @@
 //go:build unix
 
-package edit
+package edit_test
 
 import (
 	"bytes"
@@ -22,6 +22,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/patch"
 	"github.com/haftdev/haft/internal/workspace/textfile"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/edit"
 	"github.com/haftdev/haft/tool/read"
 	"github.com/haftdev/haft/tool/tooltest"
 	"github.com/haftdev/haft/workspace"
@@ -46,7 +47,7 @@ func newBench(t testing.TB, files map[string]string) *bench {
 	b.ws, err = workspace.Open(b.dir, &workspace.Options{Home: base, State: filepath.Join(base, "state")})
 	must(t, err)
 	t.Cleanup(func() { must(t, b.ws.Close()) })
-	b.edit, b.multi, b.read = New(b.ws), NewMulti(b.ws), read.New(b.ws, nil)
+	b.edit, b.multi, b.read = edit.New(b.ws), edit.NewMulti(b.ws), read.New(b.ws, nil)
 	return b
 }
 
@@ -110,9 +111,9 @@ func TestConformance(t *testing.T) {
 func TestEdit(t *testing.T) {
 	b := newBench(t, map[string]string{"f": "one\ntwo\nthree\n"})
 	b.show("f")
-	r, err := b.run(b.edit, Input{FilePath: b.path("f"), OldString: "two", NewString: "2"})
+	r, err := b.run(b.edit, edit.Input{FilePath: b.path("f"), OldString: "two", NewString: "2"})
 	must(t, err)
-	want := Output{FilePath: b.path("f"), OldString: "two", NewString: "2", OriginalFile: "one\ntwo\nthree\n", Replacements: 1,
+	want := edit.Output{FilePath: b.path("f"), OldString: "two", NewString: "2", OriginalFile: "one\ntwo\nthree\n", Replacements: 1,
 		StructuredPatch: []patch.Hunk{{OldStart: 1, OldLines: 3, NewStart: 1, NewLines: 3, Lines: []string{" one", "-two", "+2", " three"}}}, ForeignPatch: []patch.Hunk{}}
 	if d := cmp.Diff(want, r.Output); d != "" {
 		t.Error(d)
@@ -130,7 +131,7 @@ func TestEdit(t *testing.T) {
 
 func TestAnEmptyOldStringMakesANewFile(t *testing.T) {
 	b := newBench(t, nil)
-	r, err := b.run(b.edit, Input{FilePath: b.path("a/new"), NewString: "x\n"})
+	r, err := b.run(b.edit, edit.Input{FilePath: b.path("a/new"), NewString: "x\n"})
 	must(t, err)
 	if b.content("a/new") != "x\n" || !strings.HasPrefix(r.Text(), "File created: ") {
 		t.Errorf("content %q, %s", b.content("a/new"), r.Text())
@@ -147,10 +148,10 @@ func TestTexts(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "== %s\n%s\n\n", name, strings.ReplaceAll(text, b.dir, "/project"))
 	}
-	do := func(name, content, old, new string, change func(*bench, *Input)) {
+	do := func(name, content, old, new string, change func(*bench, *edit.Input)) {
 		b := newBench(t, map[string]string{"f": content})
 		b.show("f")
-		in := Input{FilePath: b.path("f"), OldString: old, NewString: new}
+		in := edit.Input{FilePath: b.path("f"), OldString: old, NewString: new}
 		if change != nil {
 			change(b, &in)
 		}
@@ -162,33 +163,33 @@ func TestTexts(t *testing.T) {
 		say(b, name, r, err)
 	}
 	ten := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
-	do("replace all", "a b a\n", "a", "c", func(_ *bench, in *Input) { in.ReplaceAll = true })
+	do("replace all", "a b a\n", "a", "c", func(_ *bench, in *edit.Input) { in.ReplaceAll = true })
 	do("other line endings", "a\r\nb\r\n", "a\nb", "a\nc", nil)
 	do("other indentation", "if x {\n\t\ty()\n}\n", "        y()\n", "\t\tz()\n", nil)
-	do("merged", ten, "1\n2", "one\n2", func(b *bench, _ *Input) { b.write("f", strings.Replace(ten, "10", "ten", 1)) })
-	do("conflict", ten, "5", "five", func(b *bench, _ *Input) { b.write("f", strings.Replace(ten, "5", "V", 1)) })
-	do("conflict, overwrite", ten, "5", "five", func(b *bench, in *Input) {
+	do("merged", ten, "1\n2", "one\n2", func(b *bench, _ *edit.Input) { b.write("f", strings.Replace(ten, "10", "ten", 1)) })
+	do("conflict", ten, "5", "five", func(b *bench, _ *edit.Input) { b.write("f", strings.Replace(ten, "5", "V", 1)) })
+	do("conflict, overwrite", ten, "5", "five", func(b *bench, in *edit.Input) {
 		b.write("f", strings.Replace(ten, "5", "V", 1))
 		in.OnConflict = "overwrite"
 	})
-	do("conflict, markers", ten, "5", "five", func(b *bench, in *Input) {
+	do("conflict, markers", ten, "5", "five", func(b *bench, in *edit.Input) {
 		b.write("f", strings.Replace(ten, "5", "V", 1))
 		in.OnConflict = "markers"
 	})
-	do("changed so that it fits nowhere", ten, "nowhere", "x", func(b *bench, _ *Input) { b.write("f", "all new\n") })
+	do("changed so that it fits nowhere", ten, "nowhere", "x", func(b *bench, _ *edit.Input) { b.write("f", "all new\n") })
 	do("not found", "func f() {\n\treturn 1\n}\n", "func f() {\n    return 2\n}", "x", nil)
 	do("line numbers", "alpha\nbeta\n", "1\talpha\n2\tbeta", "x", nil)
 	do("twice", "a\na\n", "a", "b", nil)
-	do("wrong count", "a\na\n", "a", "b", func(_ *bench, in *Input) { in.Expected = 3 })
+	do("wrong count", "a\na\n", "a", "b", func(_ *bench, in *edit.Input) { in.Expected = 3 })
 	do("no change", "a\n", "a", "a", nil)
 	do("empty old string", "a\n", "", "b", nil)
 	do("empty file", "", "a", "b", nil)
-	do("relative path", "a\n", "a", "b", func(_ *bench, in *Input) { in.FilePath = "f" })
-	do("missing", "a\n", "a", "b", func(b *bench, in *Input) { in.FilePath = b.path("g.txt") })
-	do("directory", "a\n", "a", "b", func(b *bench, in *Input) { in.FilePath = b.dir })
-	do("unread", "a\n", "a", "b", func(b *bench, in *Input) { b.write("other", "a"); in.FilePath = b.path("other") })
-	do("deleted since", "a\n", "a", "b", func(b *bench, in *Input) { must(t, os.Remove(in.FilePath)) })
-	do("binary by now", "a\n", "a", "b", func(b *bench, in *Input) { b.write("f", "\x89PNG\r\n\x1a\n\x00") })
+	do("relative path", "a\n", "a", "b", func(_ *bench, in *edit.Input) { in.FilePath = "f" })
+	do("missing", "a\n", "a", "b", func(b *bench, in *edit.Input) { in.FilePath = b.path("g.txt") })
+	do("directory", "a\n", "a", "b", func(b *bench, in *edit.Input) { in.FilePath = b.dir })
+	do("unread", "a\n", "a", "b", func(b *bench, in *edit.Input) { b.write("other", "a"); in.FilePath = b.path("other") })
+	do("deleted since", "a\n", "a", "b", func(b *bench, in *edit.Input) { must(t, os.Remove(in.FilePath)) })
+	do("binary by now", "a\n", "a", "b", func(b *bench, in *edit.Input) { b.write("f", "\x89PNG\r\n\x1a\n\x00") })
 	latin1, _ := textfile.ByName("ISO-8859-1")
 	raw, err := latin1.Encode("Voilà l'été, déjà prêt à côtoyer les élèves. Fin.\n")
 	must(t, err)
@@ -196,14 +197,14 @@ func TestTexts(t *testing.T) {
 
 	b := newBench(t, map[string]string{"f": "alpha beta gamma\n"})
 	b.show("f")
-	for _, list := range [][]OneEdit{
+	for _, list := range [][]edit.OneEdit{
 		{{OldString: "alpha beta", NewString: "1"}, {OldString: "beta gamma", NewString: "2"}},
 		{{OldString: "alpha", NewString: "1"}, {OldString: "alpha", NewString: "2"}},
 		{{OldString: "fresh", NewString: "1"}, {OldString: "alpha", NewString: "fresh"}},
 		{{OldString: "alpha", NewString: "1"}, {OldString: "omega", NewString: "2"}},
 		{{OldString: "alpha", NewString: "1"}, {OldString: "gamma", NewString: "3"}},
 	} {
-		r, err := b.run(b.multi, MultiInput{FilePath: b.path("f"), Edits: list})
+		r, err := b.run(b.multi, edit.MultiInput{FilePath: b.path("f"), Edits: list})
 		if err != nil && b.content("f") != "alpha beta gamma\n" {
 			t.Errorf("refused, but the file holds %q", b.content("f"))
 		}
@@ -218,7 +219,7 @@ func TestPermissionViews(t *testing.T) {
 		b.path("f"): tool.NoView, b.path(".env"): tool.Ask, b.path(".git/config"): tool.Ask, "/etc/hosts": tool.Ask,
 		"/dev/zero": tool.Deny, b.dir: tool.Deny, "/proc/self/environ": tool.Deny,
 	} {
-		raw, _ := json.Marshal(Input{FilePath: path, OldString: "x", NewString: "y"})
+		raw, _ := json.Marshal(edit.Input{FilePath: path, OldString: "x", NewString: "y"})
 		if v := b.edit.Permission(context.Background(), &tool.Call{Input: raw}); v.Behavior != want || want != tool.NoView && v.Message == "" {
 			t.Errorf("%s: %v %q, want %v", path, v.Behavior, v.Message, want)
 		}
@@ -241,11 +242,11 @@ func FuzzTools(f *testing.F) {
 		if _, err := b.run(b.read, read.Input{FilePath: b.path("f")}); err != nil {
 			return
 		}
-		list := []OneEdit{{OldString: old1, NewString: new1, ReplaceAll: all}}
+		list := []edit.OneEdit{{OldString: old1, NewString: new1, ReplaceAll: all}}
 		if old2 != "" {
-			list = append(list, OneEdit{OldString: old2, NewString: new2})
+			list = append(list, edit.OneEdit{OldString: old2, NewString: new2})
 		}
-		r, err := b.run(b.multi, MultiInput{FilePath: b.path("f"), Edits: list})
+		r, err := b.run(b.multi, edit.MultiInput{FilePath: b.path("f"), Edits: list})
 		after := b.content("f")
 		if err != nil {
 			if after != string(raw) {
@@ -259,7 +260,7 @@ func FuzzTools(f *testing.F) {
 		if _, err := textfile.Parse(raw); err != nil {
 			t.Fatal("binary was edited")
 		}
-		if len(r.Output.(MultiOutput).StructuredPatch) == 0 {
+		if len(r.Output.(edit.MultiOutput).StructuredPatch) == 0 {
 			t.Fatal("a change without a patch")
 		}
 	})
@@ -271,7 +272,7 @@ func TestPatchAppliesWhatTheModelReads(t *testing.T) {
 	for _, content := range []string{"one\ntwo\nthree\n", "one\r\ntwo\r\nthree", "one\ntwo\r\nthree"} {
 		b := newBench(t, map[string]string{"f": content, "copy": content})
 		b.show("f")
-		r, err := b.run(b.multi, MultiInput{FilePath: b.path("f"), Edits: []OneEdit{{OldString: "one", NewString: "1\nand"}, {OldString: "three", NewString: "3"}}})
+		r, err := b.run(b.multi, edit.MultiInput{FilePath: b.path("f"), Edits: []edit.OneEdit{{OldString: "one", NewString: "1\nand"}, {OldString: "three", NewString: "3"}}})
 		must(t, err)
 		_, diff, _ := strings.Cut(r.Text(), "\n@@")
 		cmd := exec.Command("patch", "--binary", "--quiet", "--fuzz=0", b.path("copy"))

@@ -1,12 +1,13 @@
 //go:build unix
 
-package edit
+package edit_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/haftdev/haft/internal/workspace/textfile"
+	"github.com/haftdev/haft/tool/edit"
 	"github.com/haftdev/haft/tool/read"
 )
 
@@ -49,7 +50,7 @@ func TestEncodingsAreReadAndKept(t *testing.T) {
 		if got := r.Text(); !strings.Contains(got, word) || !strings.Contains(got, c.say) {
 			t.Errorf("%s: %s", c.name, got)
 		}
-		if _, err := b.run(b.edit, Input{FilePath: b.path(c.file), OldString: word, NewString: other}); err != nil {
+		if _, err := b.run(b.edit, edit.Input{FilePath: b.path(c.file), OldString: word, NewString: other}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if want := in(t, c.encoding, strings.ReplaceAll(c.text, word, other)); b.content(c.file) != want {
@@ -66,23 +67,23 @@ func TestTheEncodingThatTheModelNames(t *testing.T) {
 	if !strings.Contains(r.Text(), "call Read with encoding set to the right one") {
 		t.Fatalf("Read does not say what to do: %s", r.Text())
 	}
-	_, err = b.run(b.edit, Input{FilePath: b.path("a"), OldString: "姓", NewString: "书"})
+	_, err = b.run(b.edit, edit.Input{FilePath: b.path("a"), OldString: "姓", NewString: "书"})
 	if err == nil || !strings.Contains(err.Error(), "send this call again with encoding set to it") || strings.Contains(err.Error(), "convert") {
 		t.Fatalf("an edit on a doubtful guess: %v", err)
 	}
-	_, err = b.run(b.edit, Input{FilePath: b.path("a"), OldString: "姓", NewString: "书", Encoding: "gbk"})
+	_, err = b.run(b.edit, edit.Input{FilePath: b.path("a"), OldString: "姓", NewString: "书", Encoding: "gbk"})
 	must(t, err)
 	if got := b.content("a"); got != in(t, "gbk", "书名") {
 		t.Errorf("Edit with encoding wrote %q", got)
 	}
 	_, err = b.run(b.read, read.Input{FilePath: b.path("b"), Encoding: "GBK"})
 	must(t, err)
-	_, err = b.run(b.multi, MultiInput{FilePath: b.path("b"), Edits: []OneEdit{{OldString: "姓", NewString: "书"}}})
+	_, err = b.run(b.multi, edit.MultiInput{FilePath: b.path("b"), Edits: []edit.OneEdit{{OldString: "姓", NewString: "书"}}})
 	must(t, err)
 	if got := b.content("b"); got != in(t, "gbk", "书名") {
 		t.Errorf("what Read was told is forgotten: %q", got)
 	}
-	_, err = b.run(b.edit, Input{FilePath: b.path("new.py"), NewString: "# coding: gbk\nx = '书'\n"})
+	_, err = b.run(b.edit, edit.Input{FilePath: b.path("new.py"), NewString: "# coding: gbk\nx = '书'\n"})
 	must(t, err)
 	if got := b.content("new.py"); got != in(t, "gbk", "# coding: gbk\nx = '书'\n") {
 		t.Errorf("a new file is not what it declares: %q", got)

@@ -1,4 +1,4 @@
-package elicit
+package elicit_test
 
 import (
 	"encoding/json"
@@ -6,35 +6,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/haftdev/haft/internal/mcp/elicit"
 )
 
 // TestKinds fills in every kind of field that the specification has.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct {
 		name, property string
-		kind           Kind
+		kind           elicit.Kind
 		titles         []string
 		def            string            // what is there to begin with
 		good           map[string]string // typed → sent
 		bad            []string
 	}{
-		{"text", `{"type":"string","default":"Bern"}`, Text, nil, "Bern", map[string]string{"Basel": `"Basel"`, " a b ": `"a b"`, "": ""}, nil},
-		{"text of a length", `{"type":"string","minLength":2,"maxLength":3}`, Text, nil, "", map[string]string{"漢字": `"漢字"`, "abc": `"abc"`}, []string{"a", "abcd"}},
-		{"an email address", `{"type":"string","format":"email"}`, Text, nil, "", map[string]string{"a@b.example": `"a@b.example"`}, []string{"a", "A <a@b.example>"}},
-		{"an address", `{"type":"string","format":"uri"}`, Text, nil, "", map[string]string{"https://a.example/x": `"https://a.example/x"`}, []string{"a.example"}},
-		{"a date", `{"type":"string","format":"date"}`, Text, nil, "", map[string]string{"2026-02-28": `"2026-02-28"`}, []string{"2026-02-30", "28.2.2026"}},
-		{"a time", `{"type":"string","format":"date-time"}`, Text, nil, "", map[string]string{"2026-02-28T12:00:00+01:00": `"2026-02-28T12:00:00+01:00"`}, []string{"2026-02-28"}},
-		{"a whole number", `{"type":"integer","minimum":1,"maximum":5,"default":2}`, Integer, nil, "2", map[string]string{"5": "5", "1": "1"}, []string{"0", "6", "2.5", "x", "0x2"}},
-		{"a number", `{"type":"number","minimum":0.5}`, Number, nil, "", map[string]string{"2.5": "2.5", "1e3": "1e3"}, []string{"0.4", "NaN", "Inf", ".5."}},
-		{"yes or no", `{"type":"boolean","default":true}`, YesNo, []string{"yes", "no"}, "1", map[string]string{"1": "true", "2": "false", "no": "false", "Y": "true"}, []string{"maybe"}},
-		{"one of some", `{"type":"string","enum":["a","b"],"default":"b"}`, One, []string{"a", "b"}, "2", map[string]string{"1": `"a"`, "B": `"b"`}, []string{"3", "c"}},
-		{"one of some, with the older names", `{"type":"string","enum":["a","b"],"enumNames":["Apple","Pear"]}`, One, []string{"Apple", "Pear"}, "", map[string]string{"apple": `"a"`, "2": `"b"`}, nil},
-		{"one of some with titles", `{"type":"string","oneOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Pear"}],"default":"b"}`, One, []string{"Apple", "Pear"}, "2", map[string]string{"Pear": `"b"`}, nil},
-		{"some of many", `{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":1,"maxItems":2,"default":["a","c"]}`, Many, []string{"a", "b", "c"}, "1,3", map[string]string{"1,3": `["a","c"]`, "b, b": `["b"]`}, []string{"1,2,3", "1,4"}},
-		{"some of many with titles", `{"type":"array","items":{"anyOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Pear"}]}}`, Many, []string{"Apple", "Pear"}, "", map[string]string{"Pear,1": `["b","a"]`, "": ""}, nil},
+		{"text", `{"type":"string","default":"Bern"}`, elicit.Text, nil, "Bern", map[string]string{"Basel": `"Basel"`, " a b ": `"a b"`, "": ""}, nil},
+		{"text of a length", `{"type":"string","minLength":2,"maxLength":3}`, elicit.Text, nil, "", map[string]string{"漢字": `"漢字"`, "abc": `"abc"`}, []string{"a", "abcd"}},
+		{"an email address", `{"type":"string","format":"email"}`, elicit.Text, nil, "", map[string]string{"a@b.example": `"a@b.example"`}, []string{"a", "A <a@b.example>"}},
+		{"an address", `{"type":"string","format":"uri"}`, elicit.Text, nil, "", map[string]string{"https://a.example/x": `"https://a.example/x"`}, []string{"a.example"}},
+		{"a date", `{"type":"string","format":"date"}`, elicit.Text, nil, "", map[string]string{"2026-02-28": `"2026-02-28"`}, []string{"2026-02-30", "28.2.2026"}},
+		{"a time", `{"type":"string","format":"date-time"}`, elicit.Text, nil, "", map[string]string{"2026-02-28T12:00:00+01:00": `"2026-02-28T12:00:00+01:00"`}, []string{"2026-02-28"}},
+		{"a whole number", `{"type":"integer","minimum":1,"maximum":5,"default":2}`, elicit.Integer, nil, "2", map[string]string{"5": "5", "1": "1"}, []string{"0", "6", "2.5", "x", "0x2"}},
+		{"a number", `{"type":"number","minimum":0.5}`, elicit.Number, nil, "", map[string]string{"2.5": "2.5", "1e3": "1e3"}, []string{"0.4", "NaN", "Inf", ".5."}},
+		{"yes or no", `{"type":"boolean","default":true}`, elicit.YesNo, []string{"yes", "no"}, "1", map[string]string{"1": "true", "2": "false", "no": "false", "Y": "true"}, []string{"maybe"}},
+		{"one of some", `{"type":"string","enum":["a","b"],"default":"b"}`, elicit.One, []string{"a", "b"}, "2", map[string]string{"1": `"a"`, "B": `"b"`}, []string{"3", "c"}},
+		{"one of some, with the older names", `{"type":"string","enum":["a","b"],"enumNames":["Apple","Pear"]}`, elicit.One, []string{"Apple", "Pear"}, "", map[string]string{"apple": `"a"`, "2": `"b"`}, nil},
+		{"one of some with titles", `{"type":"string","oneOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Pear"}],"default":"b"}`, elicit.One, []string{"Apple", "Pear"}, "2", map[string]string{"Pear": `"b"`}, nil},
+		{"some of many", `{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":1,"maxItems":2,"default":["a","c"]}`, elicit.Many, []string{"a", "b", "c"}, "1,3", map[string]string{"1,3": `["a","c"]`, "b, b": `["b"]`}, []string{"1,2,3", "1,4"}},
+		{"some of many with titles", `{"type":"array","items":{"anyOf":[{"const":"a","title":"Apple"},{"const":"b","title":"Pear"}]}}`, elicit.Many, []string{"Apple", "Pear"}, "", map[string]string{"Pear,1": `["b","a"]`, "": ""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fields, err := Fields(json.RawMessage(`{"type":"object","properties":{"x":`+c.property+`}}`), nil)
+			fields, err := elicit.Fields(json.RawMessage(`{"type":"object","properties":{"x":`+c.property+`}}`), nil)
 			if err != nil || len(fields) != 1 {
 				t.Fatalf("%v, %d fields", err, len(fields))
 			}
@@ -89,7 +91,7 @@ func fits(t *testing.T, property string, value json.RawMessage) {
 
 func TestAFormKeepsItsOrder(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","required":["zip"],"properties":{"zip":{"type":"string","title":"Zip code","description":"Of your home.","minLength":4},"city":{"type":"string"},"age":{"type":"integer"}}}`)
-	fields, err := Fields(schema, nil)
+	fields, err := elicit.Fields(schema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +105,17 @@ func TestAFormKeepsItsOrder(t *testing.T) {
 	if f := fields[0]; f.Help != "Of your home. (at least 4 characters)" || !f.Required {
 		t.Errorf("%q, required %v", f.Help, f.Required)
 	}
-	if raw, err := Content(fields, map[string]string{"zip": "3000", "age": "7"}); err != nil || string(raw) != `{"age":7,"zip":"3000"}` {
+	if raw, err := elicit.Content(fields, map[string]string{"zip": "3000", "age": "7"}); err != nil || string(raw) != `{"age":7,"zip":"3000"}` {
 		t.Errorf("%s, %v", raw, err)
 	}
-	if _, err := Content(fields, map[string]string{"age": "7"}); err == nil || err.Error() != "Zip code: a value is required" {
+	if _, err := elicit.Content(fields, map[string]string{"age": "7"}); err == nil || err.Error() != "Zip code: a value is required" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestWhatIsNoForm(t *testing.T) {
 	for _, schema := range []string{``, `{`, `{"properties":{"x":{"type":"object"}}}`, `{"properties":{"x":{"type":"array"}}}`, `{"properties":{"x":{"type":"string","enum":[]}}}`, `{"properties":{"x":3}}`, `{"required":3}`} {
-		if fields, err := Fields(json.RawMessage(schema), nil); err == nil {
+		if fields, err := elicit.Fields(json.RawMessage(schema), nil); err == nil {
 			t.Errorf("%s has the fields %v", schema, fields)
 		}
 	}

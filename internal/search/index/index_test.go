@@ -1,4 +1,4 @@
-package index
+package index_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/search/index"
 	"github.com/haftdev/haft/internal/search/rx"
 )
 
@@ -27,12 +28,12 @@ func corpus(r *rand.Rand, n int) []string {
 	return docs
 }
 
-func build(docs []string, group int) (*Index, []Slot) {
-	x, slots := New(1), make([]Slot, len(docs))
-	var g Grams
-	var batch []Doc
+func build(docs []string, group int) (*index.Index, []index.Slot) {
+	x, slots := index.New(1), make([]index.Slot, len(docs))
+	var g index.Grams
+	var batch []index.Doc
 	for i, d := range docs {
-		batch = append(batch, Doc{append([]uint32(nil), g.Of([]byte(d))...), len(d), &slots[i]})
+		batch = append(batch, index.Doc{append([]uint32(nil), g.Of([]byte(d))...), len(d), &slots[i]})
 		if len(batch) == group {
 			x.Add(batch)
 			batch = nil
@@ -56,7 +57,7 @@ func TestNothingThatMatchesIsRuledOut(t *testing.T) {
 			}
 		}
 	}
-	for _, group := range []int{Small, Group, 20, 1} {
+	for _, group := range []int{index.Small, index.Group, 20, 1} {
 		x, slots := build(docs, group)
 		ruledOut := 0
 		for _, expr := range patterns {
@@ -105,7 +106,7 @@ func TestUnknownFilesAreNeverRuledOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := x.Candidates(p.Required())
-	var never Slot
+	var never index.Slot
 	if !set.Has(&never) {
 		t.Error("a file without a signature is ruled out")
 	}
@@ -122,7 +123,7 @@ func TestUnknownFilesAreNeverRuledOut(t *testing.T) {
 
 func TestSteady(t *testing.T) {
 	for text, want := range map[string]bool{"plain": true, "日本": true, "\u212A": false, "me\u017F": false} {
-		if got := Steady([]byte(text)); got != want {
+		if got := index.Steady([]byte(text)); got != want {
 			t.Errorf("Steady(%q) = %v", text, got)
 		}
 	}

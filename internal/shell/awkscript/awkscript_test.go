@@ -1,6 +1,10 @@
-package awkscript
+package awkscript_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/haftdev/haft/internal/shell/awkscript"
+)
 
 func TestFilters(t *testing.T) {
 	for _, program := range []string{
@@ -10,7 +14,7 @@ func TestFilters(t *testing.T) {
 		`/[[:alpha:]]/ {print}`, `/^[^[:space:]_]+$/`, `/[]a]/`, `/[^]]/ {print "x/y"}`, `/[[.a.]b]/`, `/\/[ab]\//`,
 		`BEGIN{FS=","} {print $2}`, `{print $1; if (x > 3) y = 2}`, "{print a/b/c}", "$1 > 3 {print} $2 > 3", `{ print $1 } END { if (n > 2) print n }`,
 	} {
-		if err := Check(program); err != nil {
+		if err := awkscript.Check(program); err != nil {
 			t.Errorf("%q: %v, want it accepted", program, err)
 		}
 	}
@@ -24,7 +28,7 @@ func TestOthersAreRefused(t *testing.T) {
 		`{print {1} > "y"}`, `!/[[:alpha:]/] "/ { system("x") } #" {}`, `!/[a[:alpha:]/] "/ { system("x") } #" {}`, `!/[[.a.]/] "/ { system("x") } #" {}`, `!/[^[:alpha:]/] "/ { "x" | getline } #" {}`,
 		`!/[]/] "/ { system("x") } #" {}`, `!/[\]/] "/ { system("x") } #" {}`, `!/[a-[:digit:]/] "/ { system("x") } #" {}`, `!/[^]/] "/ { system("x") } #" {}`,
 	} {
-		if err := Check(program); err == nil {
+		if err := awkscript.Check(program); err == nil {
 			t.Errorf("%q: accepted, want it refused", program)
 		}
 	}
@@ -34,8 +38,8 @@ func FuzzCheck(f *testing.F) {
 	f.Add(`{print $1 > 5}`)
 	f.Add(`/a/ {x = 3 / 2}`)
 	f.Fuzz(func(t *testing.T, program string) {
-		_ = Check(program)
-		if Check(program+"\nBEGIN{system(1)}") == nil && Check(program) == nil {
+		_ = awkscript.Check(program)
+		if awkscript.Check(program+"\nBEGIN{system(1)}") == nil && awkscript.Check(program) == nil {
 			t.Errorf("%q hides a call of system after it", program)
 		}
 	})

@@ -1,4 +1,4 @@
-package gitconfig
+package gitconfig_test
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/shell/gitconfig"
 )
 
 var samples = []string{
@@ -26,7 +27,7 @@ var samples = []string{
 func TestParseAgreesWithGit(t *testing.T) {
 	git := needtest.Program(t, "git")
 	for _, text := range samples {
-		entries, err := Parse(text)
+		entries, err := gitconfig.Parse(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -53,7 +54,7 @@ func TestParseAgreesWithGit(t *testing.T) {
 
 func TestParseRefusesWhatGitRefuses(t *testing.T) {
 	for _, text := range []string{"x = 1", "[a\nb = 1", "[a]\nb = \"1\n", "[a]\nb = \\q\n", "[a]\n-b\n", "[]\n", "[a \"b]\nc = 1\n", "[a]\nb c\n", "[a]\nb: 1\n"} {
-		if _, err := Parse(text); err == nil && text != "[a]\n-b\n" {
+		if _, err := gitconfig.Parse(text); err == nil && text != "[a]\n-b\n" {
 			t.Errorf("%q is accepted", text)
 		}
 	}
@@ -63,5 +64,5 @@ func FuzzParse(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, text string) { Parse(text) })
+	f.Fuzz(func(t *testing.T, text string) { gitconfig.Parse(text) })
 }

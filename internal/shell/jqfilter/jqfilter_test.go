@@ -1,6 +1,10 @@
-package jqfilter
+package jqfilter_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/haftdev/haft/internal/shell/jqfilter"
+)
 
 func TestFilters(t *testing.T) {
 	for _, filter := range []string{
@@ -8,7 +12,7 @@ func TestFilters(t *testing.T) {
 		`"env"`, `."env"`, `.["env"]`, `"\("a" + "b")"`, `.a as $env | $env`, `def f(x): x * 2; f(.)`, `.. | numbers`, `if . then 1 else 2 end`, `@base64d`, `.x? // empty`, `"it's"`, `"ö"`,
 		`$x.env`, `reduce .[] as $i (0; . + $i)`, `.a[1:3]`, `1.5e3`, `{a: .b, "c": 1}`,
 	} {
-		if err := Check(filter); err != nil {
+		if err := jqfilter.Check(filter); err != nil {
 			t.Errorf("%q: %v, want it accepted", filter, err)
 		}
 	}
@@ -19,7 +23,7 @@ func TestOthersAreRefused(t *testing.T) {
 		"env", "$ENV", "$ ENV.PATH", "$\nENV", "$ENV.PATH", "env.PATH", `"\(env)"`, `"\("\(env)")"`, `"\("a") \(env)"`, "..env", ".. env", "1.env", ".|env", "{a: env}", "{$ENV}", "input_filename",
 		`import "x" as x; .`, `include "x"; .`, `"unclosed`, `"\(.a"`, ")", ".a)", "# c\nenv", `"\\\(env)"`, `@text "\(env)"`, ". as [$a] | env", "modulemeta",
 	} {
-		if err := Check(filter); err == nil {
+		if err := jqfilter.Check(filter); err == nil {
 			t.Errorf("%q: accepted, want it refused", filter)
 		}
 	}
@@ -28,7 +32,7 @@ func TestOthersAreRefused(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(`"\(.a)" | env`)
 	f.Fuzz(func(t *testing.T, filter string) {
-		if Check(filter) == nil && Check(filter+" | env") == nil {
+		if jqfilter.Check(filter) == nil && jqfilter.Check(filter+" | env") == nil {
 			t.Errorf("%q hides env after it", filter)
 		}
 	})

@@ -1,6 +1,10 @@
-package sedscript
+package sedscript_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/haftdev/haft/internal/shell/sedscript"
+)
 
 func TestFilters(t *testing.T) {
 	for _, script := range []string{
@@ -9,7 +13,7 @@ func TestFilters(t *testing.T) {
 		"a\\hello", "a hello; w not a command", "i\\\nfirst \\\nsecond\np", `\,x,d`, "/[[:space:]]/d", "s/[]a]/x/", "s/[^]a]/x/", "5q", "q;p", "=", "0~3p", `s/\//x/`, "/a/!d",
 		"s/a/b/2", "10,20!d", "l", "n;d",
 	} {
-		if err := Check(script); err != nil {
+		if err := sedscript.Check(script); err != nil {
 			t.Errorf("%q: %v, want it accepted", script, err)
 		}
 	}
@@ -22,7 +26,7 @@ func TestOthersAreRefused(t *testing.T) {
 		"v", "M", "s/[a\\]w x/b/", "s/a/b/\nw x", "a text\nw x", "i\\\ntext\nw x", "y/a/b/w x", "ba w x", "s[a[b[w x", "# c\nw x", "1,+2w x", "/x/I w y", "{w x", "p}w x",
 		"a x\\\\\nw x", "a\\\\\nw x", "i x\\\\\\\\\nw x", "a\\ x\\\nw x", "1c\\\n x\\\\\nw x",
 	} {
-		if err := Check(script); err == nil {
+		if err := sedscript.Check(script); err == nil {
 			t.Errorf("%q: accepted, want it refused", script)
 		}
 	}
@@ -32,10 +36,10 @@ func FuzzCheck(f *testing.F) {
 	f.Add("s/a/b/w x")
 	f.Add("/a/{p;d}")
 	f.Fuzz(func(t *testing.T, script string) {
-		if Check(script) != nil {
+		if sedscript.Check(script) != nil {
 			return
 		}
-		if Check(script+"\nw x") == nil && !endsInText(script) {
+		if sedscript.Check(script+"\nw x") == nil && !endsInText(script) {
 			t.Errorf("%q is accepted and hides the write command after it", script)
 		}
 	})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package guard
+package guard_test
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // corpusCase is one line of testdata/path.jsonl: a path, how to set up what it names, and the view of the guard without rules.
@@ -69,9 +70,9 @@ func setUp(t *testing.T, script, dir, home string) {
 	}
 }
 
-func newGuard(t *testing.T, dir, home string) *Guard {
+func newGuard(t *testing.T, dir, home string) *guard.Guard {
 	t.Helper()
-	g, err := New(&Options{Roots: []string{dir}, Home: home,
+	g, err := guard.New(&guard.Options{Roots: []string{dir}, Home: home,
 		AgentDirs: []string{home + "/.claude", home + "/.haft", home + "/.config/haft", home + "/.config/agent"}})
 	if err != nil {
 		t.Fatal(err)
@@ -92,14 +93,14 @@ func TestCorpus(t *testing.T) {
 			} else {
 				setUp(t, c.Setup, dir, home)
 			}
-			op := Write
+			op := guard.Write
 			if c.Tool == "Read" {
-				op = Read
+				op = guard.Read
 			}
 			f := newGuard(t, dir, home).At(strings.ReplaceAll(c.Cwd, "$P", dir)).Look(strings.ReplaceAll(c.Path, "$P", dir))
 			if v := f.Verdict(op); v.Decision.String() != c.Expect {
 				t.Errorf("%s %q: %s (%s), want %s\n%+v", c.Tool, c.Path, v.Decision, v.Reason, c.Expect, f)
-			} else if v.Decision != Allow && v.Reason == "" {
+			} else if v.Decision != guard.Allow && v.Reason == "" {
 				t.Errorf("%s without a reason", v.Decision)
 			}
 		})
@@ -111,18 +112,18 @@ func TestFacts(t *testing.T) {
 	setUp(t, `mkdir -p a/b && echo x > a/b/f && ln -s a/b short && ln -s short/f deep && ln -s nowhere/else dangling`, dir, home)
 	g := newGuard(t, dir, home)
 	f := g.Look("deep")
-	want := Facts{Given: "deep", Path: dir + "/deep", Real: dir + "/a/b/f", Relative: true, Root: dir, Exists: true,
-		Links: []Link{{dir + "/deep", dir + "/short/f"}, {dir + "/short", dir + "/a/b"}}}
+	want := guard.Facts{Given: "deep", Path: dir + "/deep", Real: dir + "/a/b/f", Relative: true, Root: dir, Exists: true,
+		Links: []guard.Link{{dir + "/deep", dir + "/short/f"}, {dir + "/short", dir + "/a/b"}}}
 	f.Info = want.Info
-	if d := cmp.Diff(want, f, cmp.AllowUnexported(Facts{})); d != "" {
+	if d := cmp.Diff(want, f, cmp.AllowUnexported(guard.Facts{})); d != "" {
 		t.Error(d)
 	}
 	if f := g.Look("dangling"); f.Exists || f.Real != dir+"/nowhere/else" || f.Kind() != "missing" {
 		t.Errorf("dangling link: %+v", f)
 	}
 	// What is to be made is missing, however deep, and that is no error.
-	if f := g.Look("new/deep/file"); f.Exists || f.Err != nil || f.Real != dir+"/new/deep/file" || f.Verdict(Write).Decision != Allow {
-		t.Errorf("missing folders: %+v, %v", f, f.Verdict(Write))
+	if f := g.Look("new/deep/file"); f.Exists || f.Err != nil || f.Real != dir+"/new/deep/file" || f.Verdict(guard.Write).Decision != guard.Allow {
+		t.Errorf("missing folders: %+v, %v", f, f.Verdict(guard.Write))
 	}
 	if f := g.Look(dir + "/a/b"); f.Kind() != "directory" || f.Relative {
 		t.Errorf("directory: %+v", f)
@@ -137,7 +138,7 @@ func TestAParentIsThatOfWhereALinkLeads(t *testing.T) {
 		t.Errorf("path %s, really %s", f.Path, f.Real)
 	}
 	for _, p := range []string{"/nothing/../f", "/f/../f"} {
-		if f := g.Look(dir + p); f.Exists || !errors.Is(f.Err, ErrLost) {
+		if f := g.Look(dir + p); f.Exists || !errors.Is(f.Err, guard.ErrLost) {
 			t.Errorf("%s: exists %v, error %v", p, f.Exists, f.Err)
 		}
 	}
@@ -146,16 +147,16 @@ func TestAParentIsThatOfWhereALinkLeads(t *testing.T) {
 func TestRootsMayLieBehindLinks(t *testing.T) {
 	dir, home := project(t)
 	setUp(t, `echo x > f; ln -s $P $P.link`, dir, home)
-	g, err := New(&Options{Roots: []string{dir + ".link"}, Home: home})
+	g, err := guard.New(&guard.Options{Roots: []string{dir + ".link"}, Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"f", dir + "/f", dir + ".link/f"} {
-		if f := g.Look(p); f.Root != dir || f.Verdict(Write).Decision != Allow {
-			t.Errorf("%s: root %q, %v", p, f.Root, f.Verdict(Write))
+		if f := g.Look(p); f.Root != dir || f.Verdict(guard.Write).Decision != guard.Allow {
+			t.Errorf("%s: root %q, %v", p, f.Root, f.Verdict(guard.Write))
 		}
 	}
-	if _, err := New(&Options{Roots: []string{dir + "/f"}}); err == nil {
+	if _, err := guard.New(&guard.Options{Roots: []string{dir + "/f"}}); err == nil {
 		t.Error("a file is no root")
 	}
 }
@@ -163,11 +164,11 @@ func TestRootsMayLieBehindLinks(t *testing.T) {
 func TestAddedDirectoriesAreRoots(t *testing.T) {
 	dir, home := project(t)
 	other, _ := project(t)
-	g, err := New(&Options{Roots: []string{dir, other}, Home: home})
+	g, err := guard.New(&guard.Options{Roots: []string{dir, other}, Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := g.Look(other + "/x"); f.Root != other || f.Verdict(Write).Decision != Allow {
+	if f := g.Look(other + "/x"); f.Root != other || f.Verdict(guard.Write).Decision != guard.Allow {
 		t.Errorf("%+v", f)
 	}
 }
@@ -176,7 +177,7 @@ func TestAddedDirectoriesAreRoots(t *testing.T) {
 func TestWhatIsLeftOutOfTheOptions(t *testing.T) {
 	dir, home := project(t)
 	other, _ := project(t)
-	g, err := New(&Options{Roots: []string{dir, other}, Home: home})
+	g, err := guard.New(&guard.Options{Roots: []string{dir, other}, Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,21 +185,21 @@ func TestWhatIsLeftOutOfTheOptions(t *testing.T) {
 		t.Errorf("relative paths start from %s: %s", g.Cwd(), f.Real)
 	}
 	for _, p := range []string{"/.claude/settings.json", "/.haft/x", "/.config/haft/x", "/.config/agent/x"} {
-		if v := g.Look(home + p).Verdict(Write); v.Decision != Deny {
+		if v := g.Look(home + p).Verdict(guard.Write); v.Decision != guard.Deny {
 			t.Errorf("~%s may be written: %v", p, v)
 		}
 	}
-	g, err = New(&Options{Roots: []string{dir}, Cwd: dir + "/sub", Home: home, AgentDirs: []string{home + "/mine"}})
+	g, err = guard.New(&guard.Options{Roots: []string{dir}, Cwd: dir + "/sub", Home: home, AgentDirs: []string{home + "/mine"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f := g.Look("x"); f.Real != dir+"/sub/x" {
 		t.Errorf("relative paths do not start from the directory that was set: %s", f.Real)
 	}
-	if v := g.Look(home + "/mine/x").Verdict(Write); v.Decision != Deny {
+	if v := g.Look(home + "/mine/x").Verdict(guard.Write); v.Decision != guard.Deny {
 		t.Errorf("a folder that was set may be written: %v", v)
 	}
-	if v := g.Look(home + "/.config/agent/x").Verdict(Write); v.Decision == Deny {
+	if v := g.Look(home + "/.config/agent/x").Verdict(guard.Write); v.Decision == guard.Deny {
 		t.Errorf("a folder that was not set is denied: %v", v)
 	}
 }
@@ -206,7 +207,7 @@ func TestWhatIsLeftOutOfTheOptions(t *testing.T) {
 func TestLinksWithoutEndAreDenied(t *testing.T) {
 	dir, home := project(t)
 	setUp(t, `ln -s b a; ln -s a b`, dir, home)
-	if v := newGuard(t, dir, home).Look("a").Verdict(Read); v.Decision != Deny {
+	if v := newGuard(t, dir, home).Look("a").Verdict(guard.Read); v.Decision != guard.Deny {
 		t.Errorf("verdict %v", v)
 	}
 }
@@ -217,7 +218,7 @@ func TestTwentyWaysToAnEnvFile(t *testing.T) {
 		ln -s .env plain; ln -s plain plain2; ln -s . here; ln -s ../.env src/config; ln -s $P/.env abs; ln -s sub subl`, dir, home)
 	for _, p := range []string{".env", "./.env", dir + "/.env", "sub/.env", "sub/../.env", ".ENV", ".env.", ".env ", "plain", "plain2", "here/.env",
 		"src/config", "abs", "subl/.env", "subl/../.env", "here/here/plain", "sub/.env.production", ".env::$DATA", "ENV~1", "．env", ".e\u200bnv", "//" + dir + "//.env"} {
-		if v := newGuard(t, dir, home).Look(p).Verdict(Read); v.Decision == Allow {
+		if v := newGuard(t, dir, home).Look(p).Verdict(guard.Read); v.Decision == guard.Allow {
 			t.Errorf("%q is read without asking", p)
 		}
 	}
@@ -253,13 +254,13 @@ func FuzzLook(f *testing.F) {
 	if err := os.Symlink("/", filepath.Join(dir, "link")); err != nil {
 		f.Fatal(err)
 	}
-	g, err := New(&Options{Roots: []string{dir}, Home: "/nonexistent"})
+	g, err := guard.New(&guard.Options{Roots: []string{dir}, Home: "/nonexistent"})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
 		facts := g.Look(p)
-		if facts.Verdict(Write).Decision == Allow && facts.Real != dir && !strings.HasPrefix(facts.Real, dir+"/") {
+		if facts.Verdict(guard.Write).Decision == guard.Allow && facts.Real != dir && !strings.HasPrefix(facts.Real, dir+"/") {
 			t.Fatalf("%q may be written, at %q", p, facts.Real)
 		}
 	})
@@ -270,7 +271,7 @@ func TestALookAtOnceIsTheSame(t *testing.T) {
 	dir, home := project(t)
 	setUp(t, `mkdir -p a/b; echo x > a/f; ln -s a/b link; ln -s a/f file; ln -s nowhere gone; ln -s loop loop; mkfifo pipe; mkdir closed; echo x > closed/f; chmod 0 closed`, dir, home)
 	once := newGuard(t, dir, home)
-	parts, err := New(&Options{Roots: []string{dir}, Home: home, FS: struct{ disk.FS }{disk.OS()},
+	parts, err := guard.New(&guard.Options{Roots: []string{dir}, Home: home, FS: struct{ disk.FS }{disk.OS()},
 		AgentDirs: []string{home + "/.claude", home + "/.haft", home + "/.config/haft", home + "/.config/agent"}})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +280,7 @@ func TestALookAtOnceIsTheSame(t *testing.T) {
 		"a", "a/f", "a/b/", "a//f", "./a/f", "a/../a/f", "a/f/x", "link", "link/x", "link/../f", "file", "gone", "loop", "pipe", "closed/f", "new", "new/x", ".env", "..", "/",
 		"/proc/self/exe", "/proc/self/fd/0", "/dev/null", "~/.ssh/id_rsa", home + "/.claude/x", "a\x00b",
 	} {
-		opt := cmp.Options{cmp.AllowUnexported(Facts{}), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error()) })}
+		opt := cmp.Options{cmp.AllowUnexported(guard.Facts{}), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error()) })}
 		for range 2 { // the second time from memory
 			if d := cmp.Diff(parts.Look(p), once.Look(p), opt); d != "" {
 				t.Errorf("%s (-by parts +at once):\n%s", p, d)
@@ -301,7 +302,7 @@ func TestWritingHasAReasonOfItsOwn(t *testing.T) {
 		if got := [2]string{f.Sensitive.What, f.Sensitive.Written()}; got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
-		for i, op := range []Op{Read, Write} {
+		for i, op := range []guard.Op{guard.Read, guard.Write} {
 			if reason := f.Verdict(op).Reason; !strings.Contains(reason, want[i]) {
 				t.Errorf("%s: the verdict gives the reason %q", path, reason)
 			}

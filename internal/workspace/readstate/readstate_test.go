@@ -1,4 +1,4 @@
-package readstate
+package readstate_test
 
 import (
 	"encoding/json"
@@ -9,27 +9,29 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/workspace/readstate"
 )
 
 func TestRangesOfOneContentAddUp(t *testing.T) {
-	s := New(nil)
-	s.Put(Entry{Path: "/f", Hash: "a", Ranges: []Range{{10, 20}}, Base: []byte("x")})
-	s.Put(Entry{Path: "/f", Hash: "a", Ranges: []Range{{1, 3}, {21, 30}}})
+	s := readstate.New(nil)
+	s.Put(readstate.Entry{Path: "/f", Hash: "a", Ranges: []readstate.Range{{10, 20}}, Base: []byte("x")})
+	s.Put(readstate.Entry{Path: "/f", Hash: "a", Ranges: []readstate.Range{{1, 3}, {21, 30}}})
 	e, _ := s.Get("/f")
-	if d := cmp.Diff(Entry{Path: "/f", Hash: "a", Ranges: []Range{{1, 3}, {10, 30}}, Base: []byte("x")}, e); d != "" {
+	if d := cmp.Diff(readstate.Entry{Path: "/f", Hash: "a", Ranges: []readstate.Range{{1, 3}, {10, 30}}, Base: []byte("x")}, e); d != "" {
 		t.Error(d)
 	}
-	s.Put(Entry{Path: "/f", Hash: "b", Ranges: []Range{{5, 6}}})
+	s.Put(readstate.Entry{Path: "/f", Hash: "b", Ranges: []readstate.Range{{5, 6}}})
 	e, _ = s.Get("/f")
-	if d := cmp.Diff(Entry{Path: "/f", Hash: "b", Ranges: []Range{{5, 6}}}, e); d != "" {
+	if d := cmp.Diff(readstate.Entry{Path: "/f", Hash: "b", Ranges: []readstate.Range{{5, 6}}}, e); d != "" {
 		t.Errorf("another content starts anew\n%s", d)
 	}
 }
 
 func TestBoundsHold(t *testing.T) {
-	s := New(&Options{MaxFiles: 10, MaxBytes: 100, MaxFile: 40})
+	s := readstate.New(&readstate.Options{MaxFiles: 10, MaxBytes: 100, MaxFile: 40})
 	for i := range 50 {
-		s.Put(Entry{Path: fmt.Sprint(i), Hash: "h", Base: []byte(strings.Repeat("x", 30))})
+		s.Put(readstate.Entry{Path: fmt.Sprint(i), Hash: "h", Base: []byte(strings.Repeat("x", 30))})
 		if n, b := s.Len(); n > 10 || b > 100 {
 			t.Fatalf("%d files, %d bytes", n, b)
 		}
@@ -43,7 +45,7 @@ func TestBoundsHold(t *testing.T) {
 	if e, _ := s.Get("49"); e.Base == nil {
 		t.Error("the newest content is gone")
 	}
-	s.Put(Entry{Path: "big", Hash: "h", Base: make([]byte, 41)})
+	s.Put(readstate.Entry{Path: "big", Hash: "h", Base: make([]byte, 41)})
 	if e, ok := s.Get("big"); !ok || e.Base != nil {
 		t.Error("a content over the limit is kept")
 	}
@@ -54,21 +56,21 @@ func TestBoundsHold(t *testing.T) {
 }
 
 func TestStateSurvivesARestart(t *testing.T) {
-	s := New(nil)
+	s := readstate.New(nil)
 	when := time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
 	for _, p := range []string{"/a", "/b"} {
-		s.Put(Entry{Path: p, Hash: "h", Size: 3, ModTime: when, Encoding: "UTF-8", EOL: "LF", Ranges: []Range{{1, 2}}, Base: []byte("abc")})
+		s.Put(readstate.Entry{Path: p, Hash: "h", Size: 3, ModTime: when, Encoding: "UTF-8", EOL: "LF", Ranges: []readstate.Range{{1, 2}}, Base: []byte("abc")})
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := New(&Options{MaxFiles: 1})
+	again := readstate.New(&readstate.Options{MaxFiles: 1})
 	if err := json.Unmarshal(b, again); err != nil {
 		t.Fatal(err)
 	}
 	e, ok := again.Get("/b")
-	want := Entry{Path: "/b", Hash: "h", Size: 3, ModTime: when, Encoding: "UTF-8", EOL: "LF", Ranges: []Range{{1, 2}}}
+	want := readstate.Entry{Path: "/b", Hash: "h", Size: 3, ModTime: when, Encoding: "UTF-8", EOL: "LF", Ranges: []readstate.Range{{1, 2}}}
 	if d := cmp.Diff(want, e); !ok || d != "" {
 		t.Error(d)
 	}
@@ -81,13 +83,13 @@ func TestStateSurvivesARestart(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	s := New(&Options{MaxFiles: 20, MaxBytes: 1000})
+	s := readstate.New(&readstate.Options{MaxFiles: 20, MaxBytes: 1000})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 300 {
 				p := fmt.Sprint((i * j) % 40)
-				s.Put(Entry{Path: p, Hash: "h", Ranges: []Range{{j, j + 1}}, Base: []byte("0123456789")})
+				s.Put(readstate.Entry{Path: p, Hash: "h", Ranges: []readstate.Range{{j, j + 1}}, Base: []byte("0123456789")})
 				s.Get(p)
 				if j%50 == 0 {
 					if _, err := json.Marshal(s); err != nil {
