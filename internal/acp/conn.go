@@ -114,6 +114,12 @@ func (c *conn) take(ctx context.Context, m *message, handle func(*request)) {
 		m.ID = nil
 	}
 	switch {
+	case m.Version != "2.0":
+		id := m.ID
+		if m.Method == "" {
+			id = nil // of one of our requests
+		}
+		c.refuse(id, errorf(codeInvalidRequest, "The field jsonrpc must be \"2.0\"."))
 	case m.Method == "" && m.ID != nil:
 		c.mu.Lock()
 		answer := c.asked[string(m.ID)]

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,6 +111,13 @@ func media(kind, mimeType, data string) ([]model.Block, error) {
 	if data == "" || mimeType == "" {
 		return nil, errors.New("data and mimeType must be set")
 	}
+	// What a model's API refuses would be refused again with every later prompt of the session.
+	if _, err := base64.StdEncoding.Strict().DecodeString(data); err != nil {
+		return nil, errors.New("data is not base64")
+	}
+	if kind == "image" && !slices.Contains(imageTypes, mimeType) {
+		return nil, fmt.Errorf("an image must be one of %s", strings.Join(imageTypes, ", "))
+	}
 	raw, err := plainjson.Marshal(map[string]any{"type": kind, "source": map[string]string{"type": "base64", "media_type": mimeType, "data": data}})
 	if err != nil {
 		return nil, err
@@ -118,6 +126,9 @@ func media(kind, mimeType, data string) ([]model.Block, error) {
 	err = json.Unmarshal(raw, &block)
 	return []model.Block{block}, err
 }
+
+// imageTypes are those that models take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // link names something that the model can look at. A file is named by its path, which
 // is what tools take.
