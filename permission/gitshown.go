@@ -91,7 +91,7 @@ func (h *evaluation) before(all []shell.Command, i int) []shell.Command {
 	return all[:i]
 }
 
-// repeaters stand in a command of which a part may run more than once, or not in its order.
+// repeaters occur in a command of which a part may run more than once, or not in its order.
 var repeaters = []string{"do", "()", "function", "&", "trap", "|", "eval", "$", "`", "sh ", "xargs", "find"}
 
 // changesWhatGitShows reports whether one of some commands may change the index, the repository
