@@ -1,10 +1,13 @@
-// Package needtest gives tests the programs that they need and that haft does not
-// bring: those of the machine, and npm packages of pinned versions, installed once
-// per machine below the cache.
+// Package needtest says what a test needs of the machine, so that the tests pass wherever
+// Go and git are:
 //
-// A test that misses a program is skipped and says which. Where CI is set it fails,
-// so that nothing goes untested unseen. Tests that download are a suite of their
-// own, which HAFT_PEERS=1 turns on; CONTRIBUTING.md says how to run it.
+//	needtest.Need(t, needtest.Namespaces, "python3")
+//
+// A test that lacks something is skipped and says what. Where CI is set it fails, so that
+// nothing goes untested unseen; .ci/bare runs the tests where almost everything is missing, and
+// knows which are skipped there. The package also brings npm packages of pinned versions,
+// installed once per machine below the cache. Tests that download are a suite of their own,
+// which HAFT_PEERS=1 turns on; CONTRIBUTING.md says how to run it.
 //
 // Everything is safe for concurrent use, also by the tests of several packages that
 // run at the same time. Trust: it downloads packages from the npm registry and
@@ -12,18 +15,82 @@
 package needtest
 
 import (
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 )
 
+// A Thing is something that a machine may lack: one of the constants, or else a program by its
+// name or path.
+type Thing string
+
+// What the kernel or the machine may refuse. Each is tried, because no setting tells for sure.
+const (
+	Namespaces Thing = "namespaces" // user namespaces in which file systems can be mounted
+	Overlay    Thing = "overlay"    // an overlay in such a namespace
+	Landlock   Thing = "landlock"
+	Cgroups    Thing = "cgroups"  // a cgroup that this process may divide
+	Resolver   Thing = "resolver" // localhost has an address
+	Tracing    Thing = "tracing"  // strace, and the right to use it
+	Root       Thing = "root"
+	Mounts     Thing = "mounts" // the right to mount outside of a user namespace
+)
+
+// Need skips a test that lacks one of the things.
+func Need(t testing.TB, things ...Thing) {
+	t.Helper()
+	for _, thing := range things {
+		if err := Lacks(thing); err != nil {
+			Missing(t, "%v", err)
+		}
+	}
+}
+
+// Lacks returns why the machine does not have a thing, and nil if it has. What the kernel may
+// refuse is tried once per process.
+func Lacks(thing Thing) error {
+	probe, ok := probes[thing]
+	if !ok {
+		if _, err := exec.LookPath(string(thing)); err != nil {
+			return fmt.Errorf("%s is not installed", thing)
+		}
+		return nil
+	}
+	if probe.try() != nil {
+		return errors.New(probe.lack)
+	}
+	return nil
+}
+
+// A probe tries something; lack says what is missing where it fails.
+type probe struct {
+	lack string
+	try  func() error
+}
+
+func asRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("not root")
+	}
+	return nil
+}
+
+func resolve() error {
+	_, err := net.LookupHost("localhost")
+	return err
+}
+
 // Program returns where a program is, or skips the test.
 func Program(t testing.TB, name string) string {
 	t.Helper()
+	Need(t, Thing(name))
 	path, err := exec.LookPath(name)
 	if err != nil {
-		Missing(t, "%s is not installed", name)
+		t.Fatal(err)
 	}
 	return path
 }
