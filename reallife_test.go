@@ -5,9 +5,11 @@ package haft_test
 import (
 	"context"
 	"errors"
-	"os/exec"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,7 +75,7 @@ func TestCommandLineLeavesNothingWhenItIsAborted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachCommandLine(t, func(t *testing.T, cli commandLine) {
 				marker := filepath.Join(t.TempDir(), "marker")
-				opts := cli.options(t, scripted(t, []script.Block{use("toolu_1", "Bash", object{"command": "touch " + marker + "; tail -f " + marker})}))
+				opts := cli.options(t, scripted(t, []script.Block{use("toolu_1", "Bash", object{"command": "echo $$ >" + marker + "; exec tail -f /dev/null"})}))
 				opts.Mode = haft.BypassPermissions
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -84,7 +86,7 @@ func TestCommandLineLeavesNothingWhenItIsAborted(t *testing.T) {
 				if _, err := c.Send("wait"); err != nil {
 					t.Fatal(err)
 				}
-				eventually(t, "the command runs", func() bool { return running(t, marker) })
+				eventually(t, "the command runs", func() bool { return running(marker) })
 				begin := time.Now()
 				abort(c, cancel)
 				for range c.Messages() {
@@ -93,20 +95,20 @@ func TestCommandLineLeavesNothingWhenItIsAborted(t *testing.T) {
 					t.Errorf("it took %v", took)
 				}
 				c.Close()
-				eventually(t, "the command is gone", func() bool { return !running(t, marker) })
+				eventually(t, "the command is gone", func() bool { return !running(marker) })
 			})
 		})
 	}
 }
 
-// running reports whether a process has the marker in its command line.
-func running(t *testing.T, marker string) bool {
-	t.Helper()
-	out, err := exec.Command("ps", "-eo", "args").Output()
+// running reports whether the process lives that has written its number to a file.
+func running(marker string) bool {
+	text, err := os.ReadFile(marker)
 	if err != nil {
-		t.Fatal(err)
+		return false
 	}
-	return strings.Contains(string(out), "tail -f "+marker)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && syscall.Kill(pid, 0) == nil
 }
 
 func eventually(t *testing.T, what string, cond func() bool) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -109,15 +109,12 @@ func TestWhatACommandSays(t *testing.T) {
 		{"too much", `head -c 1500000 /dev/zero`, tool.NoView, "it printed 451424 bytes more than the limit of 1048576", true},
 		{"more time than it has", `sleep 100`, tool.NoView, "it took longer than 300ms", true},
 	}
-	shell, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	shell := needtest.Program(t, "bash")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			program, _, _ := strings.Cut(tt.command, " ")
 			if slices.Contains([]string{"python3", "perl", "dash"}, program) {
-				needs(t, program)
+				needtest.Program(t, program)
 			}
 			for _, block := range []bool{false, true} {
 				var seen runs
@@ -148,13 +145,6 @@ func TestWhatACommandSays(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func needs(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("%s is not installed", program)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
@@ -26,16 +27,19 @@ func TestThePathCorpus(t *testing.T) {
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var c struct{ Tool, Path, Setup, Cwd, Expect, Why string }
+		var c struct{ Tool, Path, Setup, Socket, Cwd, Expect, Why string }
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
 		t.Run(c.Tool+" "+c.Why, func(t *testing.T) {
 			dir, home := project(t)
-			cmd := exec.Command("bash", "-c", "cd $P && "+strings.ReplaceAll(c.Setup, "$P/sock", "sock"))
+			cmd := exec.Command("bash", "-c", "cd $P\n"+c.Setup)
 			cmd.Env = append(os.Environ(), "P="+dir, "HOME="+home)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("setup: %v\n%s", err, out)
+			}
+			if c.Socket != "" {
+				needtest.Socket(t, filepath.Join(dir, c.Socket))
 			}
 			g, err := guard.New(&guard.Options{Roots: []string{dir}, Home: home, Cwd: strings.ReplaceAll(c.Cwd, "$P", dir)})
 			if err != nil {

@@ -5,20 +5,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 )
 
 // The rules decide who is reached, and what was refused is known by its command.
 func TestTheProxyLetsThroughWhatRulesAllow(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("curl is not installed")
-	}
+	needtest.Need(t, needtest.Namespaces, "curl")
 	asBoth(t, func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Proxy-Authorization") != "" {

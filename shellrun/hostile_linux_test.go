@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -153,9 +153,7 @@ func (h *heard) expectNothing(t *testing.T) {
 
 // Daemons listen in /run and /tmp; what speaks to them acts for the user.
 func TestSocketsOfDaemonsAreNotThere(t *testing.T) {
-	if _, err := exec.LookPath("/usr/bin/perl"); err != nil {
-		t.Skip("perl is not installed")
-	}
+	needtest.Need(t, needtest.Namespaces, "/usr/bin/perl")
 	asBoth(t, func(t *testing.T) {
 		dir := "/run"
 		if os.Geteuid() != 0 {
@@ -252,9 +250,7 @@ func TestAPlantedLinkIsNotFollowed(t *testing.T) {
 
 // The kernel's marks in a layer cannot be forged.
 func TestMarksOfALayerCannotBeForged(t *testing.T) {
-	if _, err := exec.LookPath("/usr/bin/python3"); err != nil {
-		t.Skip("python is not installed")
-	}
+	needtest.Need(t, needtest.Namespaces, "/usr/bin/python3")
 	project, store := t.TempDir(), t.TempDir()
 	writeFiles(t, project, map[string]string{"dir/file": "1\n"})
 	layers, err := sandbox.NewLayers(store, project)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // keeperOf returns the pid of a host's keeper.
@@ -77,11 +79,7 @@ func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
 
 // Without its tag a process is found in its cgroup.
 func TestAShedTagDoesNotSurviveAKilledKeeper(t *testing.T) {
-	probe := openCgroups(os.Getpid())
-	if probe.dir == "" {
-		t.Skip("no cgroup can be made here")
-	}
-	probe.close()
+	needtest.Need(t, needtest.Cgroups)
 	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
 	task := run(t, newTestHost(t, nil).NewShell("/"), "(ulimit -S -R 1000000; setsid sleep "+mark+" &); sleep 0.3; kill -9 $PPID; sleep 600")
 	if r := task.Result(); !errors.Is(r.Status.Err, errKeeperDied) {
@@ -213,11 +211,7 @@ func TestACallReturnsWhenAStrangerKeepsThePipe(t *testing.T) {
 // What a keeper leaves that was killed in the same instant as its harness is
 // ended when the next one starts.
 func TestLeftoversOfAKilledKeeperAreEndedAtTheNextStart(t *testing.T) {
-	probe := openCgroups(os.Getpid())
-	if probe.dir == "" {
-		t.Skip("no cgroup can be made here")
-	}
-	probe.close()
+	needtest.Need(t, needtest.Cgroups)
 	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
 	ready := filepath.Join(t.TempDir(), "ready")
 	cmd := exec.Command("/proc/self/exe")

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -156,9 +157,7 @@ func TestWhyThereCanBeNoLayer(t *testing.T) {
 		t.Errorf("with the store %s: %v", store, err)
 		return ""
 	}
-	if os.Geteuid() != 0 {
-		t.Skip("the rest needs root, to mount")
-	}
+	needtest.Need(t, needtest.Mounts)
 	below := filepath.Join(project, "with space")
 	if err := os.Mkdir(below, 0o755); err != nil {
 		t.Fatal(err)
@@ -171,9 +170,7 @@ func TestWhyThereCanBeNoLayer(t *testing.T) {
 
 // A container's root is an overlay, which cannot hold another's changes.
 func TestChangesAreNotKeptOnAnOverlay(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root")
-	}
+	needtest.Need(t, needtest.Mounts)
 	base := t.TempDir()
 	writeFiles(t, base, map[string]string{"lower/project/file": "1\n", "lower/store/x": "", "upper/x": "", "work/x": ""})
 	if err := os.Remove(filepath.Join(base, "work/x")); err != nil {
@@ -251,7 +248,7 @@ func TestSweepLayersLeavesThoseInUse(t *testing.T) {
 func mount(t *testing.T, source, target, kind, data string) {
 	t.Helper()
 	if err := unix.Mount(source, target, kind, 0, data); err != nil {
-		t.Skipf("mounting is not permitted: %v", err)
+		t.Fatalf("mount %s: %v", kind, err)
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(target, unix.MNT_DETACH); err != nil {

@@ -45,7 +45,7 @@ func newChecker() (*checker, error) {
 		}
 	}
 	c.results["session/fork"], c.results["session/set_title"] = "NewSessionResponse", "SetSessionModeResponse" // the same shapes, in the unstable schema
-	return c, c.compiler.AddResource("acp.json", doc)
+	return c, c.compiler.AddResource("https://example.com/acp.json", doc)
 }
 
 // sent notes a request of the client.
@@ -95,7 +95,7 @@ func (c *checker) check(def string, raw json.RawMessage, what string) error {
 	if err != nil {
 		return err
 	}
-	schema, err := c.compiler.Compile("acp.json#/$defs/" + def)
+	schema, err := c.compiler.Compile("https://example.com/acp.json#/$defs/" + def)
 	if err != nil {
 		return err
 	}

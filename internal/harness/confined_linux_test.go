@@ -19,16 +19,6 @@ import (
 	"github.com/haftdev/haft/tool/bash"
 )
 
-// needsBox skips a test where no box can be made.
-func needsBox(t *testing.T) {
-	t.Helper()
-	host := shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), NoProfile: true})
-	defer host.Close()
-	if tier := host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
-		needtest.Missing(t, "no box here: %s", tier)
-	}
-}
-
 // userSettings writes the settings of the user of a rig.
 func userSettings(t *testing.T, text string) {
 	t.Helper()
@@ -48,7 +38,7 @@ const advice = "call Bash again with dangerouslyDisableSandbox set to true. Such
 // command tells it to do: the user is asked, reads what the command wanted, and the
 // command runs.
 func TestTheAdviceOfASandboxIsFollowed(t *testing.T) {
-	needsBox(t)
+	needtest.Need(t, needtest.Namespaces)
 	needtest.Program(t, "curl")
 	const command = "curl -sSf http://haft.invalid/" // outside it fails, too, without a word about a sandbox
 	r := newRig(t,
@@ -93,7 +83,7 @@ func (u *agreeing) Ask(_ context.Context, _ tool.Case, question tool.Verdict) (t
 // TestNoSandboxIsTriedBeforeItIsNeeded has a turn without commands, and one with:
 // what starts a session does not pay for the sandbox.
 func TestNoSandboxIsTriedBeforeItIsNeeded(t *testing.T) {
-	needsBox(t)
+	needtest.Need(t, needtest.Namespaces)
 	r := newRig(t,
 		script.Turn{Blocks: []script.Block{{Text: "hello"}}},
 		script.Turn{Blocks: []script.Block{call("Bash", in("command", "true"))}},
@@ -114,7 +104,7 @@ func TestNoSandboxIsTriedBeforeItIsNeeded(t *testing.T) {
 // TestACommandThatWasHeldToReadingIsAskedAbout does the same with a command that was
 // taken for one that only reads.
 func TestACommandThatWasHeldToReadingIsAskedAbout(t *testing.T) {
-	needsBox(t)
+	needtest.Need(t, needtest.Namespaces)
 	r := newRig(t)
 	w, err := harness.Open(&harness.Options{Dir: r.dir, Reexec: shellrun.Supervise()})
 	if err != nil {

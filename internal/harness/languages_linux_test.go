@@ -18,6 +18,7 @@ import (
 // TestALanguageServerOfASession: a model finds the tool, asks, edits, and reads the
 // errors that it made. Nobody is asked, because the server can only read.
 func TestALanguageServerOfASession(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	r := newRig(t)
 	path := r.put("a.fake", "one two\n")
 	r = r.with(

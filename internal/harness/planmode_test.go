@@ -14,6 +14,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/lsp/lsptest"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
@@ -171,9 +172,7 @@ func in(pairs ...string) string {
 // everything, whose hooks allow everything, and where programs approve of everything
 // that a user would be asked about.
 func TestPlanModeLetsNothingWrite(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	needtest.Need(t, "git")
 	dir := planProject(t)
 	w, err := harness.Open(&harness.Options{
 		Dir: dir, Mode: "plan", Reexec: shellrun.Supervise(),

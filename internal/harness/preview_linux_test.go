@@ -16,7 +16,6 @@ import (
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -28,11 +27,7 @@ import (
 // model runs one command.
 func previewRig(t *testing.T, command string) *rig {
 	t.Helper()
-	host := shellrun.NewHost(&shellrun.Options{Reexec: shellrun.Supervise(), NoProfile: true})
-	defer host.Close()
-	if tier := host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
-		needtest.Missing(t, "no box here: %s", tier)
-	}
+	needtest.Need(t, needtest.Overlay)
 	r := newRig(t,
 		script.Turn{Blocks: []script.Block{call("Bash", in("command", command))}},
 		script.Turn{Blocks: []script.Block{{Text: "done"}}},

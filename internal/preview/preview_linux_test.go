@@ -18,7 +18,6 @@ import (
 	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/preview"
-	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -36,6 +35,7 @@ type bench struct {
 
 func newBench(t testing.TB, files map[string]string) *bench {
 	t.Helper()
+	needtest.Need(t, needtest.Overlay)
 	needtest.Program(t, "bash")
 	b := &bench{TB: t, project: real(t, t.TempDir()), store: real(t, t.TempDir())}
 	b.host = shellrun.NewHost(&shellrun.Options{Reexec: reexec, NoProfile: true})
@@ -44,9 +44,6 @@ func newBench(t testing.TB, files map[string]string) *bench {
 			t.Error(err)
 		}
 	})
-	if tier := b.host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
-		needtest.Missing(t, "no box here: %s", tier)
-	}
 	b.shell = b.host.NewShell(b.project)
 	var err error
 	b.session, err = session.Open(t.TempDir()).Create(t.Context(), &session.CreateOptions{Cwd: b.project})

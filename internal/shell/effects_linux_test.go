@@ -29,10 +29,10 @@ func TestMain(m *testing.M) {
 // reached, under strace: what fails there for lack of rights has been attempted all
 // the same.
 type watcher struct {
-	where          *shell.Options
-	repo, home     string
-	traces, strace string
-	run            func(t testing.TB, command string)
+	where      *shell.Options
+	repo, home string
+	traces     string
+	run        func(t testing.TB, command string)
 }
 
 const hostileSecret = "TOPSECRET-17"
@@ -43,15 +43,12 @@ const hostileSecret = "TOPSECRET-17"
 // that only reads.
 func newWatcher(t testing.TB) *watcher {
 	t.Helper()
-	strace := needtest.Program(t, "strace")
-	for _, program := range []string{"bash", "git"} {
-		needtest.Program(t, program)
-	}
+	needtest.Need(t, needtest.Namespaces, needtest.Tracing, "bash", "git")
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watcher{repo: filepath.Join(top, "repo"), home: filepath.Join(top, "home"), traces: filepath.Join(top, "traces"), strace: strace}
+	w := &watcher{repo: filepath.Join(top, "repo"), home: filepath.Join(top, "home"), traces: filepath.Join(top, "traces")}
 	cmd := exec.Command("bash", "-c", hostileScript)
 	cmd.Dir, cmd.Env = top, append(os.Environ(), "HOME="+w.home, "SECRET="+hostileSecret)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -74,7 +71,7 @@ func newWatcher(t testing.TB) *watcher {
 			t.Fatal(err)
 		}
 		if status := task.Result().Status; status.Tier != sandbox.TierBox {
-			needtest.Missing(t, "no box can be made here: tier %s", status.Tier)
+			t.Fatalf("not in a box: tier %s", status.Tier)
 		}
 	}
 	return w
@@ -114,7 +111,7 @@ func (w *watcher) effects(t testing.TB, commands []string) (found []attempt, suc
 	if err := os.WriteFile(driver, []byte(script.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.run(t, fmt.Sprintf("timeout 240 %s -f -qq --seccomp-bpf -s 300 -e trace=%s -o %s bash --norc --noprofile %s >%s 2>/dev/null", w.strace, watchedCalls, trace, driver, out))
+	w.run(t, fmt.Sprintf("timeout 240 strace -f -qq --seccomp-bpf -s 300 -e trace=%s -o %s bash --norc --noprofile %s >%s 2>/dev/null", watchedCalls, trace, driver, out))
 	return w.read(t, commands, trace, out)
 }
 

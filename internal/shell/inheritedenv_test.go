@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // TestInheritedVariablesDoNotLeadIntoTheProject runs read-only commands in the environment that they get, where the session
@@ -33,7 +35,7 @@ func TestInheritedVariablesDoNotLeadIntoTheProject(t *testing.T) {
 	write("xdg/git/config", config)
 	write("a.txt", "one\n")
 	if out, err := exec.Command("git", "-C", project, "init", "-q").CombinedOutput(); err != nil {
-		t.Skipf("git: %s", out)
+		t.Fatalf("git: %s", out)
 	}
 	if out, err := exec.Command("git", "-C", project, "add", "a.txt").CombinedOutput(); err != nil {
 		t.Fatalf("%s", out)
@@ -49,9 +51,7 @@ func TestInheritedVariablesDoNotLeadIntoTheProject(t *testing.T) {
 	} {
 		t.Run(c.variable+" "+c.command, func(t *testing.T) {
 			words := strings.Fields(c.command)
-			if _, err := exec.LookPath(words[0]); err != nil {
-				t.Skipf("%s is not installed", words[0])
-			}
+			needtest.Program(t, words[0])
 			home, err := os.MkdirTemp("", "home") // not t.TempDir: go may still write its counters when the test ends
 			if err != nil {
 				t.Fatal(err)

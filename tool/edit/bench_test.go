@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/tool/edit"
 )
 
@@ -27,9 +28,7 @@ func TestTenMegabytesAgainstSed(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector distorts the comparison")
 	}
-	if _, err := exec.LookPath("sed"); err != nil {
-		t.Skip("sed is missing")
-	}
+	needtest.Need(t, "sed")
 	b := newBench(t, map[string]string{"ours": bigText(10 << 20), "seds": bigText(10 << 20)})
 	b.show("ours")
 	var ours, seds []time.Duration

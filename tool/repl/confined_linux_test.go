@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -16,6 +17,7 @@ import (
 // TestEachConfinementHasAProcessOfItsOwn: code that may less is not evaluated by a
 // process that may more, and the kernel holds it to what it may.
 func TestEachConfinementHasAProcessOfItsOwn(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	newRig(t, nil) // needs what the others need
 	dir := t.TempDir()
 	inside, outside := filepath.Join(dir, "project"), filepath.Join(dir, "outside")
@@ -36,9 +38,6 @@ func TestEachConfinementHasAProcessOfItsOwn(t *testing.T) {
 	}
 	r := newRawRig(&shellrun.Options{}, &repl.Options{Dir: func(string) string { return inside }, Box: boxes})
 	defer r.host.Close()
-	if tier := r.host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
-		t.Skipf("no box can be made here: %v", tier.Unavailable())
-	}
 	eval := func(c tool.Confinement, language, code string) repl.Output {
 		t.Helper()
 		input := fmt.Sprintf(`{"language":%q,"code":%q}`, language, code)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/search/ignore"
 	"github.com/haftdev/haft/internal/search/rgtest"
 	"github.com/haftdev/haft/internal/search/tree"
@@ -135,9 +136,7 @@ func lines(t *testing.T, dir string, cmd *exec.Cmd) []string {
 
 // TestAgainstGit compares random .gitignore files with git itself.
 func TestAgainstGit(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	needtest.Need(t, "git")
 	r := rand.New(rand.NewPCG(11, 12))
 	for i := range rounds(t, 60) {
 		dir := filepath.Join(t.TempDir(), fmt.Sprint("r", i))

@@ -15,13 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // corpusCase is one line of testdata/path.jsonl: a path, how to set up what it names, and the view of the guard without rules.
 type corpusCase struct {
-	Tool, Path, Setup, Cwd, Expect, Why string
+	Tool, Path, Setup, Socket, Cwd, Expect, Why string
 }
 
 func corpus(t *testing.T) []corpusCase {
@@ -88,10 +89,9 @@ func TestCorpus(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Tool+" "+c.Why, func(t *testing.T) {
 			dir, home := project(t)
-			if strings.Contains(c.Setup, "socket") {
-				setUp(t, "cd $P && "+strings.ReplaceAll(c.Setup, "$P/sock", "sock"), dir, home) // keep under the length limit of socket names
-			} else {
-				setUp(t, c.Setup, dir, home)
+			setUp(t, c.Setup, dir, home)
+			if c.Socket != "" {
+				needtest.Socket(t, filepath.Join(dir, c.Socket))
 			}
 			op := guard.Write
 			if c.Tool == "Read" {
