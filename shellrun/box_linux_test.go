@@ -24,6 +24,7 @@ func runBoxed(t testing.TB, s *Shell, box *sandbox.Spec, command string) *Task {
 }
 
 func TestACommandThatReadsCannotWrite(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	asBoth(t, func(t *testing.T) {
 		project := t.TempDir()
 		writeFiles(t, project, map[string]string{"file": "text\n"})
@@ -48,6 +49,7 @@ func TestACommandThatReadsCannotWrite(t *testing.T) {
 // TestAThinBoxHoldsFilesOnly: what the Spec names is held, by every name and against every
 // program, and all else is as outside.
 func TestAThinBoxHoldsFilesOnly(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	asBoth(t, func(t *testing.T) {
 		project := t.TempDir()
 		writeFiles(t, project, map[string]string{"sub/secrets/key": "canary\n", "fixed/f": "text\n", "a": "a\n"})

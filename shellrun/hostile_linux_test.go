@@ -37,6 +37,7 @@ var hostile = map[string]string{
 }
 
 func TestAHostileCommandReachesNothing(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	asBoth(t, func(t *testing.T) {
 		project, home := t.TempDir(), t.TempDir()
 		writeFiles(t, project, map[string]string{"file": "text\n"})
@@ -177,6 +178,7 @@ func TestSocketsOfDaemonsAreNotThere(t *testing.T) {
 }
 
 func TestProtectedPathsStay(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	asBoth(t, func(t *testing.T) {
 		project := t.TempDir()
 		writeFiles(t, project, map[string]string{".git/config": "c\n", ".git/hooks/sample": "h\n", ".git/HEAD": "ref\n", "deep/a/b/file": "x\n"})
@@ -213,6 +215,7 @@ func TestProtectedPathsStay(t *testing.T) {
 
 // Another program that replaces a protected file takes the mount on it away.
 func TestAReplacedFileIsProtectedAgain(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	project := t.TempDir()
 	writeFiles(t, project, map[string]string{"guarded": "1\n", "next": "2\n", "secret": "3\n", "secret2": "4\n"})
 	in := func(name string) string { return filepath.Join(project, name) }
@@ -235,6 +238,7 @@ func TestAReplacedFileIsProtectedAgain(t *testing.T) {
 
 // A command may plant a link where a later Spec has a folder.
 func TestAPlantedLinkIsNotFollowed(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	project, outside := t.TempDir(), t.TempDir()
 	added := filepath.Join(project, "added")
 	s := newTestHost(t, nil).NewShell(project)
@@ -271,6 +275,7 @@ func TestMarksOfALayerCannotBeForged(t *testing.T) {
 
 // Killing the leader of a box ends everything in it, however fast it forks.
 func TestNothingSurvivesTheLeaderOfABox(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	asBoth(t, func(t *testing.T) {
 		mark := fmt.Sprintf("3600.0%09d%03d", time.Now().UnixNano()%1e9, os.Getpid()%1000)
 		project := t.TempDir()
@@ -304,6 +309,7 @@ func TestNothingSurvivesTheLeaderOfABox(t *testing.T) {
 // Commands of a session reach each other's servers, whatever confines them, and
 // across calls.
 func TestAServerIsReachedByTheNextCommand(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces)
 	asBoth(t, func(t *testing.T) {
 		project := t.TempDir()
 		s := newTestHost(t, nil).NewShell(project)

@@ -56,6 +56,7 @@ func awaitMarked(t *testing.T, mark string, n int) {
 }
 
 func TestAKilledKeeperTakesItsCommandsAlongAndIsReplaced(t *testing.T) {
+	needtest.Need(t, "setsid")
 	h := newTestHost(t, nil)
 	s := h.NewShell("/")
 	mark := fmt.Sprintf("3600.0%012d", rand.Uint64N(1e12))
@@ -152,6 +153,7 @@ func TestFiftyCommandsRunAtOnce(t *testing.T) {
 
 // A command's end must not touch the orphans of others that run on.
 func TestTheEndOfOneCommandLeavesTheOthersAlone(t *testing.T) {
+	needtest.Need(t, "setsid")
 	for _, noCgroup := range []bool{false, true} {
 		h := newTestHost(t, func(o *Options) { o.NoCgroup = noCgroup })
 		dir := t.TempDir()

@@ -76,6 +76,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 }
 
 func TestLayersHoldWhatACommandChanges(t *testing.T) {
+	needtest.Need(t, needtest.Overlay)
 	asBoth(t, func(t *testing.T) {
 		project, store := t.TempDir(), t.TempDir()
 		files := map[string]string{"keep": "1\n", "change": "2\n", "delete": "3\n", "dir/inner": "4\n", "replaced/old": "5\n"}
@@ -125,6 +126,7 @@ func keys(m map[string]string) []string {
 
 // Each command of its own layers starts from the project as it is.
 func TestLayersAreFresh(t *testing.T) {
+	needtest.Need(t, needtest.Overlay)
 	project, store := t.TempDir(), t.TempDir()
 	s := newTestHost(t, nil).NewShell(project)
 	for range 3 {

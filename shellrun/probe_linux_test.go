@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -126,6 +127,7 @@ func TestTheTierReportedIsTheOneThatConfines(t *testing.T) {
 		machines[name].test(t)
 		return
 	}
+	needtest.Need(t, needtest.Namespaces)
 	for name, m := range machines {
 		t.Run(name, func(t *testing.T) {
 			for _, uid := range users() {

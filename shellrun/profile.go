@@ -44,7 +44,7 @@ func captureProfile(r Runner, shell string, env []string, dir string, stop <-cha
 	raw := filepath.Join(dir, "profile.raw")
 	defer os.Remove(raw)
 	home := lookup(env, "HOME")
-	if home == "" {
+	if info, err := os.Stat(home); err != nil || !info.IsDir() { // as in many containers
 		home = "/"
 	}
 	args := []string{"bash", "-i", "-c", dump, "bash", raw}

@@ -56,6 +56,7 @@ func TestTheSuiteInABox(t *testing.T) {
 	if os.Getenv(suiteEnv) != "" || testing.Short() {
 		t.Skip("this is the suite in a box, or a short run")
 	}
+	needtest.Need(t, needtest.Namespaces)
 	only, least := "^Test(ACommand|A.*Directory|Output)", 3
 	if needtest.Thorough() {
 		only, least = "^Test", 50

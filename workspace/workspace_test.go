@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/atomic"
 	"github.com/haftdev/haft/internal/workspace/blob"
 	"github.com/haftdev/haft/internal/workspace/edits"
@@ -511,12 +512,10 @@ func TestTheDiffOfACRFileIsOfItsLines(t *testing.T) {
 
 // TestFullDisk fills a small file system of its own.
 func TestFullDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("mounting a file system needs root")
-	}
+	needtest.Need(t, needtest.Mounts)
 	b := newBench(t, nil)
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", b.dir).CombinedOutput(); err != nil {
-		t.Skipf("mount is not allowed here: %s", out)
+		t.Fatalf("mount: %s", out)
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(b.dir, unix.MNT_DETACH)) })
 	b.write("f", lines)

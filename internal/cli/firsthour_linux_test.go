@@ -72,10 +72,8 @@ type hour struct {
 }
 
 func newHour(t *testing.T, guide string) *hour {
+	needtest.Need(t, needtest.Overlay)
 	s := newStage(t)
-	if out, err := s.haft("", "preview", "--", "true").CombinedOutput(); err != nil {
-		needtest.Missing(t, "no box here: %s", out)
-	}
 	setUp := exec.Command(needtest.Program(t, "bash"), "-ec", shBlock.FindStringSubmatch(guide)[1])
 	setUp.Dir = s.home
 	if out, err := setUp.CombinedOutput(); err != nil {

@@ -25,10 +25,7 @@ import (
 // pseudo-terminal in front of the scripted model, so that they cannot show what haft does not do.
 // With -update it writes them.
 func TestPictures(t *testing.T) {
-	if out, err := newStage(t).haft("", "preview", "--", "true").CombinedOutput(); err != nil {
-		needtest.Missing(t, "no box here: %s", out)
-	}
-	needtest.Program(t, "git")
+	needtest.Need(t, needtest.Overlay, "git")
 	t.Run("working", func(t *testing.T) {
 		s := sitter(t, basket, turn("I'll run the test first, and look at the code.", "Bash", in{"command": "go test ./..."}, "Read", in{"file_path": "basket.go"}),
 			turn("`Total` adds the price of **one** piece, however many there are:\n\n```go\nfor _, item := range b.Items {\n\tsum += item.Price // should be * item.Pieces\n}\n```\n",

@@ -14,10 +14,8 @@ import (
 
 // The question is about what a command changed, and an answer to it needs no second run.
 func TestAPersonIsShownWhatACommandChanged(t *testing.T) {
+	needtest.Need(t, needtest.Overlay)
 	s := newSeat(t, calls("Bash", in{"command": "echo $$ > one"}), says("Made it."))
-	if out, err := s.command("preview", "--", "true").CombinedOutput(); err != nil {
-		needtest.Missing(t, "no box here: %s", out)
-	}
 	s.plain = true
 	s.start("--plain")
 	s.type_("make one\r")
@@ -40,10 +38,8 @@ func TestAPersonIsShownWhatACommandChanged(t *testing.T) {
 
 // A preview that is stopped ends as any other work that is stopped, and drops the changes.
 func TestAPreviewThatIsStopped(t *testing.T) {
+	needtest.Need(t, needtest.Overlay)
 	s := newSeat(t)
-	if out, err := s.command("preview", "--", "true").CombinedOutput(); err != nil {
-		needtest.Missing(t, "no box here: %s", out)
-	}
 	cmd := s.command("preview", "--yes", "--", fmt.Sprintf("touch made; sleep %d.5", os.Getpid()))
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = nil, &said

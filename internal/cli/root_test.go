@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/needtest"
 )
 
 // TestRootDoesNotAskNobodyByAccident starts haft as root in the mode that asks nobody,
 // by flag and by settings, with and without a word that this is meant.
 func TestRootDoesNotAskNobodyByAccident(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root is refused")
-	}
+	needtest.Need(t, needtest.Root)
 	haft := haftCommand(t)
 	for _, c := range []struct {
 		name, settings, sandbox string

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "haft" { // which this program is, too
 		os.Setenv("IS_SANDBOX", "1") // tests may run as root, in the mode that asks nobody
 	}
-	testscript.Main(inScratch{m}, map[string]func(){"haft": func() { os.Exit(cli.Main()) }})
+	testscript.Main(inScratch{m}, map[string]func(){"haft": func() { os.Exit(cli.Main()) }, "request": request})
 }
 
 // scratch is a folder for what all tests share. It goes when they have run.
@@ -48,16 +48,19 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"record": recordSession, "model": serveModel, "asked": asked, "usage": usage, "collector": collectTraces(t), "traced": traced,
+			"record": recordSession, "model": serveModel, "asked": asked, "usage": usage, "collector": collectTraces(t), "traced": traced, "need": need,
 		},
+		Condition: has,
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir+"/.home") // of its own, unless the script says otherwise: root could make /no-home
+			e.Values[skipKey{}] = e.T().Skip
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("IS_SANDBOX", "1")
 			e.Setenv("GORACE", os.Getenv("GORACE"))
 			e.Values[modelKey{}] = new(*script.Server)
 			e.Values[collectorKey{}] = new(*tracetest.Collector)
-			return nil
+			return os.Mkdir(e.WorkDir+"/.home", 0o700)
 		},
 	})
 }

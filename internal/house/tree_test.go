@@ -159,13 +159,14 @@ func (noImports) Import(string) (*types.Package, error) { return nil, errors.New
 // textFiles returns the names of all files that are or could be committed.
 func textFiles(t *testing.T) []string {
 	t.Helper()
+	needtest.Need(t, needtest.Checkout)
 	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = root
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		needtest.Missing(t, "git and a checkout say which files are ours: %v: %s", err, stderr.String())
+		t.Fatalf("git says which files are ours: %v: %s", err, stderr.String())
 	}
 	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	return slices.DeleteFunc(names, func(name string) bool {

@@ -19,7 +19,7 @@ func TestATestThatLacksSomethingSaysWhat(t *testing.T) {
 }
 
 func TestEveryThingIsTried(t *testing.T) {
-	for _, thing := range []Thing{Namespaces, Overlay, Landlock, Cgroups, Resolver, Tracing, Root, Mounts} {
+	for _, thing := range []Thing{Namespaces, Overlay, Landlock, Cgroups, Resolver, Tracing, Checkout, Root, Mounts} {
 		if _, ok := probes[thing]; !ok {
 			t.Errorf("%s is taken for a program", thing)
 		}

@@ -22,6 +22,7 @@ var probes = map[Thing]probe{
 	Cgroups:    {"no cgroup can be made", sync.OnceValue(cgroup)},
 	Resolver:   {"localhost has no address", sync.OnceValue(resolve)},
 	Tracing:    {"strace is not installed, or may not trace", sync.OnceValue(trace)},
+	Checkout:   {"the files are no git checkout", sync.OnceValue(checkout)},
 	Root:       {"only root can do this", sync.OnceValue(asRoot)},
 	Mounts:     {"mounting is not permitted", sync.OnceValue(mountHere)},
 }

@@ -11,6 +11,7 @@ var probes = map[Thing]probe{
 	Cgroups:    {"no cgroup can be made", linux},
 	Resolver:   {"localhost has no address", resolve},
 	Tracing:    {"strace is not installed, or may not trace", linux},
+	Checkout:   {"the files are no git checkout", checkout},
 	Root:       {"only root can do this", asRoot},
 	Mounts:     {"mounting is not permitted", linux},
 }

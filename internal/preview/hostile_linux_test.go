@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/preview"
 )
 
@@ -194,13 +195,11 @@ func TestNamesWithEscapesArriveAsTheyAre(t *testing.T) {
 
 // TestADiskThatIsFull applies more than fits: nothing stays of it.
 func TestADiskThatIsFull(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root")
-	}
+	needtest.Need(t, needtest.Mounts)
 	b := newBench(t, nil)
 	small := real(t, t.TempDir())
 	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("mounting is not permitted: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(small, syscall.MNT_DETACH) })
 	b.project = small

@@ -297,12 +297,10 @@ func TestARenamedFolderIsPreviewedInACopy(t *testing.T) {
 }
 
 func TestAMountBelowIsPreviewedInACopy(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting needs root")
-	}
+	needtest.Need(t, needtest.Mounts)
 	b := newBench(t, map[string]string{"a": "1\n", "mounted/x": "2\n"})
 	if err := syscall.Mount("tmpfs", filepath.Join(b.project, "mounted"), "tmpfs", 0, ""); err != nil {
-		t.Skipf("mounting is not permitted: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Unmount(filepath.Join(b.project, "mounted"), syscall.MNT_DETACH) })
 	settle()

@@ -19,7 +19,7 @@ import (
 // Every file that the configuration names is in the tree or made by .ci/release-files, and
 // what is made has completion, man pages and the licence of every module in the program.
 func TestFilesOfARelease(t *testing.T) {
-	needtest.Program(t, "bash")
+	needtest.Need(t, "bash", "gzip")
 	dir := t.TempDir()
 	make := exec.Command(".ci/release-files", dir)
 	make.Dir = root

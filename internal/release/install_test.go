@@ -101,11 +101,12 @@ func serve(t *testing.T, dir, module, version string) {
 // moduleFiles are the regular files of the tree that belong to its module.
 func moduleFiles(t *testing.T) []string {
 	t.Helper()
+	needtest.Need(t, needtest.Checkout)
 	list := exec.Command("git", "ls-files", "-z")
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
-		needtest.Missing(t, "git and a checkout say which files are ours: %v", err)
+		t.Fatalf("git says which files are ours: %v", err)
 	}
 	all := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	nested := map[string]bool{}

@@ -148,13 +148,13 @@ func TestHardenedGitStillAnswers(t *testing.T) {
 	dir, _ := hostileProject(t)
 	env := hardened(t, dir)
 	for command, want := range map[string]string{
-		"git diff README.md":          "+TODO changed",
-		"git diff a.txt":              "+changed",
-		"git status -s":               " M README.md",
-		"git log --oneline":           "first",
-		"git show HEAD:a.txt":         "a\nb",
-		"git archive HEAD | tar tf -": "main.go",
-		"git grep -n TODO":            "main.go:3",
+		"git diff README.md":                  "+TODO changed",
+		"git diff a.txt":                      "+changed",
+		"git status -s":                       " M README.md",
+		"git log --oneline":                   "first",
+		"git show HEAD:a.txt":                 "a\nb",
+		"git archive HEAD | grep -ao main.go": "main.go",
+		"git grep -n TODO":                    "main.go:3",
 	} {
 		out, err := runBash(t.Context(), dir, command, env)
 		if err != nil || !strings.Contains(out, want) {

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/tool/bash"
 )
 
 // TestResultsRead pins every way in which a result of the tools reads to the
 // model.
 func TestResultsRead(t *testing.T) {
+	needtest.Need(t, "diff")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -129,16 +129,17 @@ func (r *results) add(action, pkg, test, said string, out io.Writer) {
 	}
 }
 
-// said finds what a test says beside its file and line.
+// where finds what a test says beside its file and line.
 var where = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.+)$`)
 
 // reason is the last thing that a test said before it was skipped.
 func reason(said string) string {
-	all := where.FindAllStringSubmatch(said, -1)
-	if len(all) == 0 {
-		return "no reason given"
+	for _, m := range slices.Backward(where.FindAllStringSubmatch(said, -1)) {
+		if text := strings.TrimSpace(m[1]); !strings.HasPrefix(text, "WORK=") { // where testscript begins the log of a script
+			return text
+		}
 	}
-	return strings.TrimSpace(all[len(all)-1][1])
+	return "no reason given"
 }
 
 func without(lines, listed []string) []string {

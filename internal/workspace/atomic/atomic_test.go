@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
 
@@ -581,13 +582,11 @@ func TestReadOnlyFileSystemAndMountedFile(t *testing.T) {
 // mountTmpfs mounts a small file system for one test.
 func mountTmpfs(t *testing.T, opts string) string {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("mounting a file system needs root")
-	}
+	needtest.Need(t, needtest.Mounts)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", opts, "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("mount is not allowed here: %s", out)
+		t.Fatalf("mount: %s", out)
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
 	return dir

@@ -151,9 +151,7 @@ func TestKillAtAnyTime(t *testing.T) {
 
 // TestADirectoryWeMayNotWriteIn runs as a user who owns the file and not its directory, and one who may only write the file.
 func TestADirectoryWeMayNotWriteIn(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("becoming another user needs root")
-	}
+	needtest.Need(t, needtest.Root)
 	const nobody = 65534
 	for name, owner := range map[string]int{"the owner": nobody, "not the owner": 0} {
 		t.Run(name, func(t *testing.T) {
