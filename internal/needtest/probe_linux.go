@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,21 +29,30 @@ var probes = map[Thing]probe{
 // mountInside mounts something in new namespaces: some systems make those, and then let nothing
 // be done in them.
 func mountInside(args ...string) error {
+	return mount(&syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}, args...)
+}
+
+// mountHere mounts where nobody else sees it.
+func mountHere() error {
+	return mount(&syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}, "-t", "tmpfs", "tmpfs")
+}
+
+func mount(attr *syscall.SysProcAttr, args ...string) error {
 	dir, err := os.MkdirTemp("", "needtest")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(dir)
-	mount, err := exec.LookPath("mount")
+	program, err := exec.LookPath("mount")
 	if err != nil {
-		mount = "/usr/bin/mount" // where PATH has less than the machine
+		program = "/usr/bin/mount" // where PATH has less than the machine
 	}
-	cmd := exec.Command(mount, append(args, dir)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
-	}
+	cmd := exec.Command(program, append(args, dir)...)
+	cmd.SysProcAttr = attr
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -95,24 +103,3 @@ func cgroup() error {
 }
 
 func trace() error { return exec.Command("strace", "-qq", "-o", os.DevNull, "true").Run() }
-
-// mountHere mounts where nobody sees it: the thread that does is of no use afterwards, and
-// ends with its goroutine.
-func mountHere() error {
-	result := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		result <- mountAlone()
-	}()
-	return <-result
-}
-
-func mountAlone() error {
-	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-		return err
-	}
-	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
-		return err
-	}
-	return unix.Mount("tmpfs", os.TempDir(), "tmpfs", 0, "")
-}
