@@ -45,14 +45,14 @@ export class Question {
 	choices(r) {
 		const make = (key, label, kind, f) => button([el("kbd", key), " " + label], kind, f, { disabled: kind.startsWith("allow"), "aria-keyshortcuts": key });
 		const plan = this.kind === "plan", form = this.form || this.kind === "elicitation";
-		const rule = form || r.suppress_always_allow_rule ? null : r.permission_suggestions?.find((s) => ["session", "localSettings"].includes(s.destination));
+		const rules = form || r.suppress_always_allow_rule ? [] : (r.permission_suggestions || []).filter((s) => ["session", "localSettings"].includes(s.destination));
 		const allow = (more) => () => this.answer({ ...this.yes, ...more });
 		const send = () => {
 			const answers = this.form ? this.form.answers() : {};
 			if (answers) this.answer({ ...this.yes, ...answers });
 		};
 		this.allow = plan ? make("y", "Approve, ask before edits", "allow", allow(modeIs("default"))) : make("y", form ? "Send" : "Allow once", "allow", send);
-		this.always = plan ? make("a", "Approve and accept edits", "allow", allow(modeIs("acceptEdits"))) : rule && make("a", ruleText(rule), "allow lasting", allow({ updatedPermissions: [rule] }));
+		this.always = plan ? make("a", "Approve and accept edits", "allow", allow(modeIs("acceptEdits"))) : rules.length > 0 && make("a", rules.map(ruleText).join("; "), "allow lasting", allow({ updatedPermissions: rules }));
 		this.deny = make("n", plan ? "Keep planning" : form ? "Decline" : "Deny", "deny", () => this.answer(this.no));
 		this.explain = this.no.behavior && make("e", plan ? "Say what to change" : form ? "Decline and explain" : "Deny and explain", "deny", () => this.refuse());
 		return [this.allow, this.always, this.deny, this.explain];
@@ -68,7 +68,7 @@ export class Question {
 		const whole = this.seen >= b.scrollHeight - 2;
 		const ready = whole && Date.now() - this.since >= armTime;
 		for (const x of [this.allow, this.always]) if (x) x.disabled = !ready;
-		say(this.hint, whole ? "" : "Scroll to the end to allow it.");
+		say(this.hint, this.problem || (whole ? "" : "Scroll to the end to allow it."));
 	}
 
 	key(e) {
@@ -96,14 +96,15 @@ export class Question {
 	}
 
 	async answer(answer) {
+		this.problem = "";
 		for (const b of this.buttons.querySelectorAll("button")) b.disabled = true;
 		try {
 			await this.send({ question: this.id, digest: this.digest, answer });
 			this.settle(answer.behavior === "deny" || answer.action === "decline" ? "Denied here." : "Allowed here.");
 		} catch (err) {
 			if (err.status === 409) return this.settle(err.message);
+			this.problem = "Could not send the answer: " + err.message;
 			this.back();
-			say(this.hint, "Could not send the answer: " + err.message);
 		}
 	}
 

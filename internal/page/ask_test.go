@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +67,34 @@ func asker(t testing.TB) []config.Entry {
 func said(p *tab, text string) {
 	p.b.t.Helper()
 	p.wait(fmt.Sprintf(`[...document.querySelectorAll(".i-text")].some((e) => e.textContent.includes(%q))`, text))
+}
+
+// "Always allow" saves every rule that is suggested, except those that only a terminal may save.
+func TestAlwaysAllowSavesAllRules(t *testing.T) {
+	t.Parallel()
+	h := httptest.NewServer(http.FileServerFS(os.DirFS(".")))
+	t.Cleanup(h.Close)
+	p := openBrowser(t).tab(800, 600)
+	p.open(h.URL + "/index.html")
+	var got struct {
+		Label string
+		Rules []string
+	}
+	p.eval(`(async () => {
+		const { Question } = await import("/ask.js");
+		const rule = (ruleContent, destination) => ({ type: "addRules", behavior: "allow", destination, rules: [{ toolName: "Bash", ruleContent }] });
+		const request = { tool_name: "Bash", input: { command: "a && b && c" }, permission_suggestions: [rule("a", "localSettings"), rule("b", "localSettings"), rule("c", "session"), rule("d", "userSettings")] };
+		let sent;
+		const q = new Question({ id: "q", digest: "d", kind: "permission", request }, async (answer) => { sent = answer; });
+		document.body.prepend(q.node);
+		const label = q.always.textContent;
+		while (q.always.disabled) await new Promise((r) => setTimeout(r, 20));
+		q.always.click();
+		return { label, rules: sent.answer.updatedPermissions.map((s) => s.rules[0].ruleContent) };
+	})()`, &got)
+	if strings.Join(got.Rules, " ") != "a b c" || !strings.Contains(got.Label, "Bash(c) in this session") {
+		t.Errorf("the button %q saves %q", got.Label, got.Rules)
+	}
 }
 
 // plans approves a plan by the keyboard: the plan is shown as Markdown, and the mode changes.

@@ -2,58 +2,70 @@
 import { el, fragment, region, link, visible } from "./dom.js";
 import { highlight } from "./code.js";
 
+const longest = 60_000; // characters; a longer text is read rather than looked at
+
 // markdown is a text as nodes.
 export function markdown(text) {
 	const out = fragment();
-	blocks(visible(text.replace(/\r\n?/g, "\n")).split("\n"), out, 0);
+	if (text.length > longest) out.append(plainText(text));
+	else blocks(visible(text.replace(/\r\n?/g, "\n")).split("\n"), out, 0);
 	return out;
 }
 
-// A Stream shows a text that is still arriving: only what follows the last finished block is
-// made again.
+function plainText(text) { return el("pre.code.wrapped", { tabindex: 0 }, text); }
+
+const mostOpen = 4000; // characters of an unfinished block that are made again with each piece
+
+// A Stream shows a text that is still arriving. Finished blocks stay; the last one is made again,
+// or, if it is long, grows as plain text until it is finished.
 export class Stream {
 	text = "";
 	kept = 0; // how much of the text is in finished nodes
 	tail = [];
+	read = 0; // how much of it was looked at for the end of a block
+	fence = "";
+	list = false;
 
 	constructor(node) { this.node = node; }
 
 	append(piece) {
 		this.text += piece;
+		const end = this.finished();
+		if (!end && this.long) return this.long.appendData(visible(piece));
 		for (const n of this.tail) n.remove();
-		const end = finished(this.text, this.kept);
-		if (end > this.kept) {
+		this.long = null;
+		if (end) {
 			this.node.append(markdown(this.text.slice(this.kept, end)));
 			this.kept = end;
 		}
-		const rest = markdown(this.text.slice(this.kept));
-		this.tail = [...rest.childNodes];
+		const open = this.text.slice(this.kept), rest = open.length > mostOpen ? plainText(open) : markdown(open);
+		if (open.length > mostOpen) this.long = rest.firstChild;
+		this.tail = open.length > mostOpen ? [rest] : [...rest.childNodes];
 		this.node.append(rest);
 	}
-}
 
-// finished is where the last block begins that may still change: behind an empty line outside
-// a fence. A list may go on behind one, so it stays open.
-function finished(text, from) {
-	let fence = "", end = from, at = from, list = false;
-	for (const line of text.slice(from).split("\n").slice(0, -1)) {
-		const mark = line.match(/^\s*(`{3,}|~{3,})/)?.[1];
-		if (fence) {
-			if (mark && mark.startsWith(fence)) fence = "";
-		} else if (mark) fence = mark;
-		else if (/^\s*([-*+]|\d+[.)])\s/.test(line)) list = true;
-		else if (line.trim() && !/^\s/.test(line)) list = false;
-		at += line.length + 1;
-		if (!fence && !list && !line.trim()) end = at;
+	// finished is where the last block begins that may still change, if that is new: behind an empty
+	// line outside a fence. A list may go on behind one, so it stays open.
+	finished() {
+		let end = 0;
+		for (let stop; (stop = this.text.indexOf("\n", this.read)) >= 0; this.read = stop + 1) {
+			const line = this.text.slice(this.read, stop), mark = line.match(/^\s*(`{3,}|~{3,})/)?.[1];
+			if (this.fence) {
+				if (mark && mark.startsWith(this.fence)) this.fence = "";
+			} else if (mark) this.fence = mark;
+			else if (/^\s*([-*+]|\d+[.)])\s/.test(line)) this.list = true;
+			else if (line.trim() && !/^\s/.test(line)) this.list = false;
+			if (!this.fence && !this.list && !line.trim()) end = stop + 1;
+		}
+		return end > this.kept ? end : 0;
 	}
-	return end;
 }
 
 const depthLimit = 8; // of quotes and lists in each other
 
 const rules = [
 	["fence", /^(\s*)(`{3,}|~{3,})\s*([\w+#.-]*)/],
-	["heading", /^(#{1,6})\s+(.*?)\s*#*$/],
+	["heading", /^(#{1,6})\s+(.*)$/],
 	["rule", /^\s*([-*_])\s*(?:\1\s*){2,}$/],
 	["quote", /^\s*>/],
 	["list", /^(\s*)([-*+]|\d{1,9}[.)])\s+/],
@@ -70,7 +82,7 @@ function blocks(lines, out, depth) {
 		const [kind, m] = depth < depthLimit ? ruleOf(line) : [];
 		if (kind === "fence") i = fence(lines, i, m, out);
 		else if (kind === "heading") {
-			out.append(el("h3.l" + m[1].length, inline(m[2])));
+			out.append(el("h3.l" + m[1].length, inline(headingText(m[2]))));
 			i++;
 		} else if (kind === "rule") {
 			out.append(el("hr"));
@@ -82,9 +94,23 @@ function blocks(lines, out, depth) {
 			blocks(inner, quote, depth + 1);
 			out.append(quote);
 		} else if (kind === "list") i = list(lines, i, out, depth);
-		else if (line.includes("|") && /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/.test(lines[i + 1] || "")) i = table(lines, i, out);
+		else if (line.includes("|") && isDelimiter(lines[i + 1] || "")) i = table(lines, i, out);
 		else i = paragraph(lines, i, out, depth);
 	}
+}
+
+// headingText is a heading without the signs that may end it.
+function headingText(text) {
+	text = text.trimEnd();
+	let end = text.length;
+	while (text[end - 1] === "#") end--;
+	return text.slice(0, end).trimEnd();
+}
+
+// isDelimiter reports whether a line is the one below the head of a table.
+function isDelimiter(line) {
+	const cells = line.trim().replace(/^\||\|$/g, "").split("|");
+	return cells.every((c) => /^:?-+:?$/.test(c.trim()));
 }
 
 function ruleOf(line) {
@@ -151,30 +177,83 @@ function paragraph(lines, i, out, depth) {
 	return i;
 }
 
-const inlines = /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]+?)(?<=\S)\*\*|(?<!\w)__(?=\S)([\s\S]+?)(?<=\S)__(?!\w)|~~(?=\S)([\s\S]+?)(?<=\S)~~|\*(?=[^\s*])([^*\n]+?)(?<=\S)\*|(?<!\w)_(?=\S)([^_\n]+?)(?<=\S)_(?!\w)|!?\[([^\]\n]*)\]\(\s*<?([^)\s>]+)>?[^)\n]*\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])|\\([\\`*_{}[\]()#+\-.!|<>~])/g;
+const signs = /[`*_~![\\h]/g, bareAddress = /https?:\/\/[^\s<>"'`)\]]+/y, word = /\w/, escaped = /[\\`*_{}[\]()#+\-.!|<>~]/;
 
-// inline makes the nodes of a piece of text.
+// marks are those around a piece of text: the element, and whether a line break ends the search.
+const marks = [["**", "strong", false], ["__", "strong", false], ["~~", "s", false], ["*", "em", true], ["_", "em", true]];
+
+// inline makes the nodes of a piece of text. Each sign is looked at once, and what was looked for in
+// vain is not looked for again: the time grows with the text, whatever is in it.
 function inline(text, depth = 0) {
-	const out = fragment();
-	let at = 0;
-	if (depth > depthLimit) {
-		out.append(text);
-		return out;
+	const out = fragment(), ends = new Map();
+	// find is the first place of what at or behind from, which only grows.
+	const find = (what, from) => {
+		let at = ends.get(what) ?? -2;
+		if (at !== -1 && at < from) ends.set(what, (at = text.indexOf(what, from)));
+		return at;
+	};
+	let done = 0;
+	const put = (from, to, ...nodes) => {
+		if (from > done) out.append(text.slice(done, from));
+		out.append(...nodes);
+		done = signs.lastIndex = to;
+	};
+	signs.lastIndex = 0;
+	for (let m; depth <= depthLimit && (m = signs.exec(text)); ) {
+		const at = m.index, c = m[0];
+		if (c === "\\" && escaped.test(text[at + 1] || "")) put(at, at + 2, text[at + 1]);
+		else if (c === "`") codeSpan(text, at, find, put);
+		else if (c === "h") bareLink(text, at, put);
+		else if (c === "[" || c === "!" && text[at + 1] === "[") labelledLink(text, at, find, put);
+		else if ("*_~".includes(c)) markedText(text, at, find, put, depth);
 	}
-	for (const m of text.matchAll(inlines)) {
-		out.append(text.slice(at, m.index));
-		at = m.index + m[0].length;
-		if (m[2] !== undefined) out.append(el("code", m[2]));
-		else if (m[3] ?? m[4]) out.append(el("strong", inline(m[3] ?? m[4], depth + 1)));
-		else if (m[5]) out.append(el("s", inline(m[5], depth + 1)));
-		else if (m[6] ?? m[7]) out.append(el("em", inline(m[6] ?? m[7], depth + 1)));
-		else if (m[9]) {
-			// The address is shown where the label does not say it: a label can lie.
-			out.append(link(m[9], m[8] || m[9]));
-			if (m[8] && m[8] !== m[9]) out.append(el("span.address", " (" + m[9] + ")"));
-		} else if (m[10]) out.append(link(m[10], m[10]));
-		else if (m[11]) out.append(m[11]);
-	}
-	out.append(text.slice(at));
+	if (done < text.length) out.append(text.slice(done));
 	return out;
+}
+
+// codeSpan is a piece between two runs of as many backquotes.
+function codeSpan(text, at, find, put) {
+	let n = at;
+	while (text[n] === "`") n++;
+	const run = text.slice(at, n);
+	let end = find(run, n);
+	for (; end >= 0 && (text[end + run.length] === "`" || text[end - 1] === "`"); end = find(run, end)) {
+		while (text[end] === "`") end++;
+	}
+	if (end > n) put(at, end + run.length, el("code", text.slice(n, end)));
+	else signs.lastIndex = n;
+}
+
+// bareLink is an address in the text.
+function bareLink(text, at, put) {
+	bareAddress.lastIndex = at;
+	const found = bareAddress.exec(text)?.[0];
+	if (!found) return;
+	let end = found.length;
+	while (".,;:!?".includes(found[end - 1])) end--;
+	put(at, at + end, link(found.slice(0, end), found.slice(0, end)));
+}
+
+// labelledLink is a link with a label. The address is shown where the label does not say it: a label
+// can lie.
+function labelledLink(text, at, find, put) {
+	const from = text.indexOf("[", at) + 1, end = find("]", from), close = end >= 0 && text[end + 1] === "(" ? find(")", end) : -1;
+	if (close < 0 || close - at > mostOpen) return;
+	const label = text.slice(from, end), to = text.slice(end + 2, close).trim().replace(/^</, "").split(/[\s>]/, 1)[0];
+	if (!to || label.includes("\n") || text.slice(end, close).includes("\n")) return;
+	put(at, close + 1, link(to, label || to), ...(label && label !== to ? [el("span.address", " (" + to + ")")] : []));
+}
+
+// markedText is a piece between two marks.
+function markedText(text, at, find, put, depth) {
+	const [mark, name, line] = marks.find(([m]) => text.startsWith(m, at)) || [];
+	if (!mark) return;
+	const from = at + mark.length, inWord = mark[0] === "_" && word.test(text[at - 1] || "");
+	signs.lastIndex = from;
+	if (inWord || !text[from] || /\s/.test(text[from]) || line && text[from] === mark) return;
+	let end = find(mark, from + 1);
+	while (end >= 0 && (/\s/.test(text[end - 1]) || line && (text[end + 1] === mark || text[end - 1] === mark) || mark[0] === "_" && word.test(text[end + mark.length] || ""))) end = find(mark, end + 1);
+	if (end < 0 || line && (find("\n", from) >= 0 && find("\n", from) < end)) return;
+	const inner = inline(text.slice(from, end), depth + 1);
+	put(at, end + mark.length, el(name, inner));
 }

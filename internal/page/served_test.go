@@ -288,6 +288,7 @@ func scenes(dir string) []script.Part {
 		{When: "approve me", Turns: []script.Turn{write("approved.txt", "one\ntwo\n"), says("It is **written**.")}},
 		{When: "long change", Turns: []script.Turn{write("long.txt", strings.Repeat("a line of a long file\n", 400)), says("Long.")}},
 		{When: "deny me", Turns: []script.Turn{write("denied.txt", "no\n"), says("As you wish.")}},
+		{When: "try again", Turns: []script.Turn{write("again.txt", "no\n"), says("Tried again.")}},
 		{When: "link to me", Turns: []script.Turn{write("linked.txt", "x\n"), write("linked again.txt", "x\n"), says("Linked.")}},
 		{When: "two tabs", Turns: []script.Turn{write("tabs.txt", "x\n"), says("Once.")}},
 		{When: "talk slowly", Turns: []script.Turn{slow(400)}},
@@ -310,6 +311,8 @@ func TestServedPage(t *testing.T) {
 		"approve by keyboard":                        approves,
 		"a long change must have been on the screen": approvesWhatWasSeen,
 		"deny and say why":                           denies,
+		"an answer that cannot be sent":              repeatsAnswer,
+		"a draft":                                    keepsDraft,
 		"two tabs":                                   twoTabs,
 		"a link to a question":                       linksToQuestion,
 		"what the user went back from":               showsWhatWasLeft,
@@ -396,6 +399,35 @@ func denies(t *testing.T, s *site, p *tab) {
 	if c := view.Items[n].Call; c.State != "denied" || !strings.Contains(c.Result, "put it elsewhere") {
 		t.Errorf("the call is %s: %q", c.State, c.Result)
 	}
+}
+
+// repeatsAnswer answers while there is no network: the page says so until the answer is sent.
+func repeatsAnswer(t *testing.T, s *site, p *tab) {
+	s.create(p, "try again")
+	p.wait(armed)
+	s.network.cut(true)
+	p.press("y")
+	p.wait(`document.querySelector(".question .hint")?.textContent.includes("Could not send the answer")`)
+	var hint string
+	p.eval(`new Promise((done) => setTimeout(() => done(document.querySelector(".question .hint").textContent), 500))`, &hint)
+	if !strings.Contains(hint, "Could not send the answer") {
+		t.Errorf("after half a second the page says %q", hint)
+	}
+	s.network.cut(false)
+	p.wait(`!document.querySelector(".session.offline")`)
+	p.wait(armed)
+	p.press("y")
+	said(p, "Tried again.")
+}
+
+// keepsDraft reloads the page while a prompt is written.
+func keepsDraft(t *testing.T, s *site, p *tab) {
+	s.create(p, "hello")
+	p.wait(`document.querySelector("header .chip").textContent === "done"`)
+	p.eval(`document.querySelector("footer textarea").focus()`, nil)
+	p.write("half a thought")
+	p.do("Page.reload", nil)
+	p.wait(`document.querySelector(".session")?.dataset.ready && document.querySelector("footer textarea").value === "half a thought"`)
 }
 
 func twoTabs(t *testing.T, s *site, p *tab) {

@@ -20,6 +20,16 @@ export async function openSession(source) {
 	return page;
 }
 
+const draftKey = "haft-draft-";
+
+function draftOf(id) {
+	try {
+		return sessionStorage.getItem(draftKey + id) || "";
+	} catch {
+		return "";
+	}
+}
+
 class SessionPage {
 	constructor(source, session, view) {
 		Object.assign(this, { source, session, shown: 0, time: 0, questions: new Map(), streams: new Map(), tasks: [] });
@@ -57,7 +67,7 @@ class SessionPage {
 	composer() {
 		this.images = [];
 		this.added = button("", "small", () => this.attach(null), { hidden: true, title: "Remove the images" });
-		this.input = el("textarea", { rows: 1, placeholder: "Write a prompt", label: "Prompt", on: {
+		this.input = el("textarea", { rows: 1, dir: "auto", placeholder: "Write a prompt", label: "Prompt", on: {
 			paste: (e) => this.attach(e.clipboardData, e),
 			drop: (e) => this.attach(e.dataTransfer, e),
 			keydown: (e) => {
@@ -69,9 +79,18 @@ class SessionPage {
 			input: () => {
 				this.input.style.height = "auto";
 				this.input.style.height = Math.min(240, this.input.scrollHeight) + "px";
+				this.keepDraft();
 			},
 		} });
+		this.input.value = draftOf(this.session.id);
 		return el("footer.full-only", el("form", { on: { submit: (e) => (e.preventDefault(), this.prompt()) } }, this.input, this.added, el("button.allow", { type: "submit" }, "Send")));
+	}
+
+	// keepDraft keeps what is written for when the page is loaded again in this tab.
+	keepDraft() {
+		try {
+			sessionStorage.setItem(draftKey + this.session.id, this.input.value);
+		} catch {} // a browser that stores nothing
 	}
 
 	// attach takes images that are pasted or dropped; null takes them away.
@@ -93,11 +112,13 @@ class SessionPage {
 		const text = this.input.value.trim(), images = this.images;
 		if (!text && !images.length) return;
 		this.input.value = "";
+		this.keepDraft();
 		this.attach(null);
 		this.rows.follow = true;
 		const waits = this.stop.hidden === false;
 		if (await this.act(this.source.post("prompts", { uuid: crypto.randomUUID?.(), text, images }))) return waits && this.tell("Queued until the next step: " + line(text, 80));
 		this.input.value = text;
+		this.keepDraft();
 		this.images = images;
 	}
 
@@ -115,13 +136,13 @@ class SessionPage {
 		}
 	}
 
-	warn(text) { this.tell(text, "warning", "alert"); }
+	warn(text, stays) { this.tell(text, "warning", "alert", stays); }
 
-	// tell says something for a while above the prompt.
-	tell(text, kind = "note", role = "status") {
+	// tell says something above the prompt, for a while or until it is dismissed.
+	tell(text, kind = "note", role = "status", stays = false) {
 		const node = el("p." + kind, { role }, text, button("×", "plain", () => node.remove(), { label: "Dismiss" }));
 		this.asks.append(node);
-		setTimeout(() => node.remove(), 10_000);
+		if (!stays) setTimeout(() => node.remove(), 10_000);
 	}
 
 	start() {
@@ -166,6 +187,10 @@ class SessionPage {
 		}
 		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
 		if (m.subtype === "informational") this.warn(m.content);
+		if (m.subtype === "api_retry") this.tell(`The model did not answer (${m.error_status || m.error}). Attempt ${m.attempt} of ${m.max_retries} follows in ${Math.ceil(m.retry_delay_ms / 1000)} s.`);
+		if (m.subtype === "model_fallback") this.tell("The session continues with another model.");
+		if (m.type === "result" && m.is_error) this.warn(m.result || m.errors?.join("; ") || "The turn failed.", true);
+		if (m.type === "conversation_reset") location.assign(addressOf(m.new_conversation_id));
 		if (m.subtype === "background_tasks_changed") this.tasks = m.tasks || [];
 		this.model.change();
 	}
