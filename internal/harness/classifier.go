@@ -30,7 +30,7 @@ func (c *Conversation) classifier(client model.Model) ask.Classifier {
 				name = c.Agent.ContextUsage().Model
 			}
 			history := new(model.History)
-			question := fmt.Sprintf("The project is in %s.\n<call tool=%q>\n%s\n</call>", c.World.Project.Dir, tool, text)
+			question := classifierQuestion(c.World.Project.Dir, tool, text)
 			if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf(question)}}); err != nil {
 				return false, err
 			}
@@ -42,4 +42,9 @@ func (c *Conversation) classifier(client model.Model) ask.Classifier {
 			return err == nil && strings.TrimRight(strings.TrimSpace(answer), ".") == "SAFE", err
 		},
 	}
+}
+
+// classifierQuestion shows a call to the classifier. Nothing in the call can end it.
+func classifierQuestion(dir, tool, text string) string {
+	return fmt.Sprintf("The project is in %s.\n<call tool=%q>\n%s\n</call>", dir, tool, strings.ReplaceAll(text, "</", "&lt;/"))
 }

@@ -23,13 +23,15 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("2001:db8::/32"),
 	netip.MustParsePrefix("3fff::/20"),
 	netip.MustParsePrefix("5f00::/16"),
+	netip.MustParsePrefix("168.63.129.16/32"), // what the machines of Azure ask about themselves
 	netip.MustParsePrefix("fec0::/10"),
 }
 
 // embedding are networks whose addresses lead to the IPv4 address at an offset in them.
 var embedding = map[netip.Prefix]int{
-	netip.MustParsePrefix("64:ff9b::/96"): 12,
-	netip.MustParsePrefix("2002::/16"):    2,
+	netip.MustParsePrefix("64:ff9b::/96"):    12,
+	netip.MustParsePrefix("::ffff:0:0:0/96"): 12,
+	netip.MustParsePrefix("2002::/16"):       2,
 }
 
 // Is reports whether an address is on the public internet.
