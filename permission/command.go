@@ -199,7 +199,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 		case o.Sensitive.Write == guard.Deny && h.denied == nil:
 			h.denied = &finding{reason: fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)}
 		case o.Sensitive.Write != guard.Allow:
-			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), true)
+			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), o.Sensitive.What != guard.Dependencies || !h.mayRunDirectly())
 		}
 	}
 	for _, o := range reads {
@@ -381,7 +381,7 @@ func (h *evaluation) editable(paths []shell.Path) bool {
 }
 
 func (h *evaluation) mayEdit(o operand) bool {
-	return !o.Dynamic && o.Root != "" && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
+	return !o.Dynamic && (o.Root != "" || o.Scratch) && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
 }
 
 // coverWrite returns what allows the target of a redirection: the mode, or a rule about

@@ -39,6 +39,9 @@ type Sandbox struct {
 	// DropRest reports whether changes that nothing allows are dropped without asking; nil
 	// means that the user is asked.
 	DropRest func() bool
+	// Direct reports whether a session that accepts edits runs commands at once, confined to
+	// the project, instead of in a preview; nil means that it does not.
+	Direct func() bool
 	// Works reports whether this machine can confine commands; nil means that it can. A
 	// command may run without asking because it is confined only if this is true.
 	Works func() bool
@@ -67,7 +70,7 @@ func (h *evaluation) confinement() tool.Confinement {
 		return h.loosest()
 	case h.readOnly, h.contained:
 		return tool.ReadOnly
-	case box.Enabled:
+	case box.Enabled, h.direct:
 		return tool.ProjectOnly
 	}
 	return h.loosest() // the user who allowed it expects it to work, including the network
@@ -94,12 +97,18 @@ func (h *evaluation) inBackground() bool {
 }
 
 // confinedUnasked reports whether a command may run without asking because it is confined
-// to the project. It must not see the files that rules keep from being read.
+// to the project.
 func (h *evaluation) confinedUnasked() bool {
 	box := &h.policy.sandbox
 	if !box.AutoAllow || h.confinement() != tool.ProjectOnly || box.Works != nil && !box.Works() {
 		return false
 	}
+	return h.keptFromHidden()
+}
+
+// keptFromHidden reports whether a command that is confined to the project can be kept from
+// the files that rules keep from being read.
+func (h *evaluation) keptFromHidden() bool {
 	rule := h.policy.hidingRule()
 	if rule != nil && (h.inBackground() || h.subject.name == codeTool) { // whose process stays
 		h.why = "it would keep running after the call, and could read files made later that the rule " + rule.Text + " covers"

@@ -163,32 +163,18 @@ func (h *evaluation) decideEffects() Decision {
 	return h.open(&finding{reason: reason})
 }
 
-// dropped are all the files that stay unchanged if the undecided ones do. What git stores
-// belongs to the files of its work tree, and a deleted file may have been moved to one that
-// is dropped.
+// dropped are all the files, if nothing accounts for some of them: a part of a change may mean
+// nothing without the rest.
 func (e *effects) dropped() []tool.Dropped {
 	open := map[string]string{}
-	git := false
 	for _, d := range e.open {
 		open[d.Path] = d.Why
 	}
+	list := slices.Clone(e.open) // first, as they are why
 	for _, f := range e.files {
-		_, dropped := open[f.Path]
-		git = git || dropped && strings.Contains(f.Path, "/.git/")
-	}
-	var list []tool.Dropped
-	for _, f := range e.files {
-		why, dropped := open[f.Path]
-		switch {
-		case dropped:
-		case git:
-			why = "this belongs to a change in the git repository, part of which was dropped"
-		case f.After == nil:
-			why = "part of the change was dropped, so nothing is deleted"
-		default:
-			continue
+		if _, is := open[f.Path]; !is {
+			list = append(list, tool.Dropped{Path: f.Path, Why: "a change is applied whole or not at all"})
 		}
-		list = append(list, tool.Dropped{Path: f.Path, Why: why})
 	}
 	return list
 }

@@ -57,10 +57,10 @@ func TestACommandIsJudgedByWhatItChanged(t *testing.T) {
 		{name: "a bound rule for every command", rules: "allow Bash if Edit(build/**)", changed: "build/x", want: "allow"},
 
 		{name: "nobody is asked", auto: true, changed: "a src/b", want: "allow, without a src/b", reason: "the changes to 2 of 2 files were dropped"},
-		{name: "nobody is asked, and a rule", auto: true, rules: "allow Edit(src/**)", changed: "a src/b", want: "allow, without a"},
-		{name: "nobody is asked, and edits are accepted", auto: true, mode: permission.AcceptEdits, changed: "a .env", want: "allow, without .env"},
-		{name: "nobody is asked about git", auto: true, mode: permission.AcceptEdits, changed: "a .git/HEAD", want: "allow, without a .git/HEAD"},
-		{name: "nobody is asked about a move", auto: true, mode: permission.AcceptEdits, changed: "-a .env", want: "allow, without a .env"},
+		{name: "nobody is asked, and a rule", auto: true, rules: "allow Edit(src/**)", changed: "a src/b", want: "allow, without a src/b"},
+		{name: "nobody is asked, and edits are accepted", auto: true, mode: permission.AcceptEdits, changed: "a .env", want: "allow, without .env a"},
+		{name: "nobody is asked about git", auto: true, mode: permission.AcceptEdits, changed: "a .git/HEAD", want: "allow, without .git/HEAD a"},
+		{name: "nobody is asked about a move", auto: true, mode: permission.AcceptEdits, changed: "-a .env", want: "allow, without .env a"},
 		{name: "nobody is asked, and it is denied", auto: true, mode: permission.AcceptEdits, rules: "deny Edit(a)", changed: "a b", want: "deny"},
 		{name: "nobody is asked, and a secret is read", auto: true, command: "cat .env", want: "ask"},
 	} {

@@ -26,6 +26,7 @@ type evaluation struct {
 	edits     bool            // it only edits project files
 	readOnly  bool            // it was shown to change nothing
 	contained bool            // it runs unasked because it is confined to reading
+	direct    bool            // it runs unasked because the mode accepts edits, and it is confined to the project
 	writes    bool            // it may change something
 	changes   bool            // it does change something, as far as is known
 	changedBy string          // the part of a command that does
@@ -114,6 +115,8 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, &finding{reason: "it changes nothing"})
 	case h.harmless != nil:
 		return h.end(tool.Allow, h.harmless)
+	case h.runsDirectly():
+		return h.end(tool.Allow, &finding{reason: "the session accepts edits, and it is confined to the project"})
 	case h.containable():
 		h.contained, h.input = true, h.call.Tool.WithCommand(h.call.Call, h.analysis.Run)
 		return h.end(tool.Allow, &finding{reason: "it runs in a sandbox without write access or network"})

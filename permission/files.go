@@ -118,7 +118,7 @@ func (h *evaluation) evaluateFile(f touched) {
 	if sensitive != guard.Allow || view.Decision != guard.Allow {
 		h.readOnly, h.edits = false, false
 	}
-	if f.writes && f.Root == "" {
+	if f.writes && f.Root == "" && !f.Scratch {
 		h.edits = false
 	}
 }

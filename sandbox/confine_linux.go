@@ -11,7 +11,7 @@ import (
 
 // confine takes away from the calling thread what the mounts leave it: access to
 // paths, system calls, capabilities.
-func (b *Box) confine(s *Spec) error {
+func (b *Box) confine(s *Spec, watch func(listener int)) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return stepError(StepCaps, "", err)
 	}
@@ -26,7 +26,27 @@ func (b *Box) confine(s *Spec) error {
 	if s.Thin { // without capabilities the mounts stay
 		return nil
 	}
-	return stepError(StepSeccomp, "", restrictCalls(filter{noUnix: s.NoSockets}))
+	calls := filter{noUnix: s.NoSockets}
+	if watch != nil && s.Network != Open {
+		calls.watch = true
+		if listener, err := listenCalls(calls); err == nil {
+			watch(listener)
+			return nil
+		}
+		calls.watch = false // another program watches already
+	}
+	return stepError(StepSeccomp, "", restrictCalls(calls))
+}
+
+// listenCalls puts the calling thread under the filter, and returns the descriptor that reports
+// the watched calls.
+func listenCalls(f filter) (int, error) {
+	// A command that waits for an answer is not disturbed by the signals of its own runtime.
+	listener, err := f.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if err == unix.EINVAL { // before Linux 5.19
+		listener, err = f.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
+	return listener, err
 }
 
 // restrictPaths is the second wall, in case a mount is not what it should be.

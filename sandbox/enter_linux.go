@@ -16,8 +16,9 @@ import (
 
 // Enter confines the calling thread, and every process that it starts, to the Spec.
 // The goroutine must be locked to its thread, which must not be the main thread of the
-// process, and must end while locked: confinement cannot be undone.
-func (b *Box) Enter(s *Spec) error {
+// process, and must end while locked: confinement cannot be undone. Watch, if not nil, gets
+// the descriptor for [Watch].
+func (b *Box) Enter(s *Spec, watch func(listener int)) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return stepError(StepRoom, "", err)
 	}
@@ -29,7 +30,7 @@ func (b *Box) Enter(s *Spec) error {
 	if err := r.mount(); err != nil {
 		return err
 	}
-	return b.confine(s)
+	return b.confine(s, watch)
 }
 
 // A room is the file system of commands with one Spec while it is made. All
@@ -58,6 +59,7 @@ const (
 	rankScratch
 	rankRead
 	rankWrite
+	rankForeign
 	rankProtect
 	rankHide
 )
@@ -107,7 +109,12 @@ func (r *room) collect() error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(r.spec.Read, func(dir string) bool { return pathin.Contains(dir, stage) }) { // with the private directories of other rooms
+	for _, path := range r.spec.Foreign {
+		if err := r.bind(path, path, rankForeign, true); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(slices.Concat(r.spec.Read, r.spec.Write), func(dir string) bool { return pathin.Contains(dir, stage) }) { // with the private directories of other rooms
 		if err := r.bind(filepath.Join(stage, "emptydir"), stage, rankHide, true); err != nil {
 			return err
 		}
@@ -301,8 +308,8 @@ func (r *room) mount() error {
 
 func (r *room) attach(a attachment) error {
 	target, err := openPlain(a.path)
-	if err == unix.ENOENT && a.rank == rankHide {
-		return nil // in a private directory there is nothing to hide
+	if err == unix.ENOENT && (a.rank == rankHide || a.rank == rankForeign) {
+		return nil // in a private directory there is nothing to hide, and what others had may be gone
 	}
 	if err == unix.ENOENT {
 		if err := r.makeMountPoint(a); err != nil {

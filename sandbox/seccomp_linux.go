@@ -34,6 +34,7 @@ const (
 	dataArch   = 4
 	dataArg0   = 16
 	dataArg1   = 24
+	dataArg4   = 48
 )
 
 const x32Bit = 0x40000000
@@ -45,22 +46,28 @@ type filter struct {
 	noDatagram bool // no UDP and raw sockets
 	noOther    bool // nothing but IPv4, IPv6 and unix sockets
 	noUnix     bool // no unix sockets but pairs
+	watch      bool // has the calls told that reach other programs
 }
 
 // restrictCalls puts the calling thread, and what it starts, under the filter.
 func restrictCalls(f filter) error {
+	_, err := f.install(0)
+	return err
+}
+
+func (f filter) install(flags uintptr) (int, error) {
 	arch, ok := auditArch[runtime.GOARCH]
 	if !ok {
-		return unix.ENOSYS
+		return 0, unix.ENOSYS
 	}
 	code := f.program(arch)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	_, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(code)
 	if errno != 0 {
-		return errno
+		return 0, errno
 	}
-	return nil
+	return int(fd), nil
 }
 
 // program writes the filter. Each block decides about one call, so that jumps
@@ -83,6 +90,13 @@ func (f filter) program(arch uint32) []unix.SockFilter {
 		jump(unix.BPF_JEQ, unix.TIOCSTI, 1, 0), jump(unix.BPF_JEQ, tiocLinux, 0, 1), refuse)...)
 	code = append(code, onCall(unix.SYS_CLONE, load(dataArg0), jump(unix.BPF_JSET, newNamespaces, 0, 1), refuse)...)
 	code = append(code, onCall(unix.SYS_SOCKET, f.sockets()...)...)
+	if f.watch {
+		tell := ret(unix.SECCOMP_RET_USER_NOTIF)
+		for _, number := range []uintptr{unix.SYS_CONNECT, unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL} {
+			code = append(code, onCall(number, tell)...)
+		}
+		code = append(code, onCall(unix.SYS_SENDTO, load(dataArg4), jump(unix.BPF_JEQ, 0, 1, 0), tell)...)
+	}
 	return append(code, ret(unix.SECCOMP_RET_ALLOW))
 }
 

@@ -41,6 +41,12 @@ type Spec struct {
 	// Unknown says why it is not known what the command must be kept from. No box can
 	// enforce such a Spec, so that the command does not run; nil if all is known.
 	Unknown error `json:"-"`
+	// Tmp, if not nil, makes the temporary directories those of the machine, in a box: what
+	// was there before the session can be read.
+	Tmp *Tmp `json:"-"`
+	// Foreign lists files and folders in Write that can only be read. Those that do not
+	// exist are ignored.
+	Foreign []string `json:",omitempty"`
 	// Thin leaves everything else as it is outside: files, directories, processes and
 	// network. Only Protect, Deny and Pin count; Protect needs no folder of Write, and
 	// paths that do not exist are ignored.
@@ -132,7 +138,7 @@ func (s *Spec) Check() error {
 	if s.Unknown != nil {
 		return s.Unknown
 	}
-	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide, s.Deny, s.Pin) {
+	for _, path := range slices.Concat(s.Write, s.Read, s.Scratch, s.Protect, s.Hide, s.Deny, s.Pin, s.Foreign) {
 		if err := checkPath(path); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/sandbox"
 )
 
@@ -279,6 +280,9 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 		spec.Read, spec.Protect = append(slices.Clone(spec.Read), scratch), append(slices.Clone(spec.Protect), scratch)
 		spec.Write = append(slices.Clone(spec.Write), endsIn(scratch))
 	}
+	if spec.Tmp != nil && s.tier(spec.Network).Kind == sandbox.TierBox {
+		spec.Tmp.Share(&spec)
+	}
 	key, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
@@ -428,16 +432,29 @@ func exists(path string) bool { _, err := os.Lstat(path); return err == nil }
 func boxEnviron(env []string, spec *sandbox.Spec) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(unreachable, name) || name == "TMP" || name == "TEMP"
+		return slices.Contains(unreachable, name) || spec.Tmp == nil && (name == "TMP" || name == "TEMP")
 	})
-	tmp := "/tmp"
-	if slices.Contains(spec.Read, tmp) {
-		tmp = "/var/tmp"
+	tmp := "/dev/shm" // which is always private
+	if i := slices.IndexFunc(sandbox.TmpDirs(), func(dir string) bool { return !slices.Contains(spec.Read, dir) }); i >= 0 && spec.Tmp == nil {
+		tmp = sandbox.TmpDirs()[i]
 	}
-	env = replace(env, "TMPDIR", tmp)
+	switch own := lookup(env, "TMPDIR"); {
+	case spec.Tmp == nil:
+		env = replace(env, "TMPDIR", tmp)
+	case own != "" && !slices.Contains(sandbox.TmpDirs(), filepath.Clean(own)) && !spec.Tmp.Own(own): // it cannot be written
+		env = replace(env, "TMPDIR", "/tmp")
+	}
+	writable := slices.Concat(spec.Scratch, spec.Write)
+	for _, l := range spec.Layers {
+		writable = append(writable, l.Dir)
+	}
 	for _, c := range caches {
-		// No layer can be put on a folder that is not there, and programs could not make it.
-		if home := lookup(env, "HOME"); home != "" && lookup(env, c.variable) == "" && !exists(filepath.Join(home, c.dir)) {
+		home := lookup(env, "HOME")
+		dir := filepath.Join(home, c.dir)
+		// No layer can be put on a folder that is not there, and programs could not make it. One that was made
+		// since the Spec was has none either.
+		usable := exists(dir) && slices.ContainsFunc(writable, func(w string) bool { return pathin.Contains(w, dir) })
+		if home != "" && lookup(env, c.variable) == "" && !usable {
 			env = replace(env, c.variable, filepath.Join(tmp, c.dir))
 		}
 	}

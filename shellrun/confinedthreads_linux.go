@@ -18,47 +18,65 @@ import (
 // confined command costs what any other does.
 type rooms map[string]*room
 
-// A room is one such thread. It ends when work is closed; the commands that it
-// has started do not.
+// A room is one such thread. It ends when it is no longer used for new commands and those that
+// it has started have ended: the death signal of a command is tied to the thread that started it.
 type room struct {
-	work  chan func()
-	seen  stamps
-	count uint64
+	work    chan func()
+	seen    stamps
+	count   uint64
+	users   int  // commands that have not ended
+	retired bool // no more commands are started
+}
+
+// retire keeps new commands away.
+func (r *room) retire() {
+	r.users++
+	r.retired = true
+	r.leave()
+}
+
+// leave is called for each command that has ended.
+func (r *room) leave() {
+	if r.users--; r.retired && r.users == 0 {
+		close(r.work)
+	}
 }
 
 // maxRooms bounds the threads of a session whose Specs keep changing.
 const maxRooms = 16
 
-// run calls f on a thread that is confined to the Spec.
-func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func()) error {
+// run calls f on a thread that is confined to the Spec, and returns its room, which must be
+// left.
+func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func()) (*room, error) {
 	if room := r[key]; room != nil {
 		if !room.seen.stale() {
 			room.do(f)
-			return nil
+			return room, nil
 		}
-		close(room.work)
+		room.retire()
 		delete(r, key)
 	}
 	spec := new(sandbox.Spec)
 	if err := json.Unmarshal([]byte(key), spec); err != nil {
-		return err
+		return nil, err
 	}
 	room := &room{work: make(chan func()), seen: stampsOf(spec)}
 	if err := room.open(func() error { return enter(spec) }); err != nil {
-		return err
+		return nil, err
 	}
 	room.do(f)
 	if len(spec.Layers) > 0 { // made for one command
-		close(room.work)
-		return nil
+		room.retire()
+		return room, nil
 	}
 	r.evict()
 	r[key] = room
-	return nil
+	return room, nil
 }
 
 func (r *room) do(f func()) {
 	r.count++
+	r.users++
 	done := make(chan struct{})
 	r.work <- func() { f(); close(done) }
 	<-done
@@ -75,7 +93,7 @@ func (r rooms) evict() {
 			least = key
 		}
 	}
-	close(r[least].work)
+	r[least].retire()
 	delete(r, least)
 }
 

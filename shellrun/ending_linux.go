@@ -29,6 +29,7 @@ type job struct {
 	pid   int
 	tag   tag
 	group *cgroup
+	room  *room // nil for one that is not confined
 	held  []int // a descriptor that is open until the end of the last process, or none
 
 	over         bool // the main process was reaped

@@ -33,6 +33,7 @@ type keeper struct {
 
 	box   *sandbox.Box // nil outside one
 	rooms rooms        // where confined commands are started
+	seen  *sightings   // what they tried to reach
 	score *score
 }
 
@@ -43,7 +44,7 @@ func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box, score *score) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	k := &keeper{
 		conn: conn, self: os.Getpid(), session: rand.Uint32() & sessionMask, groups: groups,
-		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, score: score,
+		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, seen: newSightings(), score: score,
 	}
 	defer groups.close()
 
@@ -165,10 +166,7 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 	if len(r.files) < stdFiles {
 		return 0, unix.EBADF
 	}
-	attr := &syscall.SysProcAttr{Setsid: true}
-	if len(r.Box) == 0 { // threads that start confined commands may end before these
-		attr.Pdeathsig = syscall.SIGKILL
-	}
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if j.group != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, j.group.fd()
 	}
@@ -189,16 +187,23 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 		start()
 		return pid, err
 	}
-	if err := k.rooms.run(string(r.Box), k.enter(r), start); err != nil {
+	in, failed := k.rooms.run(string(r.Box), k.enter(r), start)
+	if failed != nil {
+		return 0, failed
+	}
+	if err != nil {
+		in.leave()
 		return 0, err
 	}
-	return pid, err
+	j.room = in
+	k.seen.began(j.tag, in)
+	return pid, nil
 }
 
 // enter confines the thread that starts a command.
 func (k *keeper) enter(r request) func(*sandbox.Spec) error {
 	if k.box != nil {
-		return k.box.Enter
+		return func(s *sandbox.Spec) error { return k.box.Enter(s, k.seen.watch) }
 	}
 	return func(s *sandbox.Spec) error { return sandbox.EnterLandlock(s, r.Tmp, r.Port) }
 }
@@ -289,8 +294,12 @@ func (k *keeper) finish(j *job) {
 	delete(k.jobs, j.id)
 	j.group.remove()
 	closeAll(j.held)
+	if j.room != nil {
+		j.room.leave()
+	}
 	k.tell(event{
-		Op: opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
+		Tried: k.seen.ended(j.tag),
+		Op:    opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
 		UserNS: j.usage.Utime.Nano(), SysNS: j.usage.Stime.Nano(),
 	})
 }

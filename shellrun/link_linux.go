@@ -6,12 +6,17 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/haftdev/haft/internal/rawname"
+	"github.com/haftdev/haft/sandbox"
 )
 
 // A link is the connection to one keeper.
@@ -181,11 +186,47 @@ func (l *link) dispatch(e event) {
 	case opGone:
 		if p := l.forget(e.ID); p != nil {
 			p.finish(Status{
-				Code: e.Code, Signal: e.Signal, Ended: e.Ended, Left: e.Left,
+				Missed: missed(e.Tried),
+				Code:   e.Code, Signal: e.Signal, Ended: e.Ended, Left: e.Left,
 				UserTime: time.Duration(e.UserNS), SystemTime: time.Duration(e.SysNS),
 			})
 		}
 	}
+}
+
+// missed returns those of the attempts that would have reached something outside the box: what
+// fails there as well is no difference.
+func missed(tried []sandbox.Attempt) []string {
+	var list []string
+	for _, a := range tried {
+		switch {
+		case a.Process != 0 && !ownProcess(a.Process):
+		case a.Socket != "" && !isForeignSocket(a.Socket):
+		case a.Local() && !sandbox.Listens(a.Port):
+		default:
+			list = append(list, a.String())
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// ownProcess reports whether a process is one that this user could signal.
+func ownProcess(pid int) bool {
+	info, err := os.Stat("/proc/" + strconv.Itoa(pid))
+	return err == nil && (os.Geteuid() == 0 || int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid())
+}
+
+// isForeignSocket reports whether a path is that of a socket which a box does not show. Those of
+// the name service are asked by the C library itself, which looks in files where they are missing.
+func isForeignSocket(path string) bool {
+	for _, dir := range []string{"/run/nscd/", "/var/run/nscd/", "/run/systemd/", "/var/run/systemd/", "/var/lib/sss/"} {
+		if strings.HasPrefix(path, dir) {
+			return false
+		}
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0 && slices.ContainsFunc([]string{"/run/", "/var/run/", "/tmp/", "/var/tmp/"}, func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
 // close hangs up, which makes the keeper end everything, and waits for that.

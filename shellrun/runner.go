@@ -90,6 +90,7 @@ type Status struct {
 
 	Tier    sandbox.Kind    // what confined the command
 	Refused []string        // the hosts that it tried to reach and was refused, as "name:port"
+	Missed  []string        // what it tried to reach outside the sandbox and was kept from, such as "localhost:5432"
 	Taken   []sandbox.Taken // what it created at protected paths and was moved away
 
 	Err error // set if the supervisor was killed, so that the end of the command was not observed

@@ -58,6 +58,8 @@ type event struct {
 	UserNS int64    `json:",omitempty"`
 	SysNS  int64    `json:",omitempty"`
 
+	Tried []sandbox.Attempt `json:",omitempty"` // what a confined command wanted to reach outside
+
 	Session uint32             `json:",omitempty"` // of a hello
 	Failed  *sandbox.StepError `json:",omitempty"` // of a hello or a start: what could not be confined
 	Gaps    []string           `json:",omitempty"` // of a box's hello

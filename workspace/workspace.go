@@ -34,6 +34,7 @@ import (
 	"github.com/haftdev/haft/internal/workspace/disk"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/sandbox"
 )
 
 // Options configures a Workspace.
@@ -64,6 +65,8 @@ type Options struct {
 	Unsaved func(ctx context.Context, path string) (text string, ok bool)
 	// Reads limits how much is remembered of what each agent has read.
 	Reads readstate.Options
+	// Tmp tells which files in the temporary directories are the session's; nil means none.
+	Tmp *sandbox.Tmp
 	// FS is the file system. Nil means the real one.
 	FS disk.FS
 }
@@ -114,7 +117,7 @@ func Open(root string, opts *Options) (*Workspace, error) {
 	if o.Blobs == nil {
 		o.Blobs = blob.Dir(filepath.Join(o.State, "blobs"))
 	}
-	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, PlanFile: o.PlanFile, FS: o.FS})
+	g, err := guard.New(&guard.Options{Roots: append([]string{root}, o.Add...), Home: o.Home, AgentDirs: o.AgentDirs, State: o.State, Kept: o.Kept, PlanFile: o.PlanFile, Tmp: o.Tmp, FS: o.FS})
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}

@@ -2,13 +2,13 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/preview"
@@ -55,6 +55,14 @@ func (w *World) previewMode() project.PreviewMode {
 		return project.PreviewOff
 	}
 	return project.PreviewAuto
+}
+
+// runsDirectly reports whether commands run at once where the mode has accepted their edits: a
+// program that drives the session is asked where it expects to be, and a user who wants
+// previews, or has hooks that judge changes, has them.
+func (w *World) runsDirectly() bool {
+	judged := slices.ContainsFunc(w.Project.Hooks.List(), func(h hook.Hook) bool { return h.Preview })
+	return w.Project.Preview() == "" && !judged && answering(w.answers.Load()) != byProgram && w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox
 }
 
 // answering says who answers what the rules leave open.
@@ -137,13 +145,9 @@ func (p previewed) Wanted() string {
 }
 
 func (p previewed) Apply(ctx context.Context, call string, dropped []tool.Dropped) error {
-	s := p.world.link.Journal()
-	if s == nil {
-		return errors.New("there is no session to record it in")
-	}
 	var paths []string
 	for _, d := range dropped {
 		paths = append(paths, d.Path)
 	}
-	return p.Result.Apply(ctx, s, call, paths...)
+	return p.Result.Apply(ctx, p.world.link.Journal(), call, paths...)
 }

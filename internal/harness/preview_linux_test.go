@@ -158,8 +158,8 @@ func (r *rig) content(name string) string {
 	return string(raw)
 }
 
-// Where nobody can be asked, what the rules allow of a change is made, and the model is
-// told exactly what was dropped and why.
+// Where nobody can be asked, a change is made if the rules allow all of it. Otherwise the
+// result is an error, and the model is told exactly what was dropped and why.
 func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
 	for name, c := range map[string]struct {
 		options      harness.Options
@@ -168,13 +168,13 @@ func TestWithoutAUserTheRestOfAChangeIsDropped(t *testing.T) {
 		status       sched.Status
 	}{
 		"no rule": {
-			notes: "1\n", status: sched.Succeeded,
-			told: []string{"said", "none of its changes were applied", "/notes: no rule allows this change", "/src/other: no rule allows this change"},
+			notes: "1\n", status: sched.Failed,
+			told: []string{"Not applied: ", "said", "none of its changes were applied", "/notes: no rule allows this change", "/src/other: no rule allows this change"},
 		},
 		"a rule for a part": {
 			options: harness.Options{Allowed: []string{"Edit(src/**)"}},
-			notes:   "1\n", other: "3\n", status: sched.Succeeded,
-			told: []string{"said", "some of its changes were not applied", "/notes: no rule allows this change"},
+			notes:   "1\n", status: sched.Failed,
+			told: []string{"Not applied: ", "said", "none of its changes were applied", "/notes: no rule allows this change"},
 		},
 		"edits are accepted": {
 			options: harness.Options{Mode: "acceptEdits"},

@@ -104,7 +104,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 	w.running.link = w.link
 	w.verdicts = sync.OnceValues(p.AuditLog)
 	w.nested = sysprompt.NewNested(func() *sysprompt.Source { return w.told("", nil) })
-	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
+	if w.Files, err = workspace.Open(p.Dir, &workspace.Options{Add: p.Guard.Roots()[1:], Home: p.Home, Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Tmp: p.Tmp, OnChange: w.changing, OnRead: w.wasRead, Unsaved: p.Options.Unsaved}); err != nil {
 		return nil, err
 	}
 	commands := p.Shell()
@@ -124,6 +124,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 	opts.Sandbox.Boxed = func() bool { return w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox }
 	opts.Sandbox.Holds = w.host.Holds
 	opts.Sandbox.Previews, opts.Sandbox.DropRest = aside.works, func() bool { return w.previewMode() == project.PreviewAuto }
+	opts.Sandbox.Direct = func() bool { return p.Counts.Sandbox().AutoAllow && w.runsDirectly() }
 	opts.Sandbox.Refused = w.Shell.Refused
 	w.Engine = permission.NewEngine(opts)
 	w.removeLeadRules = w.Engine.AddTemporary(project.Denials(lead)...)

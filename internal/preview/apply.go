@@ -129,14 +129,17 @@ func (r *Result) Apply(ctx context.Context, s *session.Session, name string, dro
 	if r.broken != nil {
 		return r.broken
 	}
-	if s.Dir() == "" {
-		return errors.New("nothing was changed: changes can only be applied in a saved session, and this one is not saved")
-	}
 	list, err := r.rebased()
 	if err != nil {
 		return err
 	}
-	list = without(list, dropped)
+	if list = without(list, dropped); len(list) == 0 {
+		r.moveShell()
+		return nil
+	}
+	if s == nil || s.Dir() == "" {
+		return errors.New("nothing was changed: changes can only be applied in a saved session, and this one is not saved")
+	}
 	plan := &checkpoint.Plan{}
 	for i := range list {
 		e := &list[i]

@@ -88,6 +88,17 @@ func (n *Names) Look() Entry {
 	return Entry{}
 }
 
+// GuardedNames returns the patterns of what is guarded in any folder.
+func GuardedNames() []string {
+	var names []string
+	for _, e := range list() {
+		if e.Level == Guarded && e.Pattern[0] != '~' && e.Pattern[0] != '/' {
+			names = append(names, e.Pattern)
+		}
+	}
+	return names
+}
+
 // An Anchored path is of a file or folder of the user or the system that no tool shows.
 type Anchored struct {
 	// Path is absolute. Its last name may be a pattern, as [filepath.Glob] takes it.

@@ -2,11 +2,13 @@ package bash
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -67,19 +69,13 @@ func (t *Tools) remember(r refusedCommand) {
 
 // confinedEnd says what the sandbox has kept a command from, if that is why it
 // failed, and how it can run outside if the user can be asked.
-func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status) {
+func (t *Tools) confinedEnd(o *Output, agent string, in Input, box *sandbox.Spec, s shellrun.Status) {
 	if o.Confinement == "" || o.Confinement == tool.Unconfined {
 		return
 	}
 	o.Sandbox = s.Tier.String()
-	for _, taken := range s.Taken {
-		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
-	}
-	if o.Confinement == tool.Held {
-		o.heldEnd()
-		return
-	}
-	if o.ExitCode == 0 || o.CodeMeaning != "" {
+	o.withheld(box, s)
+	if o.Confinement == tool.Held || o.ExitCode == 0 || o.CodeMeaning != "" {
 		return
 	}
 	wanted := o.wanted(s.Refused)
@@ -98,15 +94,65 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, s shellrun.Status
 	o.Notes = append(o.Notes, note)
 }
 
-// heldEnd says that rules were in the way of a command, whatever its exit code: git, for
+// withheld says first what the sandbox kept a command from, whatever its exit code: git, for
 // example, leaves a file that it cannot replace, and succeeds.
-func (o *Output) heldEnd() {
-	text := lastBytes(o.Stdout)
-	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
-		o.note("A rule denies changes of %s, so the command was kept from it.", strings.Trim(m[1], "‘’'\"`"))
-	} else if readOnlyFault().MatchString(text) {
-		o.note("A rule denies changes of a file that the command tried to change, so it was kept from it.")
+func (o *Output) withheld(box *sandbox.Spec, s shellrun.Status) {
+	reached := slices.Concat(s.Refused, s.Missed)
+	if n := len(reached); n > 0 {
+		o.HeldBack = fmt.Sprintf("the sandbox kept the command from %s%s.", strings.Join(reached[:min(n, 5)], ", "), moreThan(n, 5))
 	}
+	for i, taken := range s.Taken {
+		if i == 0 {
+			o.NotDone = fmt.Sprintf("Not applied: %s is protected, and commands in the sandbox may not create it.", taken.Path)
+		}
+		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
+	}
+	if path, why := o.unwritten(box); path != "" && o.NotDone == "" {
+		o.NotDone = fmt.Sprintf("Not applied: the command tried to change %s, which %s.", path, why)
+	}
+}
+
+func moreThan(n, most int) string {
+	if n <= most {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n-most)
+}
+
+// unwritten finds a path that the command says it could not write, and that it indeed could
+// not: "" if there is none.
+func (o *Output) unwritten(box *sandbox.Spec) (path, why string) {
+	if box == nil {
+		return "", ""
+	}
+	for _, m := range readOnlyPath().FindAllStringSubmatch(lastBytes(o.Stdout), 50) {
+		path := strings.Trim(m[1], "‘’'\"`")
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(o.WorkingDirectory, path)
+		}
+		if why := held(box, path); why != "" {
+			return path, why
+		}
+	}
+	return "", ""
+}
+
+// held says why a command in a box cannot write a path; "" if it can.
+func held(box *sandbox.Spec, path string) string {
+	in := func(list []string) bool {
+		return slices.ContainsFunc(list, func(dir string) bool { return pathin.Contains(dir, path) })
+	}
+	switch {
+	case !box.Thin && len(box.Write) == 0:
+		return "this command may only read"
+	case box.Tmp.Entry(path) != "" && !box.Tmp.Own(path) && !in(box.Write):
+		return "another program had there before this session"
+	case in(box.Deny) || in(box.Protect):
+		return "a rule or haft protects"
+	case box.Thin || in(box.Write) || in(box.Scratch) || box.Tmp.Entry(path) != "":
+		return ""
+	}
+	return "is outside the project"
 }
 
 // wanted says what a command was refused, "" if nothing shows that it was.

@@ -177,7 +177,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	if err == nil {
 		err = c.Approve(shown)
 	}
-	if err == nil && len(shown.Files) > len(c.Dropped) {
+	if err == nil && len(c.Dropped) == 0 {
 		err = p.ran.Apply(ctx, c.ID, c.Dropped)
 	}
 	if errors.Is(err, tool.ErrUnapproved) {
@@ -191,6 +191,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	t.warn(&out)
 	out.Confinement, out.Sandbox = tool.Previewed, task.Result().Status.Tier.String()
 	out.ended(in.Command, task.Result(), t.limit(in))
+	out.withheld(nil, task.Result().Status)
 	for _, n := range shown.Notes {
 		if strings.HasPrefix(n, "Outside the project") {
 			out.note("%s", n)
@@ -200,7 +201,8 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 		out.note("%s", tmpNote)
 	}
 	if len(c.Dropped) > 0 {
-		out.Notes = append(out.Notes, droppedNote(c.Dropped, len(shown.Files)))
+		out.NotDone = fmt.Sprintf("Not applied: none of the command's changes were made. %s: %s.", c.Dropped[0].Path, c.Dropped[0].Why)
+		out.Notes = append(out.Notes, droppedNote(c.Dropped))
 	}
 	failed := out.ExitCode != 0 && out.CodeMeaning == "" && len(shown.Files) == 0
 	if t.opts.Unsandboxed && (failed || out.wanted(nil) != "" || missing().MatchString(lastBytes(out.Stdout))) {
@@ -217,14 +219,10 @@ const asideNote = "The command ran in a preview, without network and without acc
 	"If it, or part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
 
 // droppedNote says which files of a change were not changed, and why.
-func droppedNote(list []tool.Dropped, all int) string {
+func droppedNote(list []tool.Dropped) string {
 	const most = 50
 	var b strings.Builder
-	if len(list) == all {
-		b.WriteString("The command ran in a preview, and none of its changes were applied: these files are as they were.")
-	} else {
-		b.WriteString("The command ran in a preview, and some of its changes were not applied: these files are as they were, the others are changed.")
-	}
+	b.WriteString("The command ran in a preview, and none of its changes were applied: these files are as they were.")
 	repositories := map[string]bool{}
 	for i, d := range list {
 		if i == most {

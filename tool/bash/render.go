@@ -27,7 +27,15 @@ func (o Output) Render() tool.Result {
 	case o.ExitCode != 0 && o.CodeMeaning == "":
 		parts = append(parts, fmt.Sprintf("Exit code %d", o.ExitCode))
 	default:
-		failed = false
+		failed = o.NotDone != ""
+	}
+	switch {
+	case o.NotDone != "":
+		parts = slices.Insert(parts, 0, o.NotDone)
+	case o.HeldBack != "" && !failed:
+		parts = slices.Insert(parts, 0, "Held back: "+o.HeldBack)
+	case o.HeldBack != "":
+		parts = slices.Insert(parts, 0, "Not reached: "+o.HeldBack)
 	}
 	if o.Stdout != "" {
 		parts = append(parts, o.Stdout)

@@ -45,6 +45,11 @@ type Output struct {
 	Confinement tool.Confinement `json:"confinement,omitempty"` // what the command was held to
 	Sandbox     string           `json:"sandbox,omitempty"`     // by which tier of package sandbox
 
+	// HeldBack is what the sandbox kept a command from that ended well all the same, and NotDone
+	// what it did not do because of that. Each is the first line that the model reads.
+	HeldBack string `json:"heldBack,omitempty"`
+	NotDone  string `json:"notDone,omitempty"`
+
 	// Notes are for the model: what happened beside the output, and what to do
 	// about it.
 	Notes []string `json:"notes,omitempty"`
@@ -110,7 +115,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	if c.Foreground && task.State() == shellrun.TimedOut && t.detaches(c, in.Command) {
 		out.note("It was not moved to the background, because it ran without asking while permission rules keep files from being read. Set a longer timeout, or run it with run_in_background, which needs approval.")
 	}
-	t.confinedEnd(&out, c.Agent, in, task.Result().Status)
+	t.confinedEnd(&out, c.Agent, in, box, task.Result().Status)
 	if errors.Is(context.Cause(ctx), errPrompt) {
 		out.Interrupted = false
 		out.note("%s", promptAdvice)

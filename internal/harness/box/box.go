@@ -31,8 +31,10 @@ import (
 // Boxes are what confined programs of a project may touch.
 type Boxes struct {
 	Dir, Home string
+	Shared    string             // the user's folder with the sessions of all projects; "" means none
 	Counts    *settings.Settings // of which those about the sandbox are read
 	Guard     *guard.Guard       // of the session
+	Tmp       *sandbox.Tmp       // what the session found in the temporary directories
 }
 
 // Confinable refuses a session whose settings demand a sandbox that cannot be
@@ -63,7 +65,7 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 	set := b.Counts.Sandbox()
 	secrets, seen := secretFiles(b.Home)
 	state := workspace.StateDir()
-	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, b.deniedPaths(set.DenyRead, g))
+	hidden := slices.Concat(secrets, []string{filepath.Join(state, "blobs"), filepath.Join(state, "writes")}, b.keptContents(), b.deniedPaths(set.DenyRead, g))
 	caches, missing := b.caches()
 	for _, dir := range missing {
 		if above := filepath.Dir(dir); !slices.Contains(seen, above) {
@@ -78,21 +80,35 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 	roots := sandbox.Resolve(g.Roots()...)
 	if c == tool.ProjectOnly {
 		seen = append(seen, gitFolders(roots)...)
-		spec.Network = sandbox.Proxied
+		spec.Network, spec.Tmp = sandbox.Proxied, b.Tmp
 		spec.Read = sandbox.Resolve(state)
 		spec.Write = sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...)
 		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.deniedPaths(set.DenyWrite, g))...)
+		if !set.Enabled { // the mode has accepted edits, but not these
+			guarded, looked := g.Guarded()
+			spec.Protect, seen = slices.Concat(spec.Protect, guarded), append(seen, looked...)
+		}
 		return spec, seen
 	}
 	spec.KeepSignals, spec.NoSockets = true, true
 	spec.Read = sandbox.Resolve(append(roots, state)...)
-	if !set.Enabled {
-		// Commands that may write use the /tmp of the machine: what they leave there
-		// is what others read.
-		spec.Read = slices.DeleteFunc(spec.Read, func(dir string) bool { return strings.HasPrefix(dir, "/tmp/") })
-		spec.Read = append([]string{"/tmp"}, spec.Read...)
+	// Commands that may write use the temporary directories of the machine: what they leave
+	// there is what others read.
+	for _, tmp := range sandbox.TmpDirs() {
+		spec.Read = slices.DeleteFunc(spec.Read, func(dir string) bool { return strings.HasPrefix(dir, tmp+"/") })
+		spec.Read = append([]string{tmp}, spec.Read...)
 	}
 	return spec, seen
+}
+
+// keptContents are the folders with what sessions keep of files, also of those that a command
+// must not see.
+func (b *Boxes) keptContents() []string {
+	if b.Shared == "" {
+		return nil
+	}
+	found, _ := filepath.Glob(filepath.Join(b.Shared, "projects", "*", "haft-blobs")) // the pattern is a good one
+	return found
 }
 
 // Server says what a stdio server that the host runs may touch; nil means

@@ -23,6 +23,7 @@ import (
 	"github.com/haftdev/haft/internal/trust"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/task"
@@ -41,7 +42,8 @@ type Project struct {
 	Library   *Library
 	Hooks     *Hooks
 	Kept      *Kept
-	Boxes     box.Boxes // what of it confined programs may touch
+	Boxes     box.Boxes    // what of it confined programs may touch
+	Tmp       *sandbox.Tmp // what was in the temporary directories before
 
 	// Options are what it was opened with.
 	Options Options
@@ -86,6 +88,7 @@ func Open(opts *Options) (*Project, error) {
 	}
 	p.Library.fill(p, wd)
 	p.Hooks = newHooks(p)
+	p.Tmp = sandbox.LookAtTmp()
 	return p, p.newGuard(wd)
 }
 
@@ -120,13 +123,13 @@ func (p *Project) newGuard(cwd string) (err error) {
 		}
 	}
 	p.Guard, err = p.GuardOf(roots, cwd)
-	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Counts: p.Counts, Guard: p.Guard}
+	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Shared: p.files.Shared, Counts: p.Counts, Guard: p.Guard, Tmp: p.Tmp}
 	return err
 }
 
 // GuardOf knows paths for a session that works in these folders.
 func (p *Project) GuardOf(roots []string, cwd string) (*guard.Guard, error) {
-	return guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Runs: p.runs(roots)})
+	return guard.New(&guard.Options{Roots: roots, Home: p.Home, Shared: p.files.Shared, Cwd: cwd, State: workspace.StateDir(), Kept: p.Kept.Holds, PlanFile: p.Kept.PlanFile, Tmp: p.Tmp, Runs: p.runs(roots)})
 }
 
 // Policy returns what the session's policy is made of.

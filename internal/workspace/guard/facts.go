@@ -20,6 +20,8 @@ type Facts struct {
 	Root     string // the physical root that holds Real, or ""
 	Kept     bool   // the session has kept it for its model to read
 	Plan     bool   // the model may write its plan in it
+	Temp     bool   // below a temporary directory of the machine
+	Scratch  bool   // and made by the session there, or not there yet
 	Escapes  bool   // spelled inside a root, physically outside all of them
 	Links    []Link // links passed on the way
 	Exists   bool

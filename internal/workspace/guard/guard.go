@@ -24,6 +24,7 @@ import (
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/secret"
 	"github.com/haftdev/haft/internal/workspace/disk"
+	"github.com/haftdev/haft/sandbox"
 )
 
 // Worktrees is the folder of a repository in which haft makes worktrees: its files are versions of those of the repository.
@@ -52,6 +53,8 @@ type Options struct {
 	// PlanFile returns the physical path of the file that the model may write its plan in, with file tools, or "". Nil: there is
 	// none.
 	PlanFile func() string
+	// Tmp tells what lies in the temporary directories of the machine; nil means that nothing is known about them.
+	Tmp *sandbox.Tmp
 	// Runs are what haft, git and the programs that they start will run. Writing it asks. What is in no root is ignored.
 	Runs []Run
 	// FS is the file system. Nil means the real one.
@@ -70,6 +73,7 @@ type Guard struct {
 	runs  []Run
 	kept  func(string) bool
 	plan  func() string
+	tmp   *sandbox.Tmp
 	names *names // shared with guards for other directories
 }
 
@@ -85,7 +89,7 @@ func New(opts *Options) (*Guard, error) {
 	if len(o.Roots) == 0 {
 		return nil, errors.New("guard: no root directory")
 	}
-	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept, plan: o.PlanFile, names: &names{}}
+	g := &Guard{fs: o.FS, cwd: o.Cwd, kept: o.Kept, plan: o.PlanFile, tmp: o.Tmp, names: &names{}}
 	if g.kept == nil {
 		g.kept = func(string) bool { return false }
 	}
@@ -199,6 +203,9 @@ func (g *Guard) Look(path string) Facts {
 	f.Escapes = f.Root == "" && g.rootOf(f.Path, true) != ""
 	f.Kept = f.Err == nil && g.kept(f.Real)
 	f.Plan = f.Err == nil && f.Real == g.plan()
+	if entry := g.tmp.Entry(f.Real); entry != "" && f.Root == "" && !f.Escapes && !slices.ContainsFunc(g.roots, func(r root) bool { return pathin.Contains(entry, r.real) }) {
+		f.Temp, f.Scratch = true, g.tmp.Own(f.Real)
+	}
 	f.special = g.special(f)
 	f.Sensitive = g.sensitive(f)
 	if len(w.links) > 0 && hasDotDot(abs) && g.walk(f.Path).real != f.Real {

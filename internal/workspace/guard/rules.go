@@ -17,11 +17,14 @@ const (
 	whatHooks   = "hooks run programs"
 	whatShell   = "a shell start-up file"
 	whatTools   = "build and package tool settings can run programs"
-	whatDeps    = "installed dependencies"
 	whatAccount = "a system settings file"
 	whatSSH     = "ssh settings can run programs"
 	whatCloud   = "cloud tool settings can run programs"
 )
+
+// Dependencies are what the sensitivity of installed packages says: a command that is confined
+// may change them, as installers do.
+const Dependencies = "installed dependencies"
 
 // rules: the first that matches a spelling counts for it; the strictest over all spellings counts for the path.
 var rules = []rule{
@@ -240,5 +243,5 @@ var rules = []rule{
 	{".mise.toml", whatTools, Ask, false},
 	{"mise.toml", whatTools, Ask, false},
 
-	{"node_modules/**", whatDeps, Ask, false},
+	{"node_modules/**", Dependencies, Ask, false},
 }

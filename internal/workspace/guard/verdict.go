@@ -93,7 +93,7 @@ func (f Facts) checkSensitive(op Op) Verdict {
 
 func (f Facts) checkPlace(op Op) Verdict {
 	switch {
-	case f.Root != "", f.Kept && op == Read, f.Plan:
+	case f.Root != "", f.Kept && op == Read, f.Plan, f.Scratch, f.Temp && op == Read:
 		return Verdict{}
 	case f.Escapes && op == Write:
 		return Verdict{Deny, fmt.Sprintf("a symbolic link in %s leads out of the project, to %s", f.Path, f.Real)}

@@ -1,0 +1,115 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/shell"
+)
+
+// runsDirectly reports whether a command runs at once because the mode has accepted what it
+// can change: a preview is for a decision that is still open.
+func (h *evaluation) runsDirectly() bool {
+	if !h.mayRunDirectly() {
+		return false
+	}
+	// What a rule about changes covers need not be there yet, so that nothing can hold it.
+	about := func(r *Rule) bool { return r.path != nil && r.name == editRule }
+	if slices.ContainsFunc(h.policy.deny, about) || slices.ContainsFunc(h.policy.ask, about) {
+		return false
+	}
+	if why := gitLoses(h.analysis); why != "" {
+		h.why = why
+		return false
+	}
+	h.direct = true
+	h.direct = h.keptFromHidden()
+	return h.direct
+}
+
+func (h *evaluation) mayRunDirectly() bool {
+	box := &h.policy.sandbox
+	return h.policy.mode == AcceptEdits && h.subject.kind == commandTool && h.effects == nil && !box.Off && !h.unsandboxed && !h.excluded && box.Direct != nil && box.Direct()
+}
+
+// gitLoses says what a git command of an analysis may lose, or sends away; "" if nothing. Where
+// the mode accepts edits, all else that git does is like an edit: the reflog keeps what was.
+func gitLoses(a *shell.Analysis) string {
+	for _, c := range a.Deny {
+		if len(c.Words) < 2 || filepath.Base(c.Words[0]) != "git" {
+			continue
+		}
+		name, args := gitSubcommand(c.Words[1:])
+		i := slices.IndexFunc(gitLosses, func(l gitLoss) bool { return l.name == name && l.covers(args) })
+		if i >= 0 {
+			return "git " + name + " " + gitLosses[i].what
+		}
+	}
+	return ""
+}
+
+// gitSubcommand finds the subcommand behind git's own options.
+func gitSubcommand(words []string) (name string, args []string) {
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"}, w):
+			i++
+		case !isFlag(w):
+			return w, words[i+1:]
+		}
+	}
+	return "", nil
+}
+
+// A gitLoss is a subcommand with what makes it lose something.
+type gitLoss struct {
+	name  string
+	words string // one of these must be there; "" means that none is needed
+	less  string // unless one of these is
+	what  string
+}
+
+const (
+	sends     = "sends commits to another repository"
+	discards  = "may discard uncommitted work"
+	cleans    = "removes files that git does not keep"
+	forgets   = "removes what was saved"
+	dropsRefs = "moves or removes branches or tags by force"
+)
+
+var gitLosses = []gitLoss{
+	{"push", "", "-n --dry-run", sends},
+	{"send-pack", "", "--dry-run", sends},
+	{"reset", "--hard", "", discards},
+	{"checkout", "-f --force", "", discards},
+	{"switch", "-f --force --discard-changes", "", discards},
+	{"clean", "", "-n --dry-run", cleans},
+	{"stash", "drop clear", "", forgets},
+	{"branch", "-D -M -C -f --force", "", dropsRefs},
+	{"tag", "-d --delete -f --force", "", dropsRefs},
+	{"update-ref", "", "", dropsRefs},
+	{"reflog", "expire delete", "", forgets},
+	{"gc", "--prune", "", forgets},
+	{"prune", "", "-n --dry-run", forgets},
+	{"filter-branch", "", "", dropsRefs},
+	{"filter-repo", "", "", dropsRefs},
+}
+
+func (l gitLoss) covers(args []string) bool {
+	has := func(list string) bool {
+		return slices.ContainsFunc(strings.Fields(list), func(word string) bool {
+			return slices.ContainsFunc(args, func(arg string) bool { return means(arg, word) })
+		})
+	}
+	return (l.words == "" || has(l.words)) && !has(l.less)
+}
+
+// means reports whether an argument is an option, also among other short ones or with a value.
+func means(arg, option string) bool {
+	if len(option) == 2 && option[0] == '-' && len(arg) > 1 && arg[0] == '-' && arg[1] != '-' {
+		return strings.Contains(arg[1:], option[1:])
+	}
+	name, _, _ := strings.Cut(arg, "=")
+	return name == option
+}

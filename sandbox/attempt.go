@@ -1,0 +1,32 @@
+package sandbox
+
+import "fmt"
+
+// An Attempt is what a confined command tried to reach and its box does not have, seen at the
+// system call.
+type Attempt struct {
+	Host    string `json:",omitempty"` // the address that it tried to reach
+	Port    int    `json:",omitempty"`
+	Socket  string `json:",omitempty"` // or the path of a Unix socket
+	Process int    `json:",omitempty"` // or the process that it tried to signal
+	Name    string `json:",omitempty"` // the name of that process
+}
+
+func (a Attempt) String() string {
+	switch {
+	case a.Socket != "":
+		return "the socket " + a.Socket
+	case a.Process != 0:
+		return fmt.Sprintf("process %d (%s)", a.Process, a.Name)
+	case a.Port == 53:
+		return "the name server " + a.Host
+	case a.Local():
+		return fmt.Sprintf("localhost:%d", a.Port)
+	}
+	return fmt.Sprintf("%s:%d", a.Host, a.Port)
+}
+
+// Local reports whether it is an address of the loopback interface.
+func (a Attempt) Local() bool {
+	return a.Host == "127.0.0.1" || a.Host == "::1" || len(a.Host) > 4 && a.Host[:4] == "127."
+}

@@ -1,0 +1,157 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A notification is struct seccomp_notif.
+type notification struct {
+	id    uint64
+	pid   uint32
+	flags uint32
+	call  struct {
+		number      int32
+		arch        uint32
+		instruction uint64
+		args        [6]uint64
+	}
+}
+
+// An answer is struct seccomp_notif_resp.
+type answer struct {
+	id    uint64
+	value int64
+	err   int32
+	flags uint32
+}
+
+// Watch reports what the commands under a filter try to reach, until the last of them has
+// ended. Saw is called while the command waits. What is enforced is up to the box: that memory
+// changes after it was read here only blurs a report.
+func Watch(listener int, saw func(pid int, a Attempt)) {
+	defer unix.Close(listener)
+	for {
+		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, -1); err != nil && err != unix.EINTR {
+			return
+		}
+		if poll[0].Revents&unix.POLLIN == 0 {
+			if poll[0].Revents != 0 { // nobody is left
+				return
+			}
+			continue
+		}
+		n := new(notification)
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))); errno != 0 {
+			continue // it was killed meanwhile
+		}
+		if a, ok := n.attempt(); ok {
+			saw(int(n.pid), a)
+		}
+		reply := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&reply)))
+	}
+}
+
+// attempt says what a call is about, if that is outside the box.
+func (n *notification) attempt() (Attempt, bool) {
+	args := &n.call.args
+	switch uintptr(n.call.number) {
+	case unix.SYS_CONNECT:
+		return n.connection(args[1], args[2])
+	case unix.SYS_SENDTO:
+		return n.connection(args[4], args[5])
+	case unix.SYS_KILL:
+		return signalled(int(int32(args[0])))
+	case unix.SYS_PIDFD_SEND_SIGNAL:
+		return signalled(n.processOf(int(int32(args[0]))))
+	}
+	return Attempt{}, false
+}
+
+// connection reads an address of a command.
+func (n *notification) connection(at, size uint64) (Attempt, bool) {
+	raw := make([]byte, min(size, 128))
+	if len(raw) < 4 {
+		return Attempt{}, false
+	}
+	local := []unix.Iovec{{Base: &raw[0]}}
+	local[0].SetLen(len(raw))
+	remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(raw)}}
+	if got, err := unix.ProcessVMReadv(int(n.pid), local, remote, 0); err != nil || got != len(raw) {
+		return Attempt{}, false
+	}
+	a := Attempt{Port: int(binary.BigEndian.Uint16(raw[2:]))}
+	switch family := binary.NativeEndian.Uint16(raw); {
+	case family == unix.AF_INET && len(raw) >= 8:
+		a.Host = netip.AddrFrom4([4]byte(raw[4:8])).String()
+	case family == unix.AF_INET6 && len(raw) >= 24:
+		a.Host = netip.AddrFrom16([16]byte(raw[8:24])).Unmap().String()
+	case family == unix.AF_UNIX && raw[2] == '/':
+		path, _, _ := bytes.Cut(raw[2:], []byte{0})
+		return Attempt{Socket: string(path)}, true
+	default:
+		return Attempt{}, false
+	}
+	if a.Port == 0 || a.Local() && Listens(a.Port) || a.Host == "0.0.0.0" || a.Host == "::" {
+		return Attempt{}, false
+	}
+	return a, true
+}
+
+// signalled is for a signal to a process, or to a group if the number is negative.
+func signalled(pid int) (Attempt, bool) {
+	if pid < 0 {
+		pid = -pid
+	}
+	if pid <= 1 {
+		return Attempt{}, false
+	}
+	name, err := os.ReadFile(procFile(pid, "comm"))
+	if err != nil {
+		return Attempt{}, false
+	}
+	return Attempt{Process: pid, Name: strings.TrimSpace(string(name))}, true
+}
+
+// processOf returns the process that a descriptor of a command stands for; 0 if none.
+func (n *notification) processOf(fd int) int {
+	info, err := os.ReadFile(procFile(int(n.pid), "fdinfo/"+strconv.Itoa(fd)))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(info), "\nPid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	pid, _ := strconv.Atoi(strings.TrimSpace(line))
+	return pid
+}
+
+// Listens reports whether a program in the network of this process accepts connections to a
+// port, or packets.
+func Listens(port int) bool {
+	want := ":" + strings.ToUpper(strconv.FormatInt(0x10000+int64(port), 16)[1:])
+	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
+		f, err := os.Open("/proc/thread-self/net/" + table)
+		if err != nil {
+			continue
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			fields := strings.Fields(lines.Text())
+			if len(fields) > 3 && strings.HasSuffix(fields[1], want) && (fields[3] == "0A" || table[0] == 'u') {
+				f.Close()
+				return true
+			}
+		}
+		f.Close()
+	}
+	return false
+}
