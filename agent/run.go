@@ -3,15 +3,18 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/stackroom"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 // Run takes up what is queued, turn by turn, and returns what happens. It ends when nothing is
@@ -146,6 +149,16 @@ func (t *turn) pipeline() *sched.Options {
 		o.Askers = append(slices.Clip(o.Askers), sched.AskerFunc(t.askPerson))
 	}
 	return &o
+}
+
+// askPerson asks the user, and reports that it does.
+func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	t.asked.add(c.Call.ID)
+	t.a.out.put(Waiting{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent})
+	if t.a.opts.Hooks != nil {
+		go t.a.fire(t.lasting, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
+	}
+	return t.a.opts.Person.Ask(ctx, c, question)
 }
 
 func newCounter() *counter {

@@ -3,13 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
-	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/tool"
 )
 
 // recorders tell the first recorder, if there is one, and then the journal.
@@ -60,16 +57,6 @@ func (s *askedAbout) has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[id]
-}
-
-// askPerson asks the user, and reports that it does.
-func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
-	t.asked.add(c.Call.ID)
-	t.a.out.put(Waiting{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent})
-	if t.a.opts.Hooks != nil {
-		go t.a.fire(t.lasting, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
-	}
-	return t.a.opts.Person.Ask(ctx, c, question)
 }
 
 // relay puts what happens to calls into the stream.

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
@@ -181,7 +180,13 @@ func (f *execution) callJudge(c tool.Case) (v tool.Verdict) {
 // change. If they change the input, it is checked and judged again: approving a call does
 // not override a denial.
 func (f *execution) ask(c tool.Case, question tool.Verdict) (tool.Verdict, *Outcome) {
-	verdict := race(f.ctx, f.batch.opts.Askers, c, question)
+	if who := f.batch.opts.Who; who != "" {
+		question.Reason = strings.TrimSuffix(who+" wants it: "+question.Reason, ": ")
+	}
+	verdict, why := f.batch.opts.Questions.ask(f.ctx, f.batch.opts.Askers, c, question)
+	if !decides(verdict) {
+		verdict = nobody(c, question, why)
+	}
 	if f.ctx.Err() != nil {
 		return verdict, f.cancelled("before it ran", nil)
 	}
@@ -296,50 +301,6 @@ func (f *execution) deny(v tool.Verdict) *Outcome {
 		f.out.Stop = message
 	}
 	return &f.out
-}
-
-// race asks all askers at once, returns the first decision and cancels the contexts of the
-// others. It does not wait for them: one that is slow to return must not delay the call.
-func race(ctx context.Context, askers []Asker, c tool.Case, question tool.Verdict) tool.Verdict {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answers := make(chan tool.Verdict, len(askers))
-	for _, a := range askers {
-		go func() {
-			v := tool.Verdict{Reason: "the permission prompt ended without an answer"}
-			defer func() { answers <- v }() // also if the asker ends this goroutine
-			v = answer(ctx, a, c, question)
-		}()
-	}
-	why := "no one can approve it"
-	for range askers {
-		select {
-		case v := <-answers:
-			switch {
-			case v.Behavior == tool.Allow, v.Behavior == tool.Deny:
-				return v
-			case v.Reason != "":
-				why = v.Reason
-			}
-		case <-ctx.Done():
-			return nobody(c, question, why)
-		}
-	}
-	return nobody(c, question, why)
-}
-
-// answer asks one asker. If the asker itself fails, that decides nothing.
-func answer(ctx context.Context, a Asker, c tool.Case, question tool.Verdict) (v tool.Verdict) {
-	defer func() {
-		if p := recover(); p != nil {
-			v = tool.Verdict{Reason: fmt.Sprintf("the permission prompt crashed: %v", p)}
-		}
-	}()
-	v, err := a.Ask(ctx, c, question)
-	if err != nil {
-		return tool.Verdict{Reason: fmt.Sprintf("the permission prompt failed: %v", err)}
-	}
-	return v
 }
 
 // nobody is the verdict if no one decides, with the reason. The model is told what the

@@ -20,6 +20,11 @@ type Options struct {
 	Judge Judge
 	// Askers answer what the judge leaves open; with none, such calls are denied.
 	Askers []Asker
+	// Questions are what the askers are asked, which others may answer, too; nil means a
+	// table of its own, which only the askers answer.
+	Questions *Questions
+	// Who wants the calls to run, for those who are asked; "" says nothing about it.
+	Who string
 	// Hooks see every call; nil means none.
 	Hooks Hooks
 	// Recorder is called before each step; nil means none.
@@ -61,6 +66,9 @@ func New(opts *Options) *Scheduler {
 	s := new(Scheduler)
 	if opts != nil {
 		s.opts = *opts
+	}
+	if s.opts.Questions == nil {
+		s.opts.Questions = NewQuestions(nil)
 	}
 	s.opts.MessageLimit = cmp.Or(s.opts.MessageLimit, 400_000)
 	s.opts.MaxConcurrent = cmp.Or(s.opts.MaxConcurrent, 128)

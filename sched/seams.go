@@ -20,10 +20,11 @@ type JudgeFunc func(context.Context, tool.Case) tool.Verdict
 func (f JudgeFunc) Judge(ctx context.Context, c tool.Case) tool.Verdict { return f(ctx, c) }
 
 // An Asker answers what the rules leave open: a dialog with the user, a permission hook, a
-// classifier. All askers of a scheduler are asked at once; the first decision wins, and the
-// contexts of the others are cancelled. An asker that cannot decide returns NoView and
-// leaves the case to the others, for example a classifier that finds a call unsafe.
-// Question is the verdict that asked.
+// classifier. All askers of a scheduler are asked at once; the first decision counts, and the
+// contexts of the others are cancelled. An asker only says what to do: permission changes
+// that come with its answer are Grants of the verdict, which take effect if it counts. One
+// that cannot decide returns NoView and leaves the case to the others, for example a
+// classifier that finds a call unsafe. Question is the verdict that asked.
 type Asker interface {
 	Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error)
 }

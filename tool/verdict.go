@@ -48,6 +48,9 @@ type Verdict struct {
 	Unasked bool
 	// Interrupt ends the turn after a denial.
 	Interrupt bool
+	// Grants are changes of the permissions that come with the answer to an Ask. They are
+	// made only if the answer counts.
+	Grants []Grant
 	// By names the device or user that answered an Ask, if that is known.
 	By string
 }
@@ -72,6 +75,8 @@ func (v Verdict) Remedy() string {
 type Case struct {
 	Tool *Tool
 	Call *Call
+	// Question is the id of the question about the call; "" while no one is asked.
+	Question string
 	// Own is the tool's view, Hook what the hooks said.
 	Own, Hook Verdict
 	// Preview is what the call would change, for those who are asked about it; nil if that
@@ -124,3 +129,30 @@ type Suggestion struct {
 	Behavior Behavior // what the rule would do
 	Scope    string   // where to keep it: session, local, project or user
 }
+
+// A Grant is a change of the permissions of a session.
+type Grant struct {
+	Change GrantChange
+	// Rules are those to add or remove, which allow, deny or ask; in replaceRules, those that
+	// the session's own rules of that behavior are replaced by.
+	Rules    []string
+	Behavior Behavior
+	// Scope says where the rules are kept: session, local, project or user.
+	Scope string
+	// Mode is the new permission mode.
+	Mode string
+	// Folders are those that tools may use, or no longer may.
+	Folders []string
+}
+
+// A GrantChange says what a [Grant] does.
+type GrantChange string
+
+const (
+	AddRules      GrantChange = "addRules"
+	RemoveRules   GrantChange = "removeRules"
+	ReplaceRules  GrantChange = "replaceRules"
+	SetMode       GrantChange = "setMode"
+	AddFolders    GrantChange = "addDirectories"
+	RemoveFolders GrantChange = "removeDirectories"
+)

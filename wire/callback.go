@@ -35,6 +35,9 @@ type CanUseTool struct {
 	// ChangeUnknown is why there is no Change although haft tried to determine it, for example
 	// because a previewed command wanted the network. An allow is then for the command.
 	ChangeUnknown string `json:"change_unknown,omitempty"`
+	// QuestionID is the id that the session's journal has for the question, for those who watch
+	// the session or show it to others. Other CLIs do not send it.
+	QuestionID string `json:"question_id,omitempty"`
 }
 
 // A Change is all that a call would change in files.

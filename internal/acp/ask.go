@@ -58,10 +58,13 @@ func (a *asker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (to
 		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}, nil
 	case answerEdits:
 		a.approved(c)
-		a.s.accept(acceptEdits)
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed all edits"}, nil
-	case answerSession, answerAlways:
-		return a.grant(ctx, c, question, choice), nil
+		return ask.InMode(acceptEdits, "the user allowed all edits"), nil
+	case answerSession:
+		a.approved(c)
+		return ask.Always(question.Suggestions, "session"), nil
+	case answerAlways:
+		a.approved(c)
+		return ask.Always(question.Suggestions, "local"), nil
 	}
 	return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial("")}, nil
 }
@@ -163,32 +166,8 @@ func (a *asker) approved(c tool.Case) {
 	a.s.update(callUpdate{Update: updateCallChange, ID: c.Call.UseID, Status: statusInProgress})
 }
 
-// grant keeps the rules that the user allows such calls by. The call itself is allowed
-// also if they cannot be kept.
-func (a *asker) grant(ctx context.Context, c tool.Case, question tool.Verdict, choice string) tool.Verdict {
-	scope, reason := "session", "the user allowed it for this session"
-	if choice == answerAlways {
-		scope, reason = "local", "the user allowed it permanently"
-	}
-	a.approved(c)
-	for _, s := range question.Suggestions {
-		if err := a.s.talk.Grant(ctx, s.Rule, scope); err != nil {
-			a.s.warn("Could not save the rule " + s.Rule + ", so the call is allowed only once: " + err.Error())
-			return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}
-		}
-	}
-	return tool.Verdict{Behavior: tool.Allow, Reason: reason, Rule: ask.Rules(question.Suggestions)}
-}
-
 // acceptEdits is the mode in which edits inside the project need no approval.
 const acceptEdits = "acceptEdits"
-
-// accept changes the mode as the user wants.
-func (s *session) accept(mode string) {
-	if err := s.talk.Agent.SetMode(mode); err != nil {
-		s.warn("Could not change the mode: " + err.Error())
-	}
-}
 
 // plan asks whether the user agrees to a plan.
 func (a *asker) plan(ctx context.Context, c tool.Case, text string) (tool.Verdict, error) {
@@ -209,6 +188,5 @@ func (a *asker) plan(ctx context.Context, c tool.Case, text string) (tool.Verdic
 	case answerEdits:
 		mode = acceptEdits
 	}
-	a.s.accept(mode)
-	return tool.Verdict{Behavior: tool.Allow, Reason: "the user approved the plan"}, nil
+	return ask.InMode(mode, "the user approved the plan"), nil
 }

@@ -49,6 +49,26 @@ func (p PromptTool) Ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.
 	return tool.Verdict{}, fmt.Errorf("the permission prompt tool answered %q instead of allow or deny", a.Behavior)
 }
 
+// Always is the verdict of a user who allows a call and those like it, by the suggested
+// rules, in a scope: session, local, project or user.
+func Always(suggested []tool.Suggestion, scope string) tool.Verdict {
+	v := tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: Rules(suggested)}
+	if scope == "session" {
+		v.Reason = "the user allowed it for this session"
+	}
+	keep := tool.Grant{Change: tool.AddRules, Behavior: tool.Allow, Scope: scope}
+	for _, s := range suggested {
+		keep.Rules = append(keep.Rules, s.Rule)
+	}
+	v.Grants = []tool.Grant{keep}
+	return v
+}
+
+// InMode is the verdict of a user who allows a call, and a permission mode from now on.
+func InMode(mode, reason string) tool.Verdict {
+	return tool.Verdict{Behavior: tool.Allow, Reason: reason, Grants: []tool.Grant{{Change: tool.SetMode, Mode: mode}}}
+}
+
 // Rules are the suggested rules in one line.
 func Rules(suggested []tool.Suggestion) string {
 	texts := make([]string, len(suggested))

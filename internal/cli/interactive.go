@@ -24,7 +24,6 @@ import (
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/workspace"
 )
 
@@ -112,12 +111,7 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
 		Show: &plain.Options{Lang: words, Asks: true, Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
 		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
-			c, err := openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
-			if err != nil {
-				return nil, err
-			}
-			person.Grant(func(s tool.Suggestion) error { return c.Grant(ctx, s.Rule, "session") })
-			return c, nil
+			return openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
 		},
 	})
 }

@@ -214,9 +214,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
 	w.policies.Store(s.ID, policy)
 	o.Permissions, o.Sched.Judge = policy, w.judgeElsewhere(policy.policy, sched.JudgeFunc(policy.judge))
-	if o.Person != nil {
-		o.Person = speaker{o.Person, fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)}
-	}
+	o.Sched.Who = fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)
 	return &o, nil
 }
 
@@ -229,7 +227,7 @@ func inherit(o *agent.Options) agent.Options {
 		Refused: o.Refused, // by the same server
 		Mode:    o.Mode, Person: o.Person, Hooks: o.Hooks, Repeats: o.Repeats, Source: o.Source,
 		Sched: sched.Options{
-			Askers: o.Sched.Askers, Hooks: o.Sched.Hooks, Recorder: o.Sched.Recorder, Dir: o.Sched.Dir, Output: o.Sched.Output,
+			Askers: o.Sched.Askers, Questions: o.Sched.Questions, Hooks: o.Sched.Hooks, Recorder: o.Sched.Recorder, Dir: o.Sched.Dir, Output: o.Sched.Output,
 			MessageLimit: o.Sched.MessageLimit, MaxConcurrent: o.Sched.MaxConcurrent, SiblingErrors: o.Sched.SiblingErrors, CancelGrace: o.Sched.CancelGrace,
 		},
 	}
@@ -411,18 +409,6 @@ func (c *Conversation) skillText(ctx context.Context, name string) (string, erro
 	}
 	text, err := s.Prompt(ctx, texts.Use{}, c.pool.builtins.Calls)
 	return "The skill " + s.Name + ":\n" + text, err
-}
-
-// A speaker asks the user and says which agent a question is about.
-type speaker struct {
-	sched.Asker
-	who string
-}
-
-// Ask asks the user.
-func (s speaker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
-	question.Reason = strings.TrimSuffix(s.who+" wants it: "+question.Reason, ": ")
-	return s.Asker.Ask(ctx, c, question)
 }
 
 // lostAgents says which agents were working when the session broke off.

@@ -11,12 +11,6 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-// Grant saves a rule with which the user allows calls, in a scope: session, local, project
-// or user.
-func (c *Conversation) Grant(ctx context.Context, text, scope string) error {
-	return c.AddRule(ctx, tool.Allow, text, scope)
-}
-
 // CheckRule says what is wrong with a rule. With one that denies or asks and names no tool,
 // no session would start.
 func CheckRule(r permission.Rule) error {

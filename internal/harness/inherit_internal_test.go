@@ -18,8 +18,8 @@ const (
 	restored  = "History HistoryTokens Revealed" // by an agent that continues; otherwise empty
 	not       = "Spent Beside States Renew TaskBudget Structured PlanModel"
 
-	schedInherited = "Askers Hooks Recorder Dir Output MessageLimit MaxConcurrent SiblingErrors CancelGrace"
-	schedOwn       = "Judge"
+	schedInherited = "Askers Questions Hooks Recorder Dir Output MessageLimit MaxConcurrent SiblingErrors CancelGrace"
+	schedOwn       = "Judge Who"
 	schedNot       = "Feeds"
 )
 

@@ -62,7 +62,7 @@ func (w *World) lending(allow []string) sched.Judge {
 
 // aside is the pipeline of calls that are not part of a conversation.
 func (w *World) aside(o *TalkOptions, audit sched.Recorder) sched.Options {
-	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir}
+	opts := sched.Options{Hooks: w.Hooks, Askers: []sched.Asker{w.Hooks}, Questions: o.questions, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir}
 	if o.Person != nil {
 		opts.Askers = append(opts.Askers, o.Person)
 	}

@@ -105,7 +105,8 @@ type TalkOptions struct {
 	// Kept is what another conversation of the same user passes on; nil means nothing.
 	Kept *Kept
 
-	planModel string // that answers in plan mode; "" if the same does
+	planModel string           // that answers in plan mode; "" if the same does
+	questions *sched.Questions // that Person is asked; nil if there is none
 }
 
 // A Conversation is a world and an agent that works in it.
@@ -125,26 +126,27 @@ type Conversation struct {
 	// because it is part of the system prompt.
 	Style string
 
-	lead    *agentdef.Definition // the agent that leads; nil means haft itself
-	pool    *Pool
-	input   *slash.Input
-	plan    atomic.Pointer[string] // the last one that the user agreed to
-	dirs    *workdir.Dirs
-	sets    sets // of the agents that work for it
-	skills  skillTexts
-	hooks   textHooks
-	watched watched
-	traces  *trace.Tracer // of its turns; nil if nobody collects them
-	woken   func()
-	notes   *sysprompt.Notes
-	title   atomic.Pointer[string]
-	kept    atomic.Pointer[agent.Journal] // the journal with its checkpoints
-	opts    agent.Options                 // what agents that work for it begin with
-	taking  sync.Mutex                    // while what servers offer is taken in: the last to look decides
-	first   sync.Once
-	prepare *time.Timer // makes the list of files; nil in a folder of everything
-	server  string      // the address that is asked; "" of a client that was given
-	small   string      // a fast and cheap model of the same provider; "" if none is known
+	lead      *agentdef.Definition // the agent that leads; nil means haft itself
+	pool      *Pool
+	input     *slash.Input
+	plan      atomic.Pointer[string] // the last one that the user agreed to
+	dirs      *workdir.Dirs
+	sets      sets // of the agents that work for it
+	skills    skillTexts
+	hooks     textHooks
+	watched   watched
+	questions *openQuestions
+	traces    *trace.Tracer // of its turns; nil if nobody collects them
+	woken     func()
+	notes     *sysprompt.Notes
+	title     atomic.Pointer[string]
+	kept      atomic.Pointer[agent.Journal] // the journal with its checkpoints
+	opts      agent.Options                 // what agents that work for it begin with
+	taking    sync.Mutex                    // while what servers offer is taken in: the last to look decides
+	first     sync.Once
+	prepare   *time.Timer // makes the list of files; nil in a folder of everything
+	server    string      // the address that is asked; "" of a client that was given
+	small     string      // a fast and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -173,16 +175,28 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	}
 	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, hooks: textHooks{world: w}, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
+	c.questions = newQuestions(c, opts.here())
 	if c.woken = opts.Woken; opts.Person != nil {
-		opts.Person = &openAsker{opts.Person, opts.here(), c}
+		opts.Person, opts.questions = c.questions.person(opts.Person), c.questions.calls
 	}
 	if opts.MCP.Elicit != nil {
-		opts.MCP.Elicit = (&openAsker{here: opts.here(), talk: c}).elicit(opts.MCP.Elicit)
+		opts.MCP.Elicit = c.questions.elicit(opts.MCP.Elicit)
 	}
 	if err := c.begin(ctx, &opts); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	return c, nil
+}
+
+// here names a front end.
+func (o *TalkOptions) here() string {
+	switch {
+	case o.Here != "":
+		return o.Here
+	case o.ByProgram:
+		return "the program"
+	}
+	return "the terminal"
 }
 
 // startingWithout adds to the error about a settings file how a conversation starts without
@@ -374,7 +388,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
-			Judge: w.judgeElsewhere(w.Engine.Policy, w.Engine), Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
+			Judge: w.judgeElsewhere(w.Engine.Policy, w.Engine), Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Questions: o.questions, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.Project.Limits().AfterFailure,
 		},
 		Repeats: w.Project.Limits().Repeats,

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/card"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -23,10 +21,11 @@ const wasAsked = " that was asked "
 // not answer, sends nonsense or is gone has not allowed anything.
 type hostAsker struct {
 	who    string // is asked, for people
+	named  bool   // the questions have the ids of the journal, as other CLIs do not
 	call   func(context.Context, wire.Request, any) error
 	before func(context.Context) // lets the program hear what happened before
 	states func(waiting bool)
-	update func(context.Context, wire.PermissionUpdate) error
+	may    func(wire.PermissionUpdate) error // whether the program may change this
 	warn   func(string)
 }
 
@@ -36,7 +35,11 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	h.states(true)
 	defer h.states(false)
 	var answer wire.PermissionAnswer
-	if err := h.call(ctx, h.request(c, question), &answer); err != nil {
+	r := h.request(c, question)
+	if !h.named {
+		r.QuestionID = ""
+	}
+	if err := h.call(ctx, r, &answer); err != nil {
 		if ctx.Err() != nil {
 			return tool.Verdict{}, err // another program decided, or the turn has ended
 		}
@@ -44,9 +47,9 @@ func (h *hostAsker) Ask(ctx context.Context, c tool.Case, question tool.Verdict)
 	}
 	switch answer.Behavior {
 	case wire.BehaviorAllow:
-		v, err := h.allow(ctx, answer)
-		v.By = answer.By
-		return v, err
+		v := allowed(answer, byHost)
+		v.Grants, v.By = grants(answer.UpdatedPermissions, h.may, h.warn), answer.By
+		return v, nil
 	case wire.BehaviorDeny:
 		v := refusal(answer.Message)
 		v.Interrupt, v.By = answer.Interrupt, answer.By
@@ -61,17 +64,13 @@ func (h *hostAsker) unanswered(question tool.Verdict, why string) tool.Verdict {
 	return tool.Verdict{Behavior: tool.Deny, Message: text, Reason: text, Unasked: true, Suggestions: question.Suggestions}
 }
 
-func (h *hostAsker) allow(ctx context.Context, answer wire.PermissionAnswer) (tool.Verdict, error) {
-	for _, u := range answer.UpdatedPermissions {
-		if err := h.update(ctx, u); err != nil {
-			h.warn("Could not change the permissions: " + err.Error()) // the call itself is allowed
-		}
-	}
-	v := tool.Verdict{Behavior: tool.Allow, Reason: byHost}
+// allowed is the verdict of an answer that allows a call, without what it grants.
+func allowed(answer wire.PermissionAnswer, reason string) tool.Verdict {
+	v := tool.Verdict{Behavior: tool.Allow, Reason: reason}
 	if len(answer.UpdatedInput) > 0 && string(answer.UpdatedInput) != "null" {
 		v.Input = answer.UpdatedInput
 	}
-	return v, nil
+	return v
 }
 
 func refusal(message string) tool.Verdict {
@@ -94,7 +93,7 @@ func (h *hostAsker) request(c tool.Case, question tool.Verdict) *wire.CanUseTool
 	about := card.Of(c.Call.Tools, c.Call.UseID, c.Tool.Name, c.Call.Input)
 	about.Path = card.PathOf(c.Tool, c.Call)
 	r := &wire.CanUseTool{
-		ToolName: c.Tool.Name, DisplayName: c.Tool.UserName(), Input: c.Call.Input, ToolUseID: c.Call.UseID, AgentID: c.Call.Agent,
+		QuestionID: c.Question, ToolName: c.Tool.Name, DisplayName: c.Tool.UserName(), Input: c.Call.Input, ToolUseID: c.Call.UseID, AgentID: c.Call.Agent,
 		Description: about.Detail, DecisionReason: question.Reason, BlockedPath: about.Path, Change: ChangeOf(c.Preview),
 		RequiresUserInteraction: c.Tool.Name == "AskUserQuestion" || c.Tool.Name == "ExitPlanMode",
 	}
@@ -135,34 +134,10 @@ func joinRule(r wire.PermissionRule) string {
 	return r.ToolName + "(" + r.RuleContent + ")"
 }
 
-// destinations are the scopes of rules as the wire spells them.
-var destinations = map[string]settings.Source{
-	"userSettings": settings.User, "projectSettings": settings.Project, "localSettings": settings.Local,
-}
-
 func destination(scope string) string {
 	switch scope {
 	case "user", "project", "local":
 		return scope + "Settings"
 	}
 	return "session"
-}
-
-var behaviors = map[string]tool.Behavior{"allow": tool.Allow, "deny": tool.Deny, "ask": tool.Ask}
-
-// rules are those of an update.
-func rules(u wire.PermissionUpdate, origin settings.Origin) ([]permission.Rule, error) {
-	b, ok := behaviors[u.Behavior]
-	if !ok {
-		return nil, fmt.Errorf("%q is not a behavior: use allow, ask or deny", u.Behavior)
-	}
-	var list []permission.Rule
-	for _, r := range u.Rules {
-		rule := permission.Rule{Text: joinRule(r), Behavior: b, Origin: origin}
-		if err := rule.Check(); err != nil {
-			return nil, fmt.Errorf("the rule %s: %w", rule.Text, err)
-		}
-		list = append(list, rule)
-	}
-	return list, nil
 }

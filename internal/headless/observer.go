@@ -2,10 +2,12 @@ package headless
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -62,25 +64,23 @@ func (o *Observer) Prompt(u *wire.User) error {
 	return nil
 }
 
-// Question is a case that an observer is asked about.
-func (o *Observer) Question(c tool.Case, question tool.Verdict) *wire.CanUseTool {
-	return new(hostAsker).request(c, question)
+// Question is what observers are asked.
+func (o *Observer) Question(q *sched.Question) *wire.CanUseTool {
+	return new(hostAsker).request(q.Case, q.Asked)
 }
 
 // Verdict is what an answer means, given from some place; ok is false for an answer that
-// decides nothing. Permission changes that come with it are applied.
-func (o *Observer) Verdict(ctx context.Context, a wire.PermissionAnswer, by string) (v tool.Verdict, ok bool) {
+// decides nothing. It grants only what the question suggests.
+func (o *Observer) Verdict(asked *wire.CanUseTool, a wire.PermissionAnswer, by string) (v tool.Verdict, ok bool) {
 	switch a.Behavior {
 	case wire.BehaviorAllow:
-		for _, u := range a.UpdatedPermissions {
-			if err := o.s.updatePermissions(ctx, u); err != nil {
-				o.s.warn("Could not change the permissions: " + err.Error()) // the call itself is allowed
+		v = allowed(a, "it was allowed from "+by)
+		v.Grants = grants(a.UpdatedPermissions, func(u wire.PermissionUpdate) error {
+			if what := NotSuggested(asked, u); what != "" {
+				return fmt.Errorf("the question does not suggest %s", what)
 			}
-		}
-		v = tool.Verdict{Behavior: tool.Allow, Reason: "it was allowed from " + by}
-		if len(a.UpdatedInput) > 0 && string(a.UpdatedInput) != "null" {
-			v.Input = a.UpdatedInput
-		}
+			return nil
+		}, o.s.warn)
 	case wire.BehaviorDeny:
 		v = refusal(a.Message)
 		v.Reason, v.Interrupt = "it was denied from "+by, a.Interrupt

@@ -145,7 +145,7 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 	s.tell.texts = s.opts.AgentTexts || init.ForwardSubagentText != nil && *init.ForwardSubagentText
 	s.inProcess(&t.MCP, init)
 	h.HookRan = s.hookRan
-	asker := &hostAsker{who: "the program", call: s.conn.Call, before: s.catchUp, states: s.waits, update: s.updatePermissions, warn: s.warn}
+	asker := &hostAsker{who: "the program", named: t.Here != "", call: s.conn.Call, before: s.catchUp, states: s.waits, may: s.mayUpdate, warn: s.warn}
 	switch {
 	case s.opts.AskHost:
 		t.Person, t.Interactive, t.ByProgram = asker, true, t.Here == "" // a front end that has a name has a user
@@ -153,6 +153,14 @@ func (s *server) adopt(h *harness.Options, t *harness.TalkOptions, init *wire.In
 		asker.who, asker.call = "the tool "+s.opts.AskTool, s.askTool(s.opts.AskTool)
 		t.Person, t.ByProgram = asker, true
 	}
+}
+
+// mayUpdate refuses a guest changes that belong to the terminal.
+func (s *server) mayUpdate(u wire.PermissionUpdate) error {
+	if what := TerminalOnly(u); s.opts.Guest && what != "" {
+		return &wire.ControlError{Message: what + " is only possible in a terminal"}
+	}
+	return nil
 }
 
 // hookRan reports a hook that ran. What a user should know about hooks in the settings is a

@@ -1,66 +1,78 @@
 package headless
 
 import (
-	"context"
 	"fmt"
+	"slices"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
-// updatePermissions applies what the program decided in addition to the call itself.
-func (s *server) updatePermissions(ctx context.Context, u wire.PermissionUpdate) error {
-	if what := TerminalOnly(u); s.opts.Guest && what != "" {
-		return &wire.ControlError{Message: what + " is only possible in a terminal"}
+// grants are the changes of the permissions that come with an answer, without those that may
+// refuses. They take effect if the answer counts.
+func grants(updates []wire.PermissionUpdate, may func(wire.PermissionUpdate) error, warn func(string)) (list []tool.Grant) {
+	for _, u := range updates {
+		g, err := grantOf(u)
+		if err == nil {
+			err = may(u)
+		}
+		if err != nil {
+			warn("Could not change the permissions: " + err.Error()) // the call itself is allowed
+			continue
+		}
+		list = append(list, g)
 	}
-	talk := s.opened()
-	switch u.Type {
-	case "setMode":
-		_, err := s.setMode(talk, u.Mode)
-		return err
-	case "addRules", "removeRules", "replaceRules":
-		return changeRules(ctx, talk, u)
-	case "addDirectories":
-		return talk.AddDirectories(u.Directories)
-	case "removeDirectories":
-		return talk.RemoveDirectories(u.Directories)
-	}
-	return fmt.Errorf("unknown permission update %q", u.Type)
+	return list
 }
 
-// changeRules changes rules for the session, and where the program wants them kept.
-func changeRules(ctx context.Context, talk *harness.Conversation, u wire.PermissionUpdate) error {
-	list, err := rules(u, settings.Origin{Source: settings.Session})
-	if err != nil {
-		return err
+func grantOf(u wire.PermissionUpdate) (tool.Grant, error) {
+	g := tool.Grant{Change: tool.GrantChange(u.Type), Scope: "session", Mode: u.Mode, Folders: u.Directories}
+	if source, kept := destinations[u.Destination]; kept {
+		g.Scope = source.String()
 	}
-	source, kept := destinations[u.Destination]
-	engine := talk.World.Engine
-	if u.Type == "removeRules" {
-		engine.Revoke(list...)
-		for _, r := range list {
-			if err := talk.World.Project.Forget(ctx, source, r); kept && err != nil {
-				return err
-			}
+	var ok bool
+	if g.Behavior, ok = behaviors[u.Behavior]; !ok && len(u.Rules) > 0 {
+		return g, fmt.Errorf("%q is not a behavior: use allow, ask or deny", u.Behavior)
+	}
+	for _, r := range u.Rules {
+		g.Rules = append(g.Rules, joinRule(r))
+	}
+	return g, nil
+}
+
+// destinations are the scopes of rules as the wire spells them.
+var destinations = map[string]settings.Source{
+	"userSettings": settings.User, "projectSettings": settings.Project, "localSettings": settings.Local,
+}
+
+var behaviors = map[string]tool.Behavior{"allow": tool.Allow, "deny": tool.Deny, "ask": tool.Ask}
+
+// NotSuggested says which part of a change of the permissions is not what the question
+// suggests, "" if it is: who watches a session decides what is asked, and nothing more. A
+// plan may be approved in either mode.
+func NotSuggested(asked *wire.CanUseTool, u wire.PermissionUpdate) string {
+	plan := asked.ToolName == "ExitPlanMode"
+	switch {
+	case u.Type == "setMode":
+		if plan && (u.Mode == string(permission.Default) || u.Mode == string(permission.AcceptEdits)) ||
+			slices.ContainsFunc(asked.PermissionSuggestions, func(s wire.PermissionUpdate) bool { return s.Type == u.Type && s.Mode == u.Mode }) {
+			return ""
 		}
-		return nil
+		return "the permission mode " + u.Mode
+	case u.Type != "addRules":
+		return "the permission change " + u.Type
 	}
-	if u.Type == "replaceRules" {
-		b := behaviors[u.Behavior]
-		engine.RevokeAll(func(r permission.Rule) bool { return r.Behavior == b && r.Origin.Source == settings.Session })
-	}
-	engine.Grant(list...)
-	if !kept {
-		return nil
-	}
-	for _, r := range list {
-		if err := talk.World.Project.Keep(ctx, source, permission.Rule{Text: r.Text, Behavior: r.Behavior}); err != nil {
-			return err
+	for _, rule := range u.Rules {
+		if !slices.ContainsFunc(asked.PermissionSuggestions, func(s wire.PermissionUpdate) bool {
+			return s.Type == u.Type && s.Behavior == u.Behavior && slices.Contains(s.Rules, rule)
+		}) {
+			return "the rule " + joinRule(rule)
 		}
 	}
-	return nil
+	return ""
 }
 
 // setMode changes the mode.

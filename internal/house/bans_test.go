@@ -23,7 +23,7 @@ const (
 
 	// aids are test aids and plain string work.
 	aids = "./internal/changetest ./internal/conformance ./internal/devwork ./internal/golden ./internal/handshake ./internal/house ./internal/interop/... ./internal/journaltest ./internal/keep ./internal/lang ./internal/lazyregexp ./internal/linelimit ./internal/near ./internal/needtest/... ./internal/openfiles " +
-		"./internal/ownprogram ./internal/pathin ./internal/plainjson ./internal/platform ./internal/plural ./internal/processgroup ./internal/qr ./internal/rawname ./internal/realpath ./internal/redact ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/stackroom ./internal/strictapi ./internal/tracetest ./internal/visible "
+		"./internal/ownprogram ./internal/pathin ./internal/plainjson ./internal/platform ./internal/plural ./internal/processgroup ./internal/qr ./internal/questions ./internal/rawname ./internal/realpath ./internal/redact ./internal/regular ./internal/release ./internal/scripttest ./internal/secret ./internal/sessiontest ./internal/stackroom ./internal/strictapi ./internal/tracetest ./internal/visible "
 	examples = "./examples/... " // programs that show; nothing imports them
 
 	// core is everything a program embeds when it embeds the tool system.

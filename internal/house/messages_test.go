@@ -161,8 +161,6 @@ var sentence = regexp.MustCompile(`[A-Za-z]+ [a-z]+ [a-z]+`)
 var notShown = map[string]string{
 	"the user denied it":                        "reasons of verdicts are kept and told to the model",
 	"the user allowed it once":                  "the same",
-	"the user allowed it for this session":      "the same",
-	"the user allowed it permanently":           "the same",
 	"the user does not approve the plan yet":    "the same",
 	"the user approved the plan":                "the same",
 	"the user allowed all edits in the project": "the same",

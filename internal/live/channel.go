@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -17,8 +16,8 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -39,17 +38,12 @@ type channel struct {
 	joined    sync.WaitGroup
 }
 
-// A question is one that is open.
+// A question is one that is open until its context ends.
 type question struct {
 	ctx     context.Context
 	request wire.Request
-	answers chan answer
-}
-
-// An answer is one of an observer, as JSON.
-type answer struct {
-	raw json.RawMessage
-	by  string
+	// answer takes an answer, as JSON, that someone gave; it reports whether it counts.
+	answer func(raw json.RawMessage, by string) bool
 }
 
 // delay is how long a session lasts before it can be watched, unless it asks something.
@@ -203,80 +197,64 @@ func (c *channel) broadcast(m wire.Message) {
 }
 
 // Ask implements [harness.Channel].
-func (c *channel) Ask(ctx context.Context, about tool.Case, verdict tool.Verdict) (v tool.Verdict, by string, err error) {
-	by, err = c.ask(ctx, func() wire.Request { return c.told.Question(about, verdict) }, func(a answer) (ok bool) {
-		var said wire.PermissionAnswer
-		if json.Unmarshal(a.raw, &said) != nil {
-			return false
-		}
-		v, ok = c.observed().Verdict(ctx, said, a.by)
-		return ok
+func (c *channel) Ask(ctx context.Context, q *sched.Question) {
+	c.ask(ctx, func(told *headless.Observer) *question {
+		request := told.Question(q)
+		return &question{ctx, request, func(raw json.RawMessage, by string) bool {
+			var said wire.PermissionAnswer
+			if json.Unmarshal(raw, &said) != nil {
+				return false
+			}
+			v, ok := told.Verdict(request, said, by)
+			return ok && c.talk.Answer(q.Case.Question, v, by)
+		}}
 	})
-	return v, by, err
 }
 
 // Elicit implements [harness.Channel].
-func (c *channel) Elicit(ctx context.Context, e mcp.Elicitation) (a mcp.Answer, by string, err error) {
+func (c *channel) Elicit(ctx context.Context, e mcp.Elicitation) {
 	request := &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema, ElicitationID: e.ID}
-	by, err = c.ask(ctx, func() wire.Request { return request }, func(said answer) bool {
-		a = mcp.Answer{}
-		return json.Unmarshal(said.raw, &a) == nil && (a.Action == "accept" || a.Action == "decline" || a.Action == "cancel")
+	c.ask(ctx, func(*headless.Observer) *question {
+		return &question{ctx, request, func(raw json.RawMessage, by string) bool {
+			var a mcp.Answer
+			if json.Unmarshal(raw, &a) != nil || a.Action != "accept" && a.Action != "decline" && a.Action != "cancel" {
+				return false
+			}
+			return c.talk.AnswerElicitation(e.ID, a, by)
+		}}
 	})
-	return a, by, err
 }
 
-// observed is what shows the conversation to observers.
-func (c *channel) observed() *headless.Observer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.told
-}
-
-// ask asks the observers, now or later, until one has given an answer that decides.
-func (c *channel) ask(ctx context.Context, request func() wire.Request, decides func(answer) bool) (by string, err error) {
+// ask shows a question to the observers, now and later, as long as it is open.
+func (c *channel) ask(ctx context.Context, newQuestion func(*headless.Observer) *question) {
 	c.listen()
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.told == nil || c.listener == nil && c.opts.Put == nil {
-		c.mu.Unlock()
-		return "", errors.New("the session cannot be watched")
+		return // the session cannot be watched
 	}
+	q := newQuestion(c.told)
 	if c.opts.Put != nil {
-		r := request()
-		c.mu.Unlock()
-		return c.put(ctx, r, decides)
+		go c.put(q)
+		return
 	}
-	q := &question{ctx: ctx, request: request(), answers: make(chan answer)}
 	c.questions[q] = true
 	for o := range c.observers {
 		o.poke() // it is asked when it has read what led to the question
 	}
-	c.mu.Unlock()
-	defer func() {
+	context.AfterFunc(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.questions, q)
-	}()
-	for {
-		select {
-		case a := <-q.answers:
-			if decides(a) {
-				return a.by, nil
-			}
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
+	})
 }
 
-// put asks users elsewhere until one has given an answer that decides.
-func (c *channel) put(ctx context.Context, r wire.Request, decides func(answer) bool) (by string, err error) {
+// put asks users elsewhere until one has given an answer that counts.
+func (c *channel) put(q *question) {
 	for {
-		raw, by, err := c.opts.Put(ctx, c.talk.Agent.Session(), r)
-		if err != nil {
-			return "", err
-		}
-		if decides(answer{raw, by}) {
-			return by, nil
+		raw, by, err := c.opts.Put(q.ctx, c.talk.Agent.Session(), q.request)
+		if err != nil || q.answer(raw, by) {
+			return
 		}
 	}
 }

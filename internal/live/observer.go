@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -237,17 +238,12 @@ func (o *observer) put(q *question) {
 		ctx, cancel := context.WithCancel(q.ctx)
 		defer cancel()
 		defer context.AfterFunc(o.ctx, cancel)()
-		a := answer{by: o.name}
-		if o.wire.Call(ctx, q.request, &a.raw) != nil {
+		var raw json.RawMessage
+		if o.wire.Call(ctx, q.request, &raw) != nil {
 			return // it cannot be asked, is gone, or another one was first
 		}
-		var said struct{ By string } // an observer such as a server may have many users
-		if json.Unmarshal(a.raw, &said) == nil && said.By != "" {
-			a.by = said.By
-		}
-		select {
-		case q.answers <- a:
-		case <-ctx.Done():
-		}
+		said := struct{ By string }{o.name} // an observer such as a server may have many users
+		_ = json.Unmarshal(raw, &said)      // what is no answer decides nothing
+		q.answer(raw, cmp.Or(said.By, o.name))
 	}()
 }

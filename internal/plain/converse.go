@@ -41,7 +41,7 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	defer cancel()
 	out := &lines{w: o.Out}
 	c := &conversation{opts: *o, out: out, said: make(chan string, 64), idle: true}
-	c.person = &Person{out: out, words: c.words()}
+	c.person = &Person{out: out, words: c.words(), grants: true}
 	var err error
 	if c.talk, err = o.Open(ctx, c.person); err != nil {
 		return err

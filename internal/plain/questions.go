@@ -25,34 +25,21 @@ import (
 // A Person answers questions line by line. One question is asked at a time. It is
 // safe for concurrent use.
 type Person struct {
-	out   io.Writer
-	words *lang.Catalogue
-	one   sync.Mutex // held by the question that is asked
+	out    io.Writer
+	words  *lang.Catalogue
+	grants bool       // rules can be kept for the session
+	one    sync.Mutex // held by the question that is asked
 
 	mu     sync.Mutex
 	asked  time.Time   // since when one is asked
 	answer chan string // of the question that is asked; nil: none is
-	grant  func(tool.Suggestion) error
 	ended  bool
 	prompt string // what was asked last
 }
 
-// NewPerson returns a user who is asked at out, in English, and answers by Hear.
+// NewPerson returns a user who is asked at out, in English, and answers by Hear, but keeps no
+// rules.
 func NewPerson(out io.Writer) *Person { return &Person{out: out} }
-
-// Grant says how a rule is kept for the session.
-func (p *Person) Grant(keep func(tool.Suggestion) error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.grant = keep
-}
-
-func (p *Person) keep(s tool.Suggestion) error {
-	p.mu.Lock()
-	grant := p.grant
-	p.mu.Unlock()
-	return grant(s)
-}
 
 // listen makes lines answers to what was just asked, until end is called.
 func (p *Person) listen(question string) (answers <-chan string, end func()) {
@@ -152,9 +139,7 @@ func (p *Person) verdict(ctx context.Context, what string, rules []tool.Suggesti
 
 // rules are those that would settle the next such call, all of them together.
 func (p *Person) rules(q tool.Verdict) []tool.Suggestion {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.grant == nil || q.NeedsPerson {
+	if !p.grants || q.NeedsPerson {
 		return nil
 	}
 	return q.Suggestions
@@ -172,12 +157,7 @@ func (p *Person) decide(line string, rules []tool.Suggestion) (v tool.Verdict, a
 		if rest != "" || len(rules) == 0 {
 			break
 		}
-		for _, rule := range rules {
-			if err := p.keep(rule); err != nil {
-				return v, p.words.T("Could not save the rule: %s", err) + " " + p.words.T("Please answer y or n:") + " "
-			}
-		}
-		return tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: ask.Rules(rules)}, ""
+		return ask.Always(rules, "session"), ""
 	case "n", "no":
 		return tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(rest)}, ""
 	}

@@ -11,11 +11,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/redact"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
@@ -55,41 +53,22 @@ func (w *watch) question(ctx context.Context, r wire.Request, settle func(any) e
 		case "ExitPlanMode":
 			kind = "plan"
 		}
-		return w.ask(ctx, Question{ID: w.questionOf(ctx, r.ToolUseID), Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r, settle)
+		return w.ask(ctx, Question{ID: r.QuestionID, Kind: kind, ToolUseID: r.ToolUseID, Agent: r.AgentID}, r, settle)
 	case *wire.Elicitation:
-		for more, err := true, error(nil); more && err == nil; { // what was written before it comes first
-			more, err = w.read(ctx)
-		}
-		return w.ask(ctx, Question{ID: cmp.Or(r.ElicitationID, session.NewUUID()), Kind: "elicitation"}, r, settle)
+		return w.ask(ctx, Question{ID: r.ElicitationID, Kind: "elicitation"}, r, settle)
 	}
 	return wire.Unsupported(r)
-}
-
-// questionOf is the id that the journal has for the question about a call. It is written
-// before anyone is asked.
-func (w *watch) questionOf(ctx context.Context, useID string) (id string) {
-	ctx, cancel := context.WithTimeout(ctx, journalTime)
-	defer cancel()
-	err := w.await(ctx, func() bool {
-		i := w.fold.Call(useID)
-		if i == nil || i.Call.Question == "" {
-			return false
-		}
-		id = i.Call.Question
-		_, open := w.fold.Asked(id)
-		return open
-	})
-	if err != nil {
-		return session.NewUUID() // it can be answered, but is not known after a restart
-	}
-	return id
 }
 
 // journalTime is how long the journal may take to show what was said.
 const journalTime = 5 * time.Second
 
-// ask waits for the answer of a client.
+// ask waits for the answer of a client. What was written before the question comes first.
 func (w *watch) ask(ctx context.Context, about Question, r wire.Request, settle func(any) error) error {
+	for more, err := true, error(nil); more && err == nil; {
+		more, err = w.read(ctx)
+	}
+	about.ID = cmp.Or(about.ID, session.NewUUID()) // an older process does not say it
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -310,31 +289,19 @@ func (q *question) read(raw json.RawMessage) (any, error) {
 	if len(a.UpdatedInput) > 0 && q.Kind != "question" {
 		return nil, invalid("updatedInput is only for answers to the agent's questions: a call is allowed as it was shown, or denied.")
 	}
+	var asked wire.CanUseTool
+	if err := json.Unmarshal(q.Request, &asked); err != nil {
+		return nil, err
+	}
 	for _, u := range a.UpdatedPermissions {
 		if err := mayUpdate(u); err != nil {
 			return nil, err
 		}
-		if err := q.mayAdd(u.Rules); err != nil {
-			return nil, err
+		if what := headless.NotSuggested(&asked, u); what != "" {
+			return nil, &Problem{status: http.StatusForbidden, Code: "not_suggested", Message: fmt.Sprintf("The question does not suggest %s. Send permission changes as the question suggests them.", what)}
 		}
 	}
 	return &a, nil
-}
-
-// mayAdd refuses rules from which a secret was taken out on the way, by a client or a log:
-// what is in its place are wildcards, which allow much more.
-func (q *question) mayAdd(rules []wire.PermissionRule) error {
-	var asked wire.CanUseTool
-	if err := json.Unmarshal(q.Request, &asked); err != nil {
-		return err
-	}
-	for _, rule := range rules {
-		suggested := func(u wire.PermissionUpdate) bool { return slices.Contains(u.Rules, rule) }
-		if strings.Contains(rule.ToolName+rule.RuleContent, redact.Hidden) && !slices.ContainsFunc(asked.PermissionSuggestions, suggested) {
-			return invalid("The rule %s(%s) contains %s, which stands for a hidden secret and would allow anything in its place. Send the rule as the question suggests it.", rule.ToolName, rule.RuleContent, redact.Hidden)
-		}
-	}
-	return nil
 }
 
 // mayUpdate refuses changes of the permissions that belong to the terminal.

@@ -108,7 +108,7 @@ func TestQuestionsAreShownWhole(t *testing.T) {
 		raw, _ := json.Marshal(wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedPermissions: []wire.PermissionUpdate{{Type: "addRules", Behavior: "allow", Destination: "session", Rules: rules}}})
 		return serve.Answer{Question: q.ID, Digest: q.Digest, Answer: raw}
 	}
-	if p := s.refused("POST", path+"/answers", answer(wire.PermissionRule{ToolName: "Bash", RuleContent: "API_TOKEN=***"}), http.StatusBadRequest); p.Code != "invalid" || !strings.Contains(p.Message, "as the question suggests it") {
+	if p := s.refused("POST", path+"/answers", answer(wire.PermissionRule{ToolName: "Bash", RuleContent: "API_TOKEN=***"}), http.StatusForbidden); p.Code != "not_suggested" {
 		t.Errorf("a rule with a hidden part: %+v", p)
 	}
 	s.must("POST", path+"/answers", answer(asked.PermissionSuggestions[0].Rules...), nil)

@@ -135,9 +135,6 @@ func (v *View) Asked(question string) (i *Item, open bool) {
 	return v.servers[question], false
 }
 
-// Call is the call with a tool_use id that has no result yet; nil if there is none.
-func (v *View) Call(useID string) *Item { return v.calls[useID] }
-
 // Prompted reports whether the session has a prompt with this id.
 func (v *View) Prompted(id string) bool {
 	for n := len(v.items) - 1; n >= 0; n-- {

@@ -49,7 +49,6 @@ type fakeTalk struct {
 	theme       string
 	editor      string
 	language    string // that the settings say
-	granted     []string
 	interrupts  int
 	builtins    []string // that were run
 	answers     map[string]string
@@ -215,10 +214,6 @@ func (f *fakeTalk) Missing(text string) []string {
 }
 func (f *fakeTalk) Call(_ context.Context, name string, input any) (tool.Result, error) {
 	return tool.Text("ran " + name), nil
-}
-func (f *fakeTalk) Grant(_ context.Context, rule, scope string) error {
-	f.granted = append(f.granted, scope+" "+rule)
-	return nil
 }
 func (f *fakeTalk) Where(scope string) string             { return ".claude/settings." + scope + ".json" }
 func (f *fakeTalk) CheckRule(behavior, rule string) error { return rules{}.CheckRule(behavior, rule) }

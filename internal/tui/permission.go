@@ -410,22 +410,11 @@ func (p *permissionPanel) settle(said string) {
 	v := tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it once"}
 	switch p.selected.answer {
 	case allowEdits:
-		if err := p.app.setMode(acceptEdits); err != nil {
-			p.word, p.problem = nil, p.app.t("Could not change the mode: %s", err)
-		}
-		return // the mode answers this question and those like it
-	case allowSession, allowAlways:
-		scope, reason := "session", "the user allowed it for this session"
-		if p.selected.answer == allowAlways {
-			scope, reason = scopes[p.scope], "the user allowed it permanently"
-		}
-		for _, s := range p.question.Suggestions {
-			if err := p.app.talk.Rules.Grant(p.app.ctx, s.Rule, scope); err != nil {
-				p.word, p.problem = nil, p.app.t("Could not save the rule: %s", err)
-				return
-			}
-		}
-		v.Reason, v.Rule = reason, p.rule()
+		v = ask.InMode(acceptEdits, editsAccepted)
+	case allowSession:
+		v = ask.Always(p.question.Suggestions, "session")
+	case allowAlways:
+		v = ask.Always(p.question.Suggestions, scopes[p.scope])
 	case denyCall, denyWhy:
 		v = tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: ask.Denial(said)}
 	}

@@ -91,9 +91,6 @@ func (p *plan) enter() {
 		if p.at.at == 0 {
 			mode = acceptEdits
 		}
-		if err := p.app.setMode(mode); err != nil {
-			p.app.note(p.app.lang.Error(err))
-		}
-		p.decide(tool.Verdict{Behavior: tool.Allow, Reason: "the user approved the plan"})
+		p.decide(ask.InMode(mode, "the user approved the plan"))
 	}
 }

@@ -101,9 +101,7 @@ type Rules interface {
 	Mode() string
 	// Sandbox says what confines commands; "" before it is known.
 	Sandbox() string
-	// Grant keeps a rule in a scope: session, local, project or user. Where says in
-	// which file that is.
-	Grant(ctx context.Context, rule, scope string) error
+	// Where says in which file rules of a scope are kept: local, project or user.
 	Where(scope string) string
 	// CheckRule says what is wrong with a rule that would allow, ask or deny.
 	CheckRule(behavior, rule string) error

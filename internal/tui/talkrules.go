@@ -47,10 +47,6 @@ func sandboxText(said string, v view) string {
 	}
 }
 
-func (r rules) Grant(ctx context.Context, text, scope string) error {
-	return r.c.Grant(ctx, text, scope)
-}
-
 func (r rules) CheckRule(behavior, rule string) error { return answers.CheckRule(behavior, rule) }
 
 func (r rules) Keep() *harness.Kept { return r.c.Keep() }

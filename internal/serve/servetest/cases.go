@@ -214,6 +214,11 @@ func everyAnswer(t *testing.T, open Open) {
 			t.Errorf("%s: %+v", update, p)
 		}
 	}
+	for _, update := range []string{`{"type":"setMode","mode":"plan","destination":"session"}`, `{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"session"}`} {
+		if p := s.Refused("POST", "/v1/sessions/"+row.ID+"/answers", serve.Answer{Question: q.ID, Digest: q.Digest, Answer: json.RawMessage(`{"behavior":"allow","updatedPermissions":[` + update + `]}`)}, http.StatusForbidden); p.Code != "not_suggested" {
+			t.Errorf("%s: %+v", update, p)
+		}
+	}
 	answer(q, `{"behavior":"deny","message":"Not this file."}`)
 	f.Message("result", "Over.")
 	var view serve.Timeline
