@@ -45,6 +45,26 @@ func (t Tier) String() string {
 	return text
 }
 
+// Lost says in one sentence what commands cannot have here and why; "" for the strongest tier. The first
+// failure is the reason: each weaker tier was tried because of it.
+func (t Tier) Lost() string {
+	lost := "Commands can be neither previewed nor confined here"
+	switch t.Kind {
+	case TierBox:
+		return ""
+	case TierLandlock:
+		lost = "Commands cannot be previewed here"
+	}
+	if len(t.Failures) == 0 {
+		return lost + "."
+	}
+	why := t.Failures[0].Error()
+	if t.Failures[0].Step == StepStart && t.Failures[0].Errno != 0 {
+		why = t.Failures[0].reason()
+	}
+	return lost + ": " + why + "."
+}
+
 // Help names the command or setting that would make the tier stronger; "" if none is
 // known.
 func (t Tier) Help() string {

@@ -109,7 +109,7 @@ func (f *previewFlags) run(ctx context.Context, args []string) (err error) {
 	host := shellrun.NewHost(&shellrun.Options{Reexec: f.reexec})
 	defer func() { err = errors.Join(err, host.Close()) }()
 	if tier := host.Tier(sandbox.Offline); tier.Kind != sandbox.TierBox {
-		return fmt.Errorf("could not preview the command: %w. See 'haft doctor'", tier.Unavailable())
+		return fmt.Errorf("could not preview the command. %s 'haft doctor' says what would change that", tier.Lost())
 	}
 	cwd, err := os.Getwd()
 	if err == nil {

@@ -18,7 +18,9 @@ import (
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -74,6 +76,9 @@ func (o *Options) play(ctx context.Context, s scene) error {
 	defer server.Close()
 	o.print("%s\n", o.Lang.T("haft demo %s: the model is SCRIPTED, served at %s. Everything else is real.", s.name, server.URL()))
 	o.print("%s\n\n> %s\n\n", strings.ReplaceAll(o.Lang.T(s.intro), "DIR", dir), o.Lang.T(s.prompt))
+	if lost := o.lost(); lost != "" {
+		o.print("%s\n\n", o.Lang.T("%s 'haft doctor' says what would change that.", lost))
+	}
 	play := s.play
 	if play == nil {
 		play = converse
@@ -90,6 +95,13 @@ func (o *Options) play(ctx context.Context, s scene) error {
 		return fmt.Errorf("the demo sent something that the Messages API rejects: %s", strings.Join(refused, "; "))
 	}
 	return o.print("\n%s\n", o.Lang.T("That was scripted. %s", o.Lang.T(s.next)))
+}
+
+// lost says what commands cannot have on this machine, so that nobody wonders why they are not confined.
+func (o *Options) lost() string {
+	host := shellrun.NewHost(&shellrun.Options{Reexec: o.Reexec, NoProfile: true})
+	defer host.Close()
+	return host.Tier(sandbox.Offline).Lost()
 }
 
 // files are the repository of the demo. They end in .txt so that they are no package of

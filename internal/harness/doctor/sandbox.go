@@ -30,13 +30,13 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 	case sandbox.TierBox:
 		d.OK("sandbox", strings.Join(append([]string{d.t("box: %s; previews work", confined)}, tier.Gaps...), "; "))
 	case sandbox.TierLandlock:
-		d.Warn("sandbox", strings.Join(append([]string{tier.String(), confined}, tier.Gaps...), "; "), tier.Help())
+		d.Warn("sandbox", strings.Join(append([]string{d.t("landlock: %s", confined)}, tier.Gaps...), "; ")+". "+tier.Lost(), tier.Help())
 	default:
 		advice := tier.Help()
 		if advice == "" {
 			advice = d.t("work in a container, or keep the rules narrow")
 		}
-		d.Warn("sandbox", d.t("%s; commands that are allowed run with your full privileges", tier), advice)
+		d.Warn("sandbox", d.t("none: commands that are allowed run with your full privileges")+". "+tier.Lost(), advice)
 	}
 	d.deniedPaths(p)
 }
