@@ -2,38 +2,10 @@ package haft
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/haftdev/haft/wire"
 )
-
-// call runs the hook that the command line asks for.
-func (t *hookTable) call(ctx context.Context, r *wire.HookCallback) (*HookOutput, error) {
-	h, ok := t.byID[r.CallbackID]
-	if !ok {
-		return nil, fmt.Errorf("there is no hook with id %s", r.CallbackID)
-	}
-	var in HookInput
-	if err := json.Unmarshal(r.Input, &in); err != nil {
-		return nil, fmt.Errorf("decode hook input: %w", err)
-	}
-	out, err := h.Func(ctx, &in)
-	if err != nil {
-		return nil, err
-	}
-	if out == nil {
-		return &HookOutput{}, nil
-	}
-	if s := out.HookSpecificOutput; s != nil && s.HookEventName == "" {
-		named := *s
-		named.HookEventName = in.HookEventName
-		whole := *out
-		whole.HookSpecificOutput = &named
-		out = &whole
-	}
-	return out, nil
-}
 
 // decide asks f about a call and completes its answer.
 func decide(ctx context.Context, f PermissionFunc, r *ToolRequest) (*Permission, error) {

@@ -74,3 +74,12 @@ func (c *child) endedWithin(d time.Duration) bool {
 		return false
 	}
 }
+
+// reap waits for the process to end. Its last output is still in the pipes; reap does not
+// wait for what its own children keep open.
+func (c *child) reap(stderr *outlet) {
+	c.status = c.cmd.Wait()
+	close(c.exited)
+	c.stdout.writerEnded()
+	stderr.writerEnded()
+}

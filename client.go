@@ -2,11 +2,8 @@ package haft
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,88 +86,6 @@ func (c *Client) answer(ctx context.Context, r wire.Request) (any, error) {
 	return nil, wire.Unsupported(r)
 }
 
-// environ returns the environment. The names are those that command lines of this protocol
-// read.
-func (o *Options) environ() []string {
-	env := o.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	env = append(env[:len(env):len(env)],
-		"CLAUDE_CODE_ENTRYPOINT=sdk-go",
-		"CLAUDE_AGENT_SDK_VERSION="+version,
-		"CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
-	if o.FileCheckpoints {
-		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
-	}
-	return env
-}
-
-// initialize returns the first request.
-func (o *Options) initialize(hooks map[string][]wire.HookMatcher) (*wire.Initialize, error) {
-	r := &wire.Initialize{
-		Hooks:              hooks,
-		JSONSchema:         o.OutputSchema,
-		AppendSystemPrompt: o.AppendSystemPrompt,
-		Agents:             o.Agents,
-	}
-	if o.SystemPrompt != nil {
-		r.SystemPrompt = []string{*o.SystemPrompt}
-	}
-	for name, server := range o.MCPServers {
-		tools, ok := server.(*ToolServer)
-		if !ok {
-			continue
-		}
-		manifest, err := tools.manifest(name)
-		if err != nil {
-			return nil, err
-		}
-		if r.SDKMCPServerManifests == nil {
-			r.SDKMCPServerManifests = map[string]wire.MCPManifest{}
-		}
-		r.SDKMCPServers = append(r.SDKMCPServers, name)
-		r.SDKMCPServerManifests[name] = *manifest
-	}
-	slices.Sort(r.SDKMCPServers)
-	if o.Customize != nil {
-		o.Customize(r)
-	}
-	return r, nil
-}
-
-// manifest is what the server would answer; sending it saves the command line a request.
-func (s *ToolServer) manifest(name string) (*wire.MCPManifest, error) {
-	hello, err := json.Marshal(initializeResult(name, nil))
-	if err != nil {
-		return nil, fmt.Errorf("describe MCP server %s: %w", name, err)
-	}
-	list, err := json.Marshal(s.list())
-	if err != nil {
-		return nil, fmt.Errorf("describe MCP server %s: %w", name, err)
-	}
-	return &wire.MCPManifest{InitializeResult: hello, ToolsListResult: list}, nil
-}
-
-func newHookTable(hooks []Hook) hookTable {
-	t := hookTable{byID: map[string]Hook{}}
-	for i, h := range hooks {
-		id := fmt.Sprintf("hook_%d", i)
-		m := wire.HookMatcher{Matcher: h.Matcher, HookCallbackIDs: []string{id}, Timeout: h.Timeout.Seconds()}
-		if h.Block {
-			m.OnFailure = "block"
-		}
-		if t.matchers == nil {
-			t.matchers = map[string][]wire.HookMatcher{}
-		}
-		t.matchers[string(h.Event)] = append(t.matchers[string(h.Event)], m)
-		t.byID[id] = h
-	}
-	return t
-}
-
-func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
-
 // withDiagnostics adds the last output of the command line to an error that does not
 // contain it. A closed connection only shows that the command line has ended, not why.
 func (c *Client) withDiagnostics(err error) error {
@@ -237,17 +152,6 @@ func (c *Client) deliver(m Message) {
 		}
 	}
 	c.inbox.put(m)
-}
-
-// end records that no more messages will come, and why. Queued messages can still be read.
-// Only the first end counts.
-func (b *inbox) end(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.ended {
-		b.ended, b.err = true, err
-		b.wakeLocked()
-	}
 }
 
 // abort ends the other side. It interrupts the turn first: otherwise the other side may

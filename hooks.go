@@ -2,6 +2,8 @@ package haft
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/haftdev/haft/wire"
@@ -69,4 +71,48 @@ func AddContext(text string) *HookOutput {
 type hookTable struct {
 	matchers map[string][]wire.HookMatcher
 	byID     map[string]Hook
+}
+
+// call runs the hook that the command line asks for.
+func (t *hookTable) call(ctx context.Context, r *wire.HookCallback) (*HookOutput, error) {
+	h, ok := t.byID[r.CallbackID]
+	if !ok {
+		return nil, fmt.Errorf("there is no hook with id %s", r.CallbackID)
+	}
+	var in HookInput
+	if err := json.Unmarshal(r.Input, &in); err != nil {
+		return nil, fmt.Errorf("decode hook input: %w", err)
+	}
+	out, err := h.Func(ctx, &in)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		return &HookOutput{}, nil
+	}
+	if s := out.HookSpecificOutput; s != nil && s.HookEventName == "" {
+		named := *s
+		named.HookEventName = in.HookEventName
+		whole := *out
+		whole.HookSpecificOutput = &named
+		out = &whole
+	}
+	return out, nil
+}
+
+func newHookTable(hooks []Hook) hookTable {
+	t := hookTable{byID: map[string]Hook{}}
+	for i, h := range hooks {
+		id := fmt.Sprintf("hook_%d", i)
+		m := wire.HookMatcher{Matcher: h.Matcher, HookCallbackIDs: []string{id}, Timeout: h.Timeout.Seconds()}
+		if h.Block {
+			m.OnFailure = "block"
+		}
+		if t.matchers == nil {
+			t.matchers = map[string][]wire.HookMatcher{}
+		}
+		t.matchers[string(h.Event)] = append(t.matchers[string(h.Event)], m)
+		t.byID[id] = h
+	}
+	return t
 }

@@ -13,6 +13,8 @@ type inbox struct {
 	changed chan struct{}
 }
 
+func newInbox() *inbox { return &inbox{changed: make(chan struct{})} }
+
 func (b *inbox) put(m Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,5 +46,16 @@ func (b *inbox) next() (m Message, ok bool, err error) {
 			return nil, false, err
 		}
 		<-changed
+	}
+}
+
+// end records that no more messages will come, and why. Queued messages can still be read.
+// Only the first end counts.
+func (b *inbox) end(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended {
+		b.ended, b.err = true, err
+		b.wakeLocked()
 	}
 }

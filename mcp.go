@@ -160,24 +160,6 @@ func (s *ToolServer) list() map[string]any {
 	return map[string]any{"tools": all}
 }
 
-// definition is the tool in an answer to tools/list.
-func (t *Tool) definition() map[string]any {
-	annotations := map[string]any{"readOnlyHint": t.opts.ReadOnly, "idempotentHint": t.opts.Idempotent}
-	if t.opts.Title != "" {
-		annotations["title"] = t.opts.Title
-	}
-	d := map[string]any{
-		"name":        t.name,
-		"description": t.description,
-		"inputSchema": t.input.View(nil).JSON(),
-		"annotations": annotations,
-	}
-	if t.opts.AlwaysLoad {
-		d["_meta"] = map[string]any{"anthropic/alwaysLoad": true}
-	}
-	return d
-}
-
 func (s *ToolServer) call(ctx context.Context, in rpc) (*ToolResult, *rpcError) {
 	var params struct {
 		Name      string          `json:"name"`
@@ -217,4 +199,17 @@ func (s *ToolServer) notified(in rpc) {
 	if cancel := s.calls[string(params.RequestID)]; cancel != nil {
 		cancel()
 	}
+}
+
+// manifest is what the server would answer; sending it saves the command line a request.
+func (s *ToolServer) manifest(name string) (*wire.MCPManifest, error) {
+	hello, err := json.Marshal(initializeResult(name, nil))
+	if err != nil {
+		return nil, fmt.Errorf("describe MCP server %s: %w", name, err)
+	}
+	list, err := json.Marshal(s.list())
+	if err != nil {
+		return nil, fmt.Errorf("describe MCP server %s: %w", name, err)
+	}
+	return &wire.MCPManifest{InitializeResult: hello, ToolsListResult: list}, nil
 }

@@ -3,6 +3,10 @@ package haft
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/haftdev/haft/wire"
@@ -154,4 +158,138 @@ func (o *Options) clone() *Options {
 		c.StartTimeout = time.Minute
 	}
 	return &c
+}
+
+// args returns the command line's flags.
+func (o *Options) args() ([]string, error) {
+	f := flags{"--output-format", "stream-json", "--verbose", "--input-format", "stream-json"}
+	o.modelFlags(&f)
+	o.permissionFlags(&f)
+	if err := o.mcpFlags(&f); err != nil {
+		return nil, err
+	}
+	o.sessionFlags(&f)
+	f.text("json-schema", string(o.OutputSchema))
+	f.on("include-partial-messages", o.PartialMessages)
+	f.on("include-hook-events", o.HookEvents)
+	f.maybe("setting-sources", o.SettingSources)
+	f.each("add-dir", o.AddDirs)
+	f.each("plugin-dir", o.Plugins)
+	f = append(f, o.ExtraArgs...)
+	if o.Settings != "" {
+		f = append(f, "--settings", o.Settings)
+	}
+	return f, nil
+}
+
+func (o *Options) modelFlags(f *flags) {
+	f.text("model", o.Model)
+	f.text("fallback-model", o.FallbackModel)
+	f.text("effort", o.Effort)
+	switch n := o.MaxThinkingTokens; {
+	case n < 0:
+		f.add("thinking", "disabled")
+	case n > 0:
+		f.add("max-thinking-tokens", strconv.Itoa(n))
+	}
+	f.list("betas", o.Betas)
+	if o.MaxTurns > 0 {
+		f.add("max-turns", strconv.Itoa(o.MaxTurns))
+	}
+	if o.MaxBudgetUSD > 0 {
+		f.add("max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
+	}
+}
+
+func (o *Options) permissionFlags(f *flags) {
+	f.maybe("tools", o.Tools)
+	f.list("allowedTools", o.AllowedTools)
+	f.list("disallowedTools", o.DisallowedTools)
+	f.text("permission-mode", string(o.Mode))
+	f.on("allow-dangerously-skip-permissions", o.Mode == BypassPermissions)
+	if o.CanUseTool != nil {
+		f.add("permission-prompt-tool", "stdio")
+	}
+}
+
+func (o *Options) mcpFlags(f *flags) error {
+	configs := map[string]json.RawMessage{}
+	for name, server := range o.MCPServers {
+		if _, here := server.(*ToolServer); here {
+			continue
+		}
+		config, err := mcpConfig(name, server)
+		if err != nil {
+			return err
+		}
+		configs[name] = config
+	}
+	if len(configs) > 0 {
+		all, err := json.Marshal(map[string]any{"mcpServers": configs})
+		if err != nil {
+			return fmt.Errorf("encode MCP servers: %w", err)
+		}
+		*f = append(*f, "--mcp-config", string(all))
+	}
+	f.on("strict-mcp-config", o.StrictMCP)
+	return nil
+}
+
+func (o *Options) sessionFlags(f *flags) {
+	f.text("resume", o.Resume)
+	f.text("resume-session-at", o.ResumeAt)
+	f.on("continue", o.Continue)
+	f.on("fork-session", o.Fork)
+	f.text("session-id", o.SessionID)
+	f.on("no-session-persistence", o.NoPersistence)
+}
+
+// environ returns the environment. The names are those that command lines of this protocol
+// read.
+func (o *Options) environ() []string {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	env = append(env[:len(env):len(env)],
+		"CLAUDE_CODE_ENTRYPOINT=sdk-go",
+		"CLAUDE_AGENT_SDK_VERSION="+version,
+		"CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
+	if o.FileCheckpoints {
+		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+	}
+	return env
+}
+
+// initialize returns the first request.
+func (o *Options) initialize(hooks map[string][]wire.HookMatcher) (*wire.Initialize, error) {
+	r := &wire.Initialize{
+		Hooks:              hooks,
+		JSONSchema:         o.OutputSchema,
+		AppendSystemPrompt: o.AppendSystemPrompt,
+		Agents:             o.Agents,
+	}
+	if o.SystemPrompt != nil {
+		r.SystemPrompt = []string{*o.SystemPrompt}
+	}
+	for name, server := range o.MCPServers {
+		tools, ok := server.(*ToolServer)
+		if !ok {
+			continue
+		}
+		manifest, err := tools.manifest(name)
+		if err != nil {
+			return nil, err
+		}
+		if r.SDKMCPServerManifests == nil {
+			r.SDKMCPServerManifests = map[string]wire.MCPManifest{}
+		}
+		r.SDKMCPServers = append(r.SDKMCPServers, name)
+		r.SDKMCPServerManifests[name] = *manifest
+	}
+	slices.Sort(r.SDKMCPServers)
+	if o.Customize != nil {
+		o.Customize(r)
+	}
+	return r, nil
 }

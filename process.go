@@ -100,15 +100,6 @@ func (p process) Start(ctx context.Context, l *Launch) (Link, error) {
 	return c, nil
 }
 
-// reap waits for the process to end. Its last output is still in the pipes; reap does not
-// wait for what its own children keep open.
-func (c *child) reap(stderr *outlet) {
-	c.status = c.cmd.Wait()
-	close(c.exited)
-	c.stdout.writerEnded()
-	stderr.writerEnded()
-}
-
 // pipes are the three streams, our ends and theirs.
 type pipes struct{ ours, theirs [3]*os.File }
 

@@ -1,10 +1,8 @@
 package haft
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,44 +20,6 @@ func RenameSession(id, title string, opts *SessionsOptions) error {
 // TagSession sets the tag of a session; "" removes it.
 func TagSession(id, tag string, opts *SessionsOptions) error {
 	return opts.note(id, map[string]string{"type": "tag", "tag": strings.TrimSpace(tag), "sessionId": id})
-}
-
-// note appends a line to the file of a session, in one write, so that it falls between the
-// lines of a command line that has the session open.
-func (o *SessionsOptions) note(id string, entry map[string]string) error {
-	path, err := o.file(id)
-	if err != nil {
-		return err
-	}
-	line, err := json.Marshal(entry)
-	if err != nil {
-		return fmt.Errorf("change session: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return fmt.Errorf("change session: %w", err)
-	}
-	defer file.Close()
-	if cut, err := endsMidLine(file); err != nil {
-		return fmt.Errorf("change session: %w", err)
-	} else if cut {
-		line = append([]byte("\n"), line...)
-	}
-	if _, err := file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("change session: %w", err)
-	}
-	return nil
-}
-
-// endsMidLine reports whether the last line is incomplete, as when its writer was killed.
-func endsMidLine(file *os.File) (bool, error) {
-	end, err := file.Seek(0, io.SeekEnd)
-	if err != nil || end == 0 {
-		return false, err
-	}
-	last := make([]byte, 1)
-	_, err = file.ReadAt(last, end-1)
-	return last[0] != '\n', err
 }
 
 // DeleteSession deletes a session and its sub-agents' transcripts. It cannot be undone. A

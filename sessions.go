@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,6 +130,109 @@ func (o *SessionsOptions) file(id string) (string, error) {
 		return "", fmt.Errorf("%w: %s", ErrNoSession, id)
 	}
 	return paths[0], nil
+}
+
+// note appends a line to the file of a session, in one write, so that it falls between the
+// lines of a command line that has the session open.
+func (o *SessionsOptions) note(id string, entry map[string]string) error {
+	path, err := o.file(id)
+	if err != nil {
+		return err
+	}
+	line, err := json.Marshal(entry)
+	if err != nil {
+		return fmt.Errorf("change session: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return fmt.Errorf("change session: %w", err)
+	}
+	defer file.Close()
+	if cut, err := endsMidLine(file); err != nil {
+		return fmt.Errorf("change session: %w", err)
+	} else if cut {
+		line = append([]byte("\n"), line...)
+	}
+	if _, err := file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("change session: %w", err)
+	}
+	return nil
+}
+
+// endsMidLine reports whether the last line is incomplete, as when its writer was killed.
+func endsMidLine(file *os.File) (bool, error) {
+	end, err := file.Seek(0, io.SeekEnd)
+	if err != nil || end == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = file.ReadAt(last, end-1)
+	return last[0] != '\n', err
+}
+
+// files returns the files of sessions whose id matches.
+func (o *SessionsOptions) files(id string) ([]string, error) {
+	root := o.ConfigDir
+	if root == "" {
+		root = os.Getenv("CLAUDE_CONFIG_DIR")
+	}
+	if root == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("find sessions: %w", err)
+		}
+		root = filepath.Join(home, ".claude")
+	}
+	projects := filepath.Join(root, "projects")
+	folders, err := os.ReadDir(projects)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find sessions: %w", err)
+	}
+	var paths []string
+	for _, folder := range folders {
+		if o.Dir != "" && !mayHold(folder.Name(), o.Dir) {
+			continue
+		}
+		found, err := fs.Glob(os.DirFS(filepath.Join(projects, folder.Name())), id+".jsonl")
+		if err != nil {
+			return nil, fmt.Errorf("find sessions: %w", err)
+		}
+		for _, name := range found {
+			paths = append(paths, filepath.Join(projects, folder.Name(), name))
+		}
+	}
+	return paths, nil
+}
+
+var notAlnum = lazyregexp.New(`[^a-zA-Z0-9]`)
+
+// mayHold reports whether a folder can belong to a working directory. Its name is the path
+// with everything but letters and digits replaced; a long name is cut, and a hash is added.
+func mayHold(folder, dir string) bool {
+	const most = 200
+	for _, d := range spellings(dir) {
+		name := notAlnum.ReplaceAllString(d, "-")
+		if folder == name || len(name) > most && strings.HasPrefix(folder, name[:most]) {
+			return true
+		}
+	}
+	return false
+}
+
+// spellings returns a directory's absolute path, and that without links.
+func spellings(dir string) []string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		abs = dir
+	}
+	paths := []string{abs}
+	if real, err := filepath.EvalSymlinks(abs); err == nil && real != abs {
+		paths = append(paths, real)
+	}
+	return paths
 }
 
 // readChain returns the conversation that ends with the last message of a file that counts.

@@ -102,6 +102,24 @@ func (t *Tool) run(ctx context.Context, raw json.RawMessage) (result *ToolResult
 	return result
 }
 
+// definition is the tool in an answer to tools/list.
+func (t *Tool) definition() map[string]any {
+	annotations := map[string]any{"readOnlyHint": t.opts.ReadOnly, "idempotentHint": t.opts.Idempotent}
+	if t.opts.Title != "" {
+		annotations["title"] = t.opts.Title
+	}
+	d := map[string]any{
+		"name":        t.name,
+		"description": t.description,
+		"inputSchema": t.input.View(nil).JSON(),
+		"annotations": annotations,
+	}
+	if t.opts.AlwaysLoad {
+		d["_meta"] = map[string]any{"anthropic/alwaysLoad": true}
+	}
+	return d
+}
+
 func failed(err error) *ToolResult {
 	return &ToolResult{Content: []any{TextContent(err.Error())}, IsError: true}
 }

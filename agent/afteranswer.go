@@ -42,21 +42,6 @@ func (t *turn) settle(ans *answer) Reason {
 	return t.conclude(ans, said)
 }
 
-// interrupted keeps what a user has seen of the last text of a broken answer.
-func (ans *answer) interrupted() {
-	for _, b := range ans.texts {
-		block := model.TextOf(b.String())
-		if blank(block) {
-			continue
-		}
-		ans.blocks, ans.uuids = append(ans.blocks, block), append(ans.uuids, session.NewUUID())
-		said := ans.said(len(ans.blocks) - 1)
-		said.Aborted = true
-		ans.t.a.out.put(said)
-	}
-	clear(ans.texts)
-}
-
 // goOn prepares the next request after calls.
 func (t *turn) goOn(ans *answer) Reason {
 	t.attempts = attempts{reminded: t.attempts.reminded, misshapen: t.attempts.misshapen, stripped: t.attempts.stripped, unpriced: t.attempts.unpriced}
@@ -116,15 +101,6 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 		end = t.showBatch(outcomes)
 	}
 	return len(outcomes), end
-}
-
-// await returns when the count has reached n.
-func (c *counter) await(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.n < n {
-		c.cnd.Wait()
-	}
 }
 
 // showBatch shows the hooks all calls of an answer together.
@@ -214,18 +190,6 @@ func (t *turn) structured(out *sched.Outcome) Reason {
 		return ""
 	}
 	return t.fail(StructuredRetries, fmt.Errorf("the model gave %d answers that did not match the schema", t.attempts.misshapen))
-}
-
-// answer returns the caller's answer in an input of the tool.
-func (f *answerForm) answer(input json.RawMessage) json.RawMessage {
-	input = f.names.Back(input)
-	if f.wrapped {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(input, &members) == nil && members[wrapper] != nil {
-			return members[wrapper]
-		}
-	}
-	return input
 }
 
 // How often the model is asked to continue after an empty or truncated answer.

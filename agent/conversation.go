@@ -127,6 +127,209 @@ func (c *conversation) close(why string) {
 	}
 }
 
+// heedMedia does so with a conversation that was restored.
+func (c *conversation) heedMedia(limit int) {
+	c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) { return heedMedia(blocks, limit) })
+}
+
+// thinMedia removes the oldest images and documents from the conversation if there are more
+// than a request may have. It removes more than necessary, because each removal invalidates
+// the provider's cache, and reports how many.
+func (c *conversation) thinMedia(limit int) (gone int) {
+	if limit <= 0 || c.media <= limit { // each medium counts at least once
+		return 0
+	}
+	images, pages := 0, 0
+	c.eachMedium(func(m medium) {
+		if m.image {
+			images++
+		}
+		pages += m.pages()
+	})
+	c.media = max(images, pages)
+	keep := limit - limit/4
+	dropImages, dropPages := 0, 0
+	if images > limit {
+		dropImages = images - keep
+	}
+	if pages > limit {
+		dropPages = pages - keep
+	}
+	if dropImages+dropPages == 0 {
+		return 0
+	}
+	c.replaceMedia(func(m medium) string {
+		switch n := m.pages(); {
+		case m.image && dropImages > 0:
+			dropImages--
+		case n > 0 && dropPages > 0:
+			dropPages -= n
+		default:
+			return ""
+		}
+		gone++
+		return fmt.Sprintf("[This %s was left out to make room for newer ones: the model accepts %d per request.]", m.kind(), limit)
+	})
+	c.media = keep
+	return gone
+}
+
+// eachMedium visits the media of the conversation, oldest first.
+func (c *conversation) eachMedium(visit func(medium)) {
+	c.replaceMedia(func(m medium) string {
+		visit(m)
+		return ""
+	})
+}
+
+// replaceMedia replaces media by texts, oldest first, where instead returns one.
+func (c *conversation) replaceMedia(instead func(medium) string) bool {
+	return c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) {
+		return blocks, replaceMedia(blocks, instead)
+	})
+}
+
+// stripMedia replaces the images and documents that were added since the last answer or, if
+// there are none, all in the conversation: one of them was refused. It returns the
+// replacements, by digest.
+func (c *conversation) stripMedia(with string) map[string]string {
+	refused := map[string]string{}
+	take := func(m medium) string {
+		refused[m.digest()] = with
+		return with
+	}
+	if c.heard != nil {
+		heard := slices.Clone(c.heard)
+		if replaceMedia(heard, take) {
+			if c.sent {
+				c.history = *c.history.Prefix(c.history.Len() - 1)
+			}
+			c.heard, c.sent = heard, false
+			return refused
+		}
+	}
+	c.replaceMedia(take)
+	return refused
+}
+
+// withoutRefused takes out what an API has refused before.
+func (c *conversation) withoutRefused(refused map[string]string) {
+	if len(refused) > 0 {
+		c.replaceMedia(func(m medium) string { return refused[m.digest()] })
+	}
+}
+
+// rewrite changes the messages of the conversation that contain the given bytes. An
+// unchanged message keeps its bytes.
+func (c *conversation) rewrite(holding string, change func([]model.Block) ([]model.Block, bool)) (changed bool) {
+	var h model.History
+	last := c.history.Len() - 1
+	for i := range c.history.Len() {
+		raw := c.history.JSON(i)
+		m, ok := rewritten(&c.history, i, holding, change)
+		if !ok || h.Append(m) != nil {
+			h.AppendJSON(raw)
+			continue
+		}
+		changed = true
+		if i == last && c.sent {
+			c.heard = m.Content
+		} else if i == last && c.said != nil {
+			c.said = m.Content
+		}
+	}
+	if !c.sent {
+		if heard, ok := change(slices.Clone(c.heard)); ok {
+			c.heard, changed = heard, true
+		}
+	}
+	if changed {
+		c.history = h
+	}
+	return changed
+}
+
+// rewritten returns a message after a change, and whether there was any.
+func rewritten(h *model.History, i int, holding string, change func([]model.Block) ([]model.Block, bool)) (model.Message, bool) {
+	if !bytes.Contains(h.JSON(i), []byte(holding)) {
+		return model.Message{}, false
+	}
+	m, err := h.Message(i)
+	if err != nil {
+		return m, false
+	}
+	var changed bool
+	m.Content, changed = change(m.Content)
+	return m, changed && len(m.Content) > 0
+}
+
+// stripThoughts removes all thoughts from the conversation, because another provider may
+// not accept their signatures. It reports whether there were any.
+func (c *conversation) stripThoughts() (found bool) {
+	return c.rewrite(`thinking"`, func(blocks []model.Block) ([]model.Block, bool) {
+		before := len(blocks)
+		blocks = slices.DeleteFunc(blocks, thought)
+		return blocks, len(blocks) < before
+	})
+}
+
+// introduces reports whether a result in the conversation loads a tool, or says how to call
+// it.
+func (c *conversation) introduces(name string) bool {
+	reference, hint := []byte(`"tool_name":"`+name+`"`), []byte(`{\"tool\": \"`+name+`\"`)
+	for i := range c.history.Len() {
+		if raw := c.history.JSON(i); bytes.Contains(raw, reference) || bytes.Contains(raw, hint) {
+			return true
+		}
+	}
+	return false
+}
+
+// settleReferences keeps references only to tools that set loads by reference, and nothing
+// beside them. Others are replaced by what ToolSearch would say now.
+func (c *conversation) settleReferences(set *tool.Set) {
+	c.rewrite(`"tool_reference"`, func(blocks []model.Block) (_ []model.Block, changed bool) {
+		for i, b := range blocks {
+			if b.Type != model.ToolResult || !slices.ContainsFunc(b.Content, isReference) {
+				continue
+			}
+			if content := settled(set, b.Content); !slices.EqualFunc(content, b.Content, sameBlock) {
+				blocks[i].Content, changed = content, true
+			}
+		}
+		return blocks, changed
+	})
+}
+
+func isReference(b tool.Block) bool { return b.Type == tool.ReferenceBlock }
+
+func sameBlock(a, b tool.Block) bool {
+	return a.Type == b.Type && a.Text == b.Text && a.MediaType == b.MediaType && bytes.Equal(a.Data, b.Data)
+}
+
+func settled(set *tool.Set, content []tool.Block) []tool.Block {
+	var references []tool.Block
+	var lines []string
+	for _, b := range content {
+		t := set.Lookup(b.Text)
+		switch {
+		case !isReference(b):
+		case t == nil:
+			lines = append(lines, fmt.Sprintf("The tool %s was found, but is no longer available.", b.Text))
+		case set.References() && set.Described(t.Name):
+			references = append(references, b)
+		case set.Described(t.Name) && !set.References():
+			lines = append(lines, fmt.Sprintf("The tool %s was found.", t.Name))
+		default:
+			lines = append(lines, fmt.Sprintf("The tool %s was found: %s", t.Name, set.Hint(t)))
+		}
+	}
+	if references != nil {
+		return references
+	}
+	return tool.Text(strings.Join(lines, "\n")).Content
+}
+
 // uses returns the ids of the calls among blocks.
 func uses(blocks []model.Block) (ids []string) {
 	for _, b := range blocks {

@@ -61,6 +61,22 @@ func (l *ledger) restart(tokens int64) {
 
 func (l *ledger) tokens() int64 { return l.known + l.heard }
 
+// answered notes how full the context is after an answer.
+func (l *ledger) answered(u model.Usage) {
+	if full := u.Context(); full > 0 {
+		l.known, l.heard, l.counted = full, 0, true
+	}
+}
+
+// renew continues in another session, none of whose answers reports what was used.
+func (l *ledger) renew() {
+	l.told = len(l.total) == 0
+	for name, u := range l.total {
+		l.beside[name] = u.Usage
+	}
+	l.restart(0)
+}
+
 // What things are worth in tokens before a provider has counted them.
 const (
 	bytesPerToken = 3.5

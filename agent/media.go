@@ -142,75 +142,13 @@ func (m medium) misnamed() string {
 	return ""
 }
 
-// heedMedia does so with a conversation that was restored.
-func (c *conversation) heedMedia(limit int) {
-	c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) { return heedMedia(blocks, limit) })
-}
-
 func notText(b tool.Block) bool { return b.Type != tool.TextBlock }
-
-// thinMedia removes the oldest images and documents from the conversation if there are more
-// than a request may have. It removes more than necessary, because each removal invalidates
-// the provider's cache, and reports how many.
-func (c *conversation) thinMedia(limit int) (gone int) {
-	if limit <= 0 || c.media <= limit { // each medium counts at least once
-		return 0
-	}
-	images, pages := 0, 0
-	c.eachMedium(func(m medium) {
-		if m.image {
-			images++
-		}
-		pages += m.pages()
-	})
-	c.media = max(images, pages)
-	keep := limit - limit/4
-	dropImages, dropPages := 0, 0
-	if images > limit {
-		dropImages = images - keep
-	}
-	if pages > limit {
-		dropPages = pages - keep
-	}
-	if dropImages+dropPages == 0 {
-		return 0
-	}
-	c.replaceMedia(func(m medium) string {
-		switch n := m.pages(); {
-		case m.image && dropImages > 0:
-			dropImages--
-		case n > 0 && dropPages > 0:
-			dropPages -= n
-		default:
-			return ""
-		}
-		gone++
-		return fmt.Sprintf("[This %s was left out to make room for newer ones: the model accepts %d per request.]", m.kind(), limit)
-	})
-	c.media = keep
-	return gone
-}
 
 func (m medium) kind() string {
 	if m.image {
 		return "image"
 	}
 	return "document"
-}
-
-// eachMedium visits the media of the conversation, oldest first.
-func (c *conversation) eachMedium(visit func(medium)) {
-	c.replaceMedia(func(m medium) string {
-		visit(m)
-		return ""
-	})
-}
-
-// replaceMedia replaces media by texts, oldest first, where instead returns one.
-func (c *conversation) replaceMedia(instead func(medium) string) bool {
-	return c.rewrite(`"base64"`, func(blocks []model.Block) ([]model.Block, bool) {
-		return blocks, replaceMedia(blocks, instead)
-	})
 }
 
 // weight is how much blocks add to the media of a request: images, or pages.
@@ -220,34 +158,4 @@ func weight(blocks []model.Block) (n int) {
 		return ""
 	})
 	return n
-}
-
-// stripMedia replaces the images and documents that were added since the last answer or, if
-// there are none, all in the conversation: one of them was refused. It returns the
-// replacements, by digest.
-func (c *conversation) stripMedia(with string) map[string]string {
-	refused := map[string]string{}
-	take := func(m medium) string {
-		refused[m.digest()] = with
-		return with
-	}
-	if c.heard != nil {
-		heard := slices.Clone(c.heard)
-		if replaceMedia(heard, take) {
-			if c.sent {
-				c.history = *c.history.Prefix(c.history.Len() - 1)
-			}
-			c.heard, c.sent = heard, false
-			return refused
-		}
-	}
-	c.replaceMedia(take)
-	return refused
-}
-
-// withoutRefused takes out what an API has refused before.
-func (c *conversation) withoutRefused(refused map[string]string) {
-	if len(refused) > 0 {
-		c.replaceMedia(func(m medium) string { return refused[m.digest()] })
-	}
 }

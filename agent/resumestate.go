@@ -30,6 +30,14 @@ type states struct {
 	begun   bool            // the session has a prompt
 }
 
+// renew continues in another session, which knows nothing.
+func (s *states) renew() {
+	s.begun = false
+	for name := range s.known {
+		s.waiting[name] = true
+	}
+}
+
 // note keeps a fact that a resumed session needs.
 func (a *Agent) note(name string, value any) {
 	raw, err := json.Marshal(value)

@@ -161,12 +161,6 @@ func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict
 	return t.a.opts.Person.Ask(ctx, c, question)
 }
 
-func newCounter() *counter {
-	c := new(counter)
-	c.cnd.L = &c.mu
-	return c
-}
-
 // waits reports whether there is a prompt, or may still be one. A task leaves the list only
 // after its end was queued, so that none is missed in between. The front end is asked
 // without holding the lock, because it may send while it holds its own.

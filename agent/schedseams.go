@@ -83,9 +83,24 @@ type counter struct {
 	n   int
 }
 
+func newCounter() *counter {
+	c := new(counter)
+	c.cnd.L = &c.mu
+	return c
+}
+
 func (c *counter) add(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n += n
 	c.cnd.Broadcast()
+}
+
+// await returns when the count has reached n.
+func (c *counter) await(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.n < n {
+		c.cnd.Wait()
+	}
 }

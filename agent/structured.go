@@ -92,6 +92,18 @@ func (f *answerForm) tool() tool.Tool {
 	}
 }
 
+// answer returns the caller's answer in an input of the tool.
+func (f *answerForm) answer(input json.RawMessage) json.RawMessage {
+	input = f.names.Back(input)
+	if f.wrapped {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(input, &members) == nil && members[wrapper] != nil {
+			return members[wrapper]
+		}
+	}
+	return input
+}
+
 // How often the model is helped to give a structured answer.
 const (
 	structuredReminders = 1

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,18 +46,6 @@ func (a *Agent) withRevealed(s *tool.Set) *tool.Set {
 		return s
 	}
 	return s.Load(lost...).Reveal(found...)
-}
-
-// introduces reports whether a result in the conversation loads a tool, or says how to call
-// it.
-func (c *conversation) introduces(name string) bool {
-	reference, hint := []byte(`"tool_name":"`+name+`"`), []byte(`{\"tool\": \"`+name+`\"`)
-	for i := range c.history.Len() {
-		if raw := c.history.JSON(i); bytes.Contains(raw, reference) || bytes.Contains(raw, hint) {
-			return true
-		}
-	}
-	return false
 }
 
 // toolNews is what the model should know about tools that are not described to it, or that
@@ -139,49 +126,4 @@ func (a *Agent) loadPlainly(e *model.Error) {
 	a.mu.Unlock()
 	a.note(StatePlain, true)
 	a.out.put(Notice{Level: "info", Tag: "tools", Text: fmt.Sprintf("The model's server does not support tool references (%s). From now on, ToolSearch results include tool descriptions.", e.Message)})
-}
-
-// settleReferences keeps references only to tools that set loads by reference, and nothing
-// beside them. Others are replaced by what ToolSearch would say now.
-func (c *conversation) settleReferences(set *tool.Set) {
-	c.rewrite(`"tool_reference"`, func(blocks []model.Block) (_ []model.Block, changed bool) {
-		for i, b := range blocks {
-			if b.Type != model.ToolResult || !slices.ContainsFunc(b.Content, isReference) {
-				continue
-			}
-			if content := settled(set, b.Content); !slices.EqualFunc(content, b.Content, sameBlock) {
-				blocks[i].Content, changed = content, true
-			}
-		}
-		return blocks, changed
-	})
-}
-
-func isReference(b tool.Block) bool { return b.Type == tool.ReferenceBlock }
-
-func sameBlock(a, b tool.Block) bool {
-	return a.Type == b.Type && a.Text == b.Text && a.MediaType == b.MediaType && bytes.Equal(a.Data, b.Data)
-}
-
-func settled(set *tool.Set, content []tool.Block) []tool.Block {
-	var references []tool.Block
-	var lines []string
-	for _, b := range content {
-		t := set.Lookup(b.Text)
-		switch {
-		case !isReference(b):
-		case t == nil:
-			lines = append(lines, fmt.Sprintf("The tool %s was found, but is no longer available.", b.Text))
-		case set.References() && set.Described(t.Name):
-			references = append(references, b)
-		case set.Described(t.Name) && !set.References():
-			lines = append(lines, fmt.Sprintf("The tool %s was found.", t.Name))
-		default:
-			lines = append(lines, fmt.Sprintf("The tool %s was found: %s", t.Name, set.Hint(t)))
-		}
-	}
-	if references != nil {
-		return references
-	}
-	return tool.Text(strings.Join(lines, "\n")).Content
 }

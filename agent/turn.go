@@ -138,23 +138,6 @@ func (t *turn) clearCommand() Reason {
 	return Completed
 }
 
-// renew continues in another session, none of whose answers reports what was used.
-func (l *ledger) renew() {
-	l.told = len(l.total) == 0
-	for name, u := range l.total {
-		l.beside[name] = u.Usage
-	}
-	l.restart(0)
-}
-
-// renew continues in another session, which knows nothing.
-func (s *states) renew() {
-	s.begun = false
-	for name := range s.known {
-		s.waiting[name] = true
-	}
-}
-
 // converse is the loop. Each step returns why the turn ends there; "" continues.
 func (t *turn) converse() Reason {
 	if end := t.open(); end != "" {

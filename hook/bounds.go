@@ -33,6 +33,12 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func (h *head) get() (text []byte, dropped int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text, h.dropped
+}
+
 // A tail keeps the last bytes written to it.
 type tail struct {
 	mu   sync.Mutex
@@ -47,4 +53,10 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.text = append(t.text[:0], t.text[extra:]...)
 	}
 	return len(p), nil
+}
+
+func (t *tail) get() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
 }

@@ -59,18 +59,6 @@ func (r *Runner) runProcess(ctx context.Context, cmd *exec.Cmd) (code int, err e
 	return code, err
 }
 
-func (h *head) get() (text []byte, dropped int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.text, h.dropped
-}
-
-func (t *tail) get() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
-
 func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec.Cmd {
 	args := append(slices.Clone(r.opts.Shell), command)
 	if h.Args != nil {

@@ -2,6 +2,10 @@ package hook
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/settings"
@@ -90,4 +94,11 @@ func (h *Hook) name() string {
 		return h.URL
 	}
 	return "a function"
+}
+
+// same reports whether two hooks would do the same: a hook that is configured in two files
+// runs once.
+func (h *Hook) same(o *Hook) bool {
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && slices.Equal(h.Args, o.Args) && (h.Args == nil) == (o.Args == nil) && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Required == o.Required && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
+		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ") && maps.Equal(h.Vars, o.Vars)
 }

@@ -103,3 +103,17 @@ func (o *Outcome) mergeInput() {
 	}
 	o.Behavior, o.Reason, o.Hook, o.Origin = tool.NoView, "", "", ""
 }
+
+// verdict is the outcome as a verdict of the hooks; before begins what the model reads
+// about a denial.
+func (o *Outcome) verdict(before string) tool.Verdict {
+	v := tool.Verdict{Behavior: o.Behavior, Input: o.Input}
+	if o.Behavior == tool.NoView {
+		return v
+	}
+	v.Message, v.Reason, v.Origin = o.Reason, "hook "+o.Hook, o.Origin
+	if o.Behavior == tool.Deny {
+		v.Message = before + orNoReason(o.Reason)
+	}
+	return v
+}

@@ -3,13 +3,11 @@ package hook
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -255,13 +253,6 @@ func (r *Runner) concerns(h *prepared, agent string, t target) bool {
 		}
 	}
 	return false
-}
-
-// same reports whether two hooks would do the same: a hook that is configured in two files
-// runs once.
-func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && slices.Equal(h.Args, o.Args) && (h.Args == nil) == (o.Args == nil) && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Required == o.Required && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
-		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ") && maps.Equal(h.Vars, o.Vars)
 }
 
 // runAll runs hooks in parallel, waits for those that are waited for, and returns their

@@ -67,3 +67,15 @@ func (c cache) forget(cfg Server) {
 		os.Remove(path)
 	}
 }
+
+func (c cache) setProtocol(cfg Server, protocol string) {
+	if m, _ := c.get(cfg); m.Protocol != protocol {
+		m.Protocol = protocol
+		c.put(cfg, m)
+	}
+}
+
+func (c cache) protocol(cfg Server) string {
+	m, _ := c.get(cfg)
+	return m.Protocol
+}

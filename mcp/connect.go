@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/haftdev/haft/internal/mcp/gate"
 	"github.com/haftdev/haft/internal/mcp/stdio"
 	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func (p *peer) newGate() *gate.Gate {
@@ -129,13 +128,6 @@ func (p *peer) opened(s *session) {
 	p.host.cache.setProtocol(p.cfg, protocol)
 }
 
-func (c cache) setProtocol(cfg Server, protocol string) {
-	if m, _ := c.get(cfg); m.Protocol != protocol {
-		m.Protocol = protocol
-		c.put(cfg, m)
-	}
-}
-
 // cachedProtocol is what to open a session with: empty asks the server.
 func (p *peer) cachedProtocol() string {
 	if known := p.host.cache.protocol(p.cfg); known != "" && known < modernProtocol {
@@ -143,11 +135,6 @@ func (p *peer) cachedProtocol() string {
 		return legacyProtocol
 	}
 	return ""
-}
-
-func (c cache) protocol(cfg Server) string {
-	m, _ := c.get(cfg)
-	return m.Protocol
 }
 
 // command finds the program and makes its environment.

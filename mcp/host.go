@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -203,30 +202,6 @@ func (p *peer) status() Status {
 		if last != "" {
 			s.LastNoise = last
 		}
-	}
-	return s
-}
-
-func (o *offer) status() ToolStatus {
-	name, _ := clean(o.Name)
-	s := ToolStatus{Name: name, Offered: o.name, Digest: o.digest, Changed: o.changed, Hidden: strings.Join(o.hidden, " "), Schema: o.InputSchema}
-	if a := o.Annotations; a != nil {
-		s.Annotations = &Annotations{Title: a.Title, ReadOnly: a.ReadOnly, Destructive: a.Destructive, Idempotent: a.Idempotent, OpenWorld: a.OpenWorld}
-	}
-	return s
-}
-
-// masked returns the entry without the values that may be secrets.
-func (s Server) masked() Server {
-	for _, m := range []*map[string]string{&s.Env, &s.Headers} {
-		if *m == nil {
-			continue
-		}
-		hidden := make(map[string]string, len(*m))
-		for name := range *m {
-			hidden[name] = "***"
-		}
-		*m = hidden
 	}
 	return s
 }

@@ -111,3 +111,18 @@ func (s *Server) kind() Type {
 	}
 	return Stdio
 }
+
+// masked returns the entry without the values that may be secrets.
+func (s Server) masked() Server {
+	for _, m := range []*map[string]string{&s.Env, &s.Headers} {
+		if *m == nil {
+			continue
+		}
+		hidden := make(map[string]string, len(*m))
+		for name := range *m {
+			hidden[name] = "***"
+		}
+		*m = hidden
+	}
+	return s
+}

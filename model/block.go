@@ -238,3 +238,12 @@ func (b *Block) readResult(content json.RawMessage, raw []byte) error {
 	}
 	return nil
 }
+
+// size is about how many bytes the block has as JSON.
+func (b *Block) size() int {
+	n := 128 + len(b.Text) + len(b.Signature) + len(b.Data) + len(b.Input) + len(b.Raw)
+	for i := range b.Content {
+		n += len(b.Content[i].Text) + 4*len(b.Content[i].Data)/3
+	}
+	return n + n/16
+}

@@ -98,15 +98,6 @@ func (m *Message) encode() ([]byte, error) {
 	return append(raw, `]}`...), nil
 }
 
-// size is about how many bytes the block has as JSON.
-func (b *Block) size() int {
-	n := 128 + len(b.Text) + len(b.Signature) + len(b.Data) + len(b.Input) + len(b.Raw)
-	for i := range b.Content {
-		n += len(b.Content[i].Text) + 4*len(b.Content[i].Data)/3
-	}
-	return n + n/16
-}
-
 // AppendJSON adds a message in its encoded form, which the history keeps.
 func (h *History) AppendJSON(raw json.RawMessage) {
 	h.encoded = append(h.encoded, raw)

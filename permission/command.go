@@ -314,31 +314,6 @@ func (h *evaluation) ruleFor(c shell.Command) *Rule {
 	return nil
 }
 
-// allowsCommand reports whether an allow rule covers a command whose words are known.
-func (r *Rule) allowsCommand(c shell.Command) bool {
-	switch {
-	case !r.names("Bash"):
-		return false
-	case r.command == nil:
-		return r.spec == "" // a rule about a parameter says nothing about the command
-	}
-	exact := r.command.exact()
-	switch {
-	case !exact && c.ExactOnly:
-		return false
-	case c.Wrapped != "" && len(c.Assigns) == 0 && r.command.matches(c.Wrapped): // and so is about what comes from the input
-		return true
-	case exact && c.More:
-		return false // it is about these words and no others
-	case c.Source == "" || strings.ContainsAny(c.Source, "$`"): // which the rest of the command may set
-	case exact && r.command.source == c.Source:
-		return true
-	case !exact && r.command.quotes() && r.command.matches(strings.Join(strings.Fields(c.Source), " ")):
-		return true
-	}
-	return r.command.matches(fullText(c))
-}
-
 // writtenRule returns the allow rule whose text is the whole command as it is written,
 // whatever that means: the user has seen and allowed this very text.
 func (h *evaluation) writtenRule() *Rule {

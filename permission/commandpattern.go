@@ -37,15 +37,15 @@ func (p *textPattern) exact() bool { return len(p.parts) == 1 && !p.prefix }
 // quotes reports whether the pattern has characters that a parsed command lacks.
 func (p *textPattern) quotes() bool { return strings.ContainsAny(p.source, `"'\\`) }
 
-// unquoted takes quotes away.
-var unquoted = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
-
 func (p *textPattern) matches(text string) bool {
 	if !p.prefix {
 		return glob(p.parts, text)
 	}
 	return glob(p.parts, text) || glob(append(p.parts[:len(p.parts)-1:len(p.parts)-1], p.parts[len(p.parts)-1]+" ", ""), text)
 }
+
+// blanket reports whether the pattern says nothing about the command's first word.
+func (p *textPattern) blanket() bool { return p.parts[0] == "" }
 
 // glob matches text against parts with anything between them.
 func glob(parts []string, text string) bool {
@@ -69,6 +69,31 @@ func glob(parts []string, text string) bool {
 
 // A domainPattern matches the host of an address.
 type domainPattern struct{ labels []string }
+
+// matches compares label by label: *.example.com is any name below example.com, example.*
+// is example with one more label, * alone is every host.
+func (p *domainPattern) matches(host string) bool {
+	if p.labels == nil {
+		return true
+	}
+	labels := strings.Split(host, ".")
+	want := p.labels
+	if want[0] == "*" {
+		if len(labels) < len(want) {
+			return false
+		}
+		labels, want = labels[len(labels)-len(want)+1:], want[1:]
+	}
+	if len(labels) != len(want) {
+		return false
+	}
+	for i := range want {
+		if want[i] != "*" && want[i] != labels[i] {
+			return false
+		}
+	}
+	return true
+}
 
 func newDomainPattern(spec string) (*domainPattern, error) {
 	domain, ok := strings.CutPrefix(spec, "domain:")
@@ -123,6 +148,18 @@ type paramPattern struct {
 	value  *textPattern
 	whole  *textPattern // name and value together
 	within string       // of a spec that ends in :*, what comes before names like acme:deploy
+}
+
+func newParamPattern(spec string) *paramPattern {
+	p := &paramPattern{whole: newTextPattern(spec)}
+	if space, ok := strings.CutSuffix(spec, ":*"); ok && space != "" {
+		p.within = space + ":"
+		return p
+	}
+	if name, value, named := strings.Cut(spec, ":"); named && name != "" && !strings.ContainsAny(name, " *") {
+		p.name, p.value = name, newTextPattern(value)
+	}
+	return p
 }
 
 // wellKnown are parameters that a rule may leave unnamed.

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/shell"
 )
 
 // A deny or ask rule is about what a command does, and that does not depend on the position
@@ -80,6 +82,33 @@ func (w *wordsPattern) matchOperands(words, want []string, afterFlag bool) bool 
 	}
 	return afterFlag && w.matchOperands(rest, want, false)
 }
+
+// mayMatch reports whether a command is what the rule is about for some values of the words that
+// are not known. Only what the rule names besides options counts.
+func (w *wordsPattern) mayMatch(c shell.Command) bool {
+	if len(w.operands) == 0 || filepath.Base(c.Words[0]) != w.program || !w.open && len(w.flags) > 0 {
+		return false
+	}
+	m := openWords{words: c.Words, open: c.Open, more: c.More}
+	at := 1
+	if w.program == "git" {
+		at = shell.GitCommand(c.Words)
+		if at < len(c.Words) && !m.isOpen(at) && !gitCommands.has(c.Words[at]) {
+			return true // an alias, or a program of others
+		}
+	}
+	return c.Dynamic && m.mayBegin(at, w.operands, false, false)
+}
+
+// gitCommands are what git itself brings. Any other name may be an alias.
+const gitCommands = names(`add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry
+	cherry-pick clean clone column commit commit-graph commit-tree config count-objects credential credential-cache credential-store describe diagnose diff diff-files diff-index diff-tree
+	difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck gc get-tar-commit-id grep gui gitk hash-object help hook http-backend
+	http-fetch http-push imap-send index-pack init init-db instaweb interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index
+	merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects pack-redundant pack-refs patch-id prune prune-packed pull push quiltimport range-diff read-tree rebase
+	receive-pack reflog refs remote repack replace replay request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog show show-branch show-index show-ref
+	sparse-checkout stage stash status stripspace submodule subtree svn switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info upload-archive upload-pack
+	var verify-commit verify-pack verify-tag version whatchanged worktree write-tree`)
 
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
 

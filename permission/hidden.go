@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell"
-	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
 // Hidden lists the files and folders that a rule denies reading, or wants to be asked about,
@@ -56,23 +54,6 @@ func (p *Policy) HiddenFrom(command string) ([]string, error) {
 		return nil, errors.New("it searches folders with too many files that may hold credentials")
 	}
 	return hidden, nil
-}
-
-// basesInTrees returns the folder that the pattern of a rule starts from, and the same folder
-// in each worktree.
-func (r *Rule) basesInTrees(at places) []string {
-	base := r.base(at)
-	if base == "" {
-		return nil
-	}
-	bases := []string{base}
-	for top := base; top != "/"; top = filepath.Dir(top) {
-		found, _ := os.ReadDir(filepath.Join(top, guard.Worktrees)) // most folders have none
-		for _, tree := range found {
-			bases = append(bases, filepath.Join(top, guard.Worktrees, tree.Name(), strings.TrimPrefix(base, top)))
-		}
-	}
-	return bases
 }
 
 // The bounds of a search: a command is asked about instead of waiting for longer ones.

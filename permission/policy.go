@@ -2,7 +2,6 @@ package permission
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -179,31 +178,6 @@ func (h *evaluation) evaluateAddress() {
 	}
 }
 
-// matches compares label by label: *.example.com is any name below example.com, example.*
-// is example with one more label, * alone is every host.
-func (p *domainPattern) matches(host string) bool {
-	if p.labels == nil {
-		return true
-	}
-	labels := strings.Split(host, ".")
-	want := p.labels
-	if want[0] == "*" {
-		if len(labels) < len(want) {
-			return false
-		}
-		labels, want = labels[len(labels)-len(want)+1:], want[1:]
-	}
-	if len(labels) != len(want) {
-		return false
-	}
-	for i := range want {
-		if want[i] != "*" && want[i] != labels[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // evaluateOther evaluates every other tool.
 func (h *evaluation) evaluateOther() {
 	h.writes = true
@@ -280,30 +254,6 @@ func (p *Policy) in(dir string) *Policy {
 	n.guard = p.guard.At(dir)
 	n.at.cwd, n.real.cwd = dir, p.physical(dir)
 	return &n
-}
-
-// tooBroadForAuto reports whether an allow rule would let a session in auto mode run
-// anything: all commands, an interpreter with any argument, or code that is not written
-// out.
-func (r *Rule) tooBroadForAuto() bool {
-	if r.name == codeTool {
-		return r.param == nil || r.param.name != "" || !r.param.whole.exact()
-	}
-	if r.name != "Bash" {
-		return false
-	}
-	if r.command == nil || r.command.blanket() {
-		return true
-	}
-	return !r.command.exact() && runsOthers(firstWord(r.command.parts[0]))
-}
-
-// blanket reports whether the pattern says nothing about the command's first word.
-func (p *textPattern) blanket() bool { return p.parts[0] == "" }
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return filepath.Base(word)
 }
 
 // Matches reports whether a rule, such as one in a hook's matcher, covers a call.

@@ -3,13 +3,16 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
@@ -192,41 +195,6 @@ func (r Rule) Hint() string {
 	return fmt.Sprintf("it is read as %s(%s), which covers all file tools of its kind", r.name, r.spec)
 }
 
-func newParamPattern(spec string) *paramPattern {
-	p := &paramPattern{whole: newTextPattern(spec)}
-	if space, ok := strings.CutSuffix(spec, ":*"); ok && space != "" {
-		p.within = space + ":"
-		return p
-	}
-	if name, value, named := strings.Cut(spec, ":"); named && name != "" && !strings.ContainsAny(name, " *") {
-		p.name, p.value = name, newTextPattern(value)
-	}
-	return p
-}
-
-func newPathPattern(spec string, b tool.Behavior) (*pathPattern, error) {
-	p := new(pathPattern)
-	switch {
-	case strings.HasPrefix(spec, "//"):
-		p.anchor, spec = fromRoot, spec[2:]
-	case strings.HasPrefix(spec, "~/"):
-		p.anchor, spec = fromHome, spec[2:]
-	case strings.HasPrefix(spec, "/"):
-		p.anchor, spec = fromSettings, spec[1:]
-	default:
-		rest, here := strings.CutPrefix(spec, "./")
-		spec = rest
-		inside, everything := strings.CutSuffix(spec, "/**")
-		guards := b != tool.Allow // which is better about too much than about too little
-		p.floats = !strings.Contains(spec, "/") && (guards || !here) || everything && !strings.Contains(inside, "/") && guards
-	}
-	p.pattern = strings.TrimSuffix(spec, "/")
-	if p.pattern == "" || !doublestar.ValidatePattern(p.pattern) {
-		return nil, errors.New("the path is not a valid pattern")
-	}
-	return p, nil
-}
-
 // parameters of the tools whose rules are otherwise about a command or an address.
 var parameters = map[string][]string{
 	"Bash":     {"description", "timeout", "run_in_background", "dangerouslyDisableSandbox"},
@@ -263,4 +231,162 @@ func (r *Rule) names(name string) bool {
 	}
 	ok, err := path.Match(r.name, name)
 	return err == nil && ok && strings.ContainsAny(r.name, "*?[")
+}
+
+// allowsCommand reports whether an allow rule covers a command whose words are known.
+func (r *Rule) allowsCommand(c shell.Command) bool {
+	switch {
+	case !r.names("Bash"):
+		return false
+	case r.command == nil:
+		return r.spec == "" // a rule about a parameter says nothing about the command
+	}
+	exact := r.command.exact()
+	switch {
+	case !exact && c.ExactOnly:
+		return false
+	case c.Wrapped != "" && len(c.Assigns) == 0 && r.command.matches(c.Wrapped): // and so is about what comes from the input
+		return true
+	case exact && c.More:
+		return false // it is about these words and no others
+	case c.Source == "" || strings.ContainsAny(c.Source, "$`"): // which the rest of the command may set
+	case exact && r.command.source == c.Source:
+		return true
+	case !exact && r.command.quotes() && r.command.matches(strings.Join(strings.Fields(c.Source), " ")):
+		return true
+	}
+	return r.command.matches(fullText(c))
+}
+
+// unquoted takes quotes away.
+var unquoted = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
+
+// basesInTrees returns the folder that the pattern of a rule starts from, and the same folder
+// in each worktree.
+func (r *Rule) basesInTrees(at places) []string {
+	base := r.base(at)
+	if base == "" {
+		return nil
+	}
+	bases := []string{base}
+	for top := base; top != "/"; top = filepath.Dir(top) {
+		found, _ := os.ReadDir(filepath.Join(top, guard.Worktrees)) // most folders have none
+		for _, tree := range found {
+			bases = append(bases, filepath.Join(top, guard.Worktrees, tree.Name(), strings.TrimPrefix(base, top)))
+		}
+	}
+	return bases
+}
+
+// base returns the folder that the pattern of a rule about paths starts from; "" if there is
+// none.
+func (r *Rule) base(at places) string {
+	switch r.path.anchor {
+	case fromRoot:
+		return "/"
+	case fromHome:
+		return at.home
+	case fromSettings:
+		if r.Origin.Source == settings.User {
+			return path.Join(at.home, ".claude")
+		}
+		return at.project
+	}
+	return at.start
+}
+
+// original returns the file that one in a worktree is a version of, and the root of that
+// worktree.
+func original(file string) (name, root string, ok bool) {
+	before, after, ok := strings.Cut(file+"/", "/"+guard.Worktrees+"/")
+	if !ok {
+		return "", "", false
+	}
+	tree, rest, _ := strings.Cut(after, "/")
+	return path.Join("/", before, rest), path.Join("/", before, guard.Worktrees, tree), true
+}
+
+// coversPath reports whether the rule covers a file. A rule that denies or asks must match
+// one of its names; a rule that allows must match both.
+func (r *Rule) coversPath(f guard.Facts, p *Policy) bool {
+	if r.path == nil {
+		return true
+	}
+	if r.Behavior == tool.Allow {
+		return r.matches(f.Path, p.at) && r.matches(f.Real, p.real)
+	}
+	return r.matches(f.Path, p.at) || r.matches(f.Real, p.real)
+}
+
+// matches reports whether the rule is about a file. What it says about a file holds for the
+// file's versions in worktrees as well; what it allows holds only for those who work there.
+func (r *Rule) matches(file string, at places) bool {
+	base, fold := r.base(at), r.Behavior != tool.Allow
+	if base == "" {
+		return false
+	}
+	if r.path.matches(file, base, fold) {
+		return true
+	}
+	name, root, ok := original(file)
+	return ok && (r.Behavior != tool.Allow || pathin.Contains(root, at.cwd)) && r.path.matches(name, base, fold)
+}
+
+// tooBroadForAuto reports whether an allow rule would let a session in auto mode run
+// anything: all commands, an interpreter with any argument, or code that is not written
+// out.
+func (r *Rule) tooBroadForAuto() bool {
+	if r.name == codeTool {
+		return r.param == nil || r.param.name != "" || !r.param.whole.exact()
+	}
+	if r.name != "Bash" {
+		return false
+	}
+	if r.command == nil || r.command.blanket() {
+		return true
+	}
+	return !r.command.exact() && runsOthers(firstWord(r.command.parts[0]))
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return filepath.Base(word)
+}
+
+// reaches reports whether the rule may be about something below a folder.
+func (r *Rule) reaches(dir string, p *Policy) bool {
+	dirs := []string{dir}
+	if name, _, ok := original(dir); ok {
+		dirs = append(dirs, name)
+	}
+	for _, at := range []places{p.at, p.real} {
+		fixed := r.base(at)
+		if fixed != "" && !r.path.floats {
+			fixed = filepath.Join(fixed, literal(r.path.pattern))
+		}
+		if fixed != "" && slices.ContainsFunc(dirs, func(dir string) bool { return pathin.Contains(dir, fixed) || pathin.Contains(fixed, dir) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Rule) coversForm(c shell.Command) bool {
+	return r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) || r.unquoted != nil && r.unquoted.matches(unquoted.Replace(c.Text))
+}
+
+// mayCover says why a rule may cover what a command runs; "" if it does not.
+func (r *Rule) mayCover(a *shell.Analysis) string {
+	if a.Unseen != "" {
+		return a.Unseen
+	}
+	for _, c := range a.Deny {
+		switch {
+		case c.Maybe && r.coversForm(c):
+			return "it may run " + brief(c.Text)
+		case r.words != nil && !c.Maybe && r.words.mayMatch(c):
+			return "a word of " + brief(c.Text) + " may stand for others"
+		}
+	}
+	return ""
 }

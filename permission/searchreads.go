@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell"
 )
 
@@ -97,24 +96,6 @@ func recursive(arg string) bool {
 		return strings.HasPrefix("--recursive", arg) && len(arg) > 4 || strings.HasPrefix(arg, "--dereference-recursive") || strings.HasPrefix(arg, "--directories")
 	}
 	return strings.HasPrefix(arg, "-") && strings.ContainsAny(arg, "rRd")
-}
-
-// reaches reports whether the rule may be about something below a folder.
-func (r *Rule) reaches(dir string, p *Policy) bool {
-	dirs := []string{dir}
-	if name, _, ok := original(dir); ok {
-		dirs = append(dirs, name)
-	}
-	for _, at := range []places{p.at, p.real} {
-		fixed := r.base(at)
-		if fixed != "" && !r.path.floats {
-			fixed = filepath.Join(fixed, literal(r.path.pattern))
-		}
-		if fixed != "" && slices.ContainsFunc(dirs, func(dir string) bool { return pathin.Contains(dir, fixed) || pathin.Contains(fixed, dir) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // literal is the beginning of a pattern that matches only itself, in whole names.

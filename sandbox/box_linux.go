@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -191,4 +193,91 @@ func (b *Box) openNetwork() error {
 		return stepError(StepProxy, address, err)
 	}
 	return nil
+}
+
+// confine takes away from the calling thread what the mounts leave it: access to
+// paths, system calls, capabilities.
+func (b *Box) confine(s *Spec, watch func(listener int)) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return stepError(StepCaps, "", err)
+	}
+	if b.abi > 0 {
+		if err := b.restrictPaths(s); err != nil {
+			return stepError(StepLandlock, "", err)
+		}
+	}
+	if err := dropCaps(); err != nil {
+		return stepError(StepCaps, "", err)
+	}
+	if s.Thin { // without capabilities the mounts stay
+		return nil
+	}
+	calls := filter{noUnix: s.NoSockets}
+	if watch != nil && s.Network != Open {
+		calls.watch = true
+		if listener, err := listenCalls(calls); err == nil {
+			watch(listener)
+			return nil
+		}
+		calls.watch = false // another program watches already
+	}
+	return stepError(StepSeccomp, "", restrictCalls(calls))
+}
+
+// listenCalls puts the calling thread under the filter, and returns the descriptor that reports
+// the watched calls.
+func listenCalls(f filter) (int, error) {
+	// A command that waits for an answer is not disturbed by the signals of its own runtime.
+	listener, err := f.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	if err == unix.EINVAL { // before Linux 5.19
+		listener, err = f.install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	}
+	return listener, err
+}
+
+// restrictPaths is the second wall, in case a mount is not what it should be.
+func (b *Box) restrictPaths(s *Spec) error {
+	rules, err := newRuleset(b.abi, false, !s.Thin && (s.KeepSignals || b.opts.HostProcesses))
+	if err != nil {
+		return err
+	}
+	if s.Thin { // it only keeps commands from looking through the eyes of those of other Specs
+		if err := rules.allow("/", allRights); err != nil {
+			unix.Close(rules.fd)
+			return err
+		}
+		return rules.restrict()
+	}
+	err = errors.Join(rules.allow("/", readRights), rules.allow("/dev", fileRights|readRights), rules.allow("/proc", fileRights|readRights))
+	private := slices.DeleteFunc([]string{"/tmp", "/var/tmp", "/dev/shm"}, func(dir string) bool { return slices.Contains(s.Read, dir) })
+	for _, dir := range slices.Concat(private, s.Scratch, s.Write) {
+		err = errors.Join(err, rules.allow(dir, allRights))
+	}
+	for _, l := range s.Layers {
+		err = errors.Join(err, rules.allow(l.Dir, allRights))
+	}
+	if err != nil {
+		unix.Close(rules.fd)
+		return err
+	}
+	return rules.restrict()
+}
+
+// Enter confines the calling thread, and every process that it starts, to the Spec.
+// The goroutine must be locked to its thread, which must not be the main thread of the
+// process, and must end while locked: confinement cannot be undone. Watch, if not nil, gets
+// the descriptor for [Watch].
+func (b *Box) Enter(s *Spec, watch func(listener int)) error {
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+		return stepError(StepRoom, "", err)
+	}
+	r := &room{box: b, spec: s, open: s.Thin || slices.Contains(s.Write, "/")}
+	defer r.close()
+	if err := r.collect(); err != nil {
+		return err
+	}
+	if err := r.mount(); err != nil {
+		return err
+	}
+	return b.confine(s, watch)
 }

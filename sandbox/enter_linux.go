@@ -9,29 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/haftdev/haft/internal/pathin"
+	"golang.org/x/sys/unix"
 )
-
-// Enter confines the calling thread, and every process that it starts, to the Spec.
-// The goroutine must be locked to its thread, which must not be the main thread of the
-// process, and must end while locked: confinement cannot be undone. Watch, if not nil, gets
-// the descriptor for [Watch].
-func (b *Box) Enter(s *Spec, watch func(listener int)) error {
-	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-		return stepError(StepRoom, "", err)
-	}
-	r := &room{box: b, spec: s, open: s.Thin || slices.Contains(s.Write, "/")}
-	defer r.close()
-	if err := r.collect(); err != nil {
-		return err
-	}
-	if err := r.mount(); err != nil {
-		return err
-	}
-	return b.confine(s, watch)
-}
 
 // A room is the file system of commands with one Spec while it is made. All
 // that it shows is opened first, then everything becomes read-only, then what

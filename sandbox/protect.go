@@ -22,25 +22,6 @@ type missingPath struct {
 	rest string // does not, below dir
 }
 
-// Snapshot records the protected paths that do not exist now.
-func (s *Spec) Snapshot() *Snapshot {
-	shot := &Snapshot{folders: map[string]Stamp{}}
-	for _, path := range s.Protect {
-		for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) { // stamped before it is looked into
-			if _, ok := shot.folders[dir]; !ok {
-				shot.folders[dir] = StampOf(dir)
-			}
-			if shot.folders[dir].there() || dir == filepath.Dir(dir) {
-				break
-			}
-		}
-		if m, ok := missingOf(path); ok {
-			shot.missing = append(shot.missing, m)
-		}
-	}
-	return shot
-}
-
 // Holds reports whether the same paths are missing now.
 func (s *Snapshot) Holds() bool {
 	for dir, stamp := range s.folders {
@@ -49,17 +30,6 @@ func (s *Snapshot) Holds() bool {
 		}
 	}
 	return true
-}
-
-func missingOf(path string) (missingPath, bool) {
-	var m missingPath
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
-			m.dir = dir
-			return m, m.rest != ""
-		}
-		m.rest = filepath.Join(filepath.Base(dir), m.rest)
-	}
 }
 
 // A Taken is something that a command created at a protected path, and where it was moved.

@@ -1,10 +1,15 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/rawname"
 )
 
 // A Spec says what a command may touch. Unless the Spec says otherwise, everything can
@@ -157,6 +162,122 @@ func (s *Spec) Check() error {
 	if s.Network < Offline || s.Network > Open {
 		return fmt.Errorf("a sandbox has no network of kind %d", int(s.Network))
 	}
+	return nil
+}
+
+// Snapshot records the protected paths that do not exist now.
+func (s *Spec) Snapshot() *Snapshot {
+	shot := &Snapshot{folders: map[string]Stamp{}}
+	for _, path := range s.Protect {
+		for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) { // stamped before it is looked into
+			if _, ok := shot.folders[dir]; !ok {
+				shot.folders[dir] = StampOf(dir)
+			}
+			if shot.folders[dir].there() || dir == filepath.Dir(dir) {
+				break
+			}
+		}
+		if m, ok := missingOf(path); ok {
+			shot.missing = append(shot.missing, m)
+		}
+	}
+	return shot
+}
+
+func missingOf(path string) (missingPath, bool) {
+	var m missingPath
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			m.dir = dir
+			return m, m.rest != ""
+		}
+		m.rest = filepath.Join(filepath.Base(dir), m.rest)
+	}
+}
+
+// Seatbelt writes the Spec as a profile for sandbox-exec -p on macOS. It has not been
+// tried on a Mac. Commands use tmp as their temporary directory, and the proxy listens
+// on port of the loopback interface; 0 means that there is no proxy.
+//
+// macOS has neither private directories nor layers: Seatbelt refuses a Spec with
+// Layers.
+func (s *Spec) Seatbelt(tmp string, port int) (string, error) {
+	if err := s.Check(); err != nil {
+		return "", err
+	}
+	if len(s.Layers) > 0 {
+		return "", fmt.Errorf("put an overlay on %s: macOS has no overlays", s.Layers[0].Dir)
+	}
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("(version 1)")
+	line("(deny default)")
+	line("(allow process*)")
+	if s.KeepSignals {
+		line("(deny signal)\n(allow signal (target same-sandbox))")
+	} else {
+		line("(allow signal (target same-sandbox))")
+	}
+	line("(allow sysctl-read)\n(allow ipc-posix*)\n(allow pseudo-tty)")
+	line(`(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.trustd.agent") (global-name "com.apple.SystemConfiguration.configd"))`)
+	line("(allow file-read*)")
+	line(`(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper") (regex #"^/dev/fd/"))`)
+	line(`(allow file-ioctl (literal "/dev/tty"))`)
+	for _, path := range append(slices.Clone(s.Write), tmp) {
+		line("(allow file-write* (subpath %s))", seatbeltString(path))
+	}
+	for _, path := range s.Protect { // a later rule wins, and holds for names that do not exist yet
+		line("(deny file-write* (subpath %s))", seatbeltString(path))
+	}
+	for _, path := range slices.Concat(s.Hide, s.Deny) {
+		line("(deny file-read* file-write* (subpath %s))", seatbeltString(path))
+	}
+	switch {
+	case s.Network == Open:
+		line("(allow network*)\n(allow system-socket)")
+	default:
+		line(`(allow network-bind (local ip "localhost:*"))`)
+		line(`(allow network-inbound (local ip "localhost:*"))`)
+		if port != 0 {
+			line(`(allow network-outbound (remote ip "localhost:%d"))`, port)
+		}
+	}
+	return b.String(), nil
+}
+
+// seatbeltString quotes a path for a profile.
+func seatbeltString(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
+}
+
+// MarshalJSON encodes a Spec with paths as bytes, because they need not be valid UTF-8.
+func (s Spec) MarshalJSON() ([]byte, error) {
+	type plain Spec
+	p := plain(s)
+	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin} {
+		*list = rawname.EncodeAll(*list)
+	}
+	p.Layers = nil
+	for _, l := range s.Layers {
+		p.Layers = append(p.Layers, Layer{rawname.Encode(l.Dir), rawname.Encode(l.Upper), rawname.Encode(l.Work)})
+	}
+	return json.Marshal(p)
+}
+
+// UnmarshalJSON decodes what MarshalJSON has encoded.
+func (s *Spec) UnmarshalJSON(raw []byte) error {
+	type plain Spec
+	var p plain
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return err
+	}
+	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin} {
+		*list = rawname.DecodeAll(*list)
+	}
+	for i, l := range p.Layers {
+		p.Layers[i] = Layer{rawname.Decode(l.Dir), rawname.Decode(l.Upper), rawname.Decode(l.Work)}
+	}
+	*s = Spec(p)
 	return nil
 }
 

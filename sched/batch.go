@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"strconv"
 	"sync"
 
 	"github.com/haftdev/haft/internal/jsonstream"
@@ -47,28 +46,6 @@ type BatchOptions struct {
 	CallID func(index int) string
 	// Repeats watches for loops across the messages of a turn; nil means that nothing does.
 	Repeats *Repeats
-}
-
-// Start begins a batch. When ctx ends, queued calls are cancelled, and the contexts of
-// running ones end, whatever they declare for an interrupt.
-func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
-	var o BatchOptions
-	if opts != nil {
-		o = *opts
-	}
-	if o.Tools == nil {
-		o.Tools = tool.NewSet(nil, nil, nil, nil)
-	}
-	if o.CallID == nil {
-		o.CallID = func(i int) string { return "call-" + strconv.Itoa(i) }
-	}
-	b := &Batch{
-		opts: &s.opts, tools: o.Tools, agent: o.Agent, callID: o.CallID, repeats: o.Repeats,
-		ctx: ctx, budget: s.opts.MessageLimit,
-	}
-	b.moved.L = &b.mu
-	b.unwatch = context.AfterFunc(ctx, func() { b.stop(context.Cause(ctx), everything) })
-	return b
 }
 
 // An Input is the input of a call while it arrives. The call's position in the message is

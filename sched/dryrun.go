@@ -1,8 +1,6 @@
 package sched
 
 import (
-	"context"
-
 	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
@@ -20,22 +18,6 @@ type DryRunResult struct {
 	Problem *tool.Problem
 	// Call is what would run, including repairs and changes by the tool or the judge.
 	Call *tool.Call
-}
-
-// DryRun takes a call up to its verdict, with the code that runs real calls. It runs
-// nothing, asks no one, records nothing and shows the call to no hook.
-func (s *Scheduler) DryRun(ctx context.Context, tools *tool.Set, name string, input []byte) DryRunResult {
-	dry := New(&Options{Judge: s.opts.Judge})
-	b := dry.Start(ctx, &BatchOptions{Tools: tools})
-	defer b.unwatch()
-	f := b.newExecution("", name)
-	defer f.cancel(nil)
-	in := jsonstream.New(nil)
-	in.Write(input)
-	var seen DryRunResult
-	seen.Refused = f.recoverPanic(func() *Outcome { return f.dryRun(in, &seen) })
-	seen.Call = f.call
-	return seen
 }
 
 func (f *execution) dryRun(in *jsonstream.Object, seen *DryRunResult) *Outcome {

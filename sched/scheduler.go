@@ -3,8 +3,10 @@ package sched
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"time"
 
+	"github.com/haftdev/haft/internal/jsonstream"
 	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/tool"
 )
@@ -85,4 +87,42 @@ func (s *Scheduler) Call(ctx context.Context, tools *tool.Set, useID, name strin
 	for out = range b.Outcomes() { // to the end, where the batch lets go of ctx
 	}
 	return out
+}
+
+// Start begins a batch. When ctx ends, queued calls are cancelled, and the contexts of
+// running ones end, whatever they declare for an interrupt.
+func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
+	var o BatchOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Tools == nil {
+		o.Tools = tool.NewSet(nil, nil, nil, nil)
+	}
+	if o.CallID == nil {
+		o.CallID = func(i int) string { return "call-" + strconv.Itoa(i) }
+	}
+	b := &Batch{
+		opts: &s.opts, tools: o.Tools, agent: o.Agent, callID: o.CallID, repeats: o.Repeats,
+		ctx: ctx, budget: s.opts.MessageLimit,
+	}
+	b.moved.L = &b.mu
+	b.unwatch = context.AfterFunc(ctx, func() { b.stop(context.Cause(ctx), everything) })
+	return b
+}
+
+// DryRun takes a call up to its verdict, with the code that runs real calls. It runs
+// nothing, asks no one, records nothing and shows the call to no hook.
+func (s *Scheduler) DryRun(ctx context.Context, tools *tool.Set, name string, input []byte) DryRunResult {
+	dry := New(&Options{Judge: s.opts.Judge})
+	b := dry.Start(ctx, &BatchOptions{Tools: tools})
+	defer b.unwatch()
+	f := b.newExecution("", name)
+	defer f.cancel(nil)
+	in := jsonstream.New(nil)
+	in.Write(input)
+	var seen DryRunResult
+	seen.Refused = f.recoverPanic(func() *Outcome { return f.dryRun(in, &seen) })
+	seen.Call = f.call
+	return seen
 }

@@ -167,6 +167,20 @@ func (c *collector) lineNumber(at int) int {
 	return c.number + 1
 }
 
+// keep returns from where on the current piece is needed as context of the next one, and
+// counts the lines before: the piece may be gone when they are asked for.
+func (c *collector) keep() int {
+	start := len(c.text)
+	for range c.q.Before {
+		if start <= 0 {
+			break
+		}
+		start = bytes.LastIndexByte(c.text[:start-1], '\n') + 1
+	}
+	c.lineNumber(start)
+	return start
+}
+
 func lineEnd(text []byte, at int) int {
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 		return at + i + 1

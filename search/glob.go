@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/search/glob"
-	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/tree"
 )
 
@@ -51,88 +48,6 @@ type OutsideError struct {
 
 func (e *OutsideError) Error() string {
 	return fmt.Sprintf("the pattern %s leads out of %s", e.Pattern, e.Path)
-}
-
-// Glob answers q. Errors are those of the pattern ([GlobError], [OutsideError]), the
-// path or ctx.
-func (s *Searcher) Glob(ctx context.Context, q GlobQuery) (*GlobResult, error) {
-	if err := rebase(&q); err != nil {
-		return nil, err
-	}
-	g, err := compileGlob(q.Pattern)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkDir(q.Path); err != nil {
-		return nil, err
-	}
-	budget, cancel := context.WithTimeout(ctx, q.Budget.withDefaults().Time)
-	defer cancel()
-	m := &matching{q: &q, glob: g, res: &GlobResult{}}
-	if err := m.answer(budget, s); err != nil && budget.Err() == nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if budget.Err() != nil {
-		m.res.Partial = "time"
-	}
-	return m.res, nil
-}
-
-// rebase moves the leading directories of an absolute or ../ pattern to the path.
-func rebase(q *GlobQuery) error {
-	if err := clean(&q.Dir, &q.Path); err != nil {
-		return err
-	}
-	q.Budget = q.Budget.withDefaults()
-	given, base := q.Pattern, q.Path
-	q.Pattern = path.Clean(q.Pattern)
-	rest, absolute := strings.CutPrefix(q.Pattern, "/")
-	if absolute {
-		base, q.Pattern = "/", rest
-	} else if q.Pattern != ".." && !strings.HasPrefix(q.Pattern, "../") {
-		return nil
-	}
-	g, err := compileGlob(q.Pattern)
-	if err != nil {
-		return err
-	}
-	if p := g.Prefix(); p != "" {
-		base = filepath.Join(base, p)
-		q.Pattern = strings.TrimPrefix(q.Pattern, p+"/")
-	}
-	if !pathin.Contains(q.Path, base) {
-		return &OutsideError{given, q.Path, base}
-	}
-	if q.Path = base; !strings.Contains(q.Pattern, "/") {
-		q.Pattern = "/" + q.Pattern // in that directory, not at any depth
-	}
-	return nil
-}
-
-func compileGlob(pattern string) (*glob.Glob, error) {
-	p, anchored := strings.CutPrefix(pattern, "/")
-	if !anchored && !strings.Contains(p, "/") {
-		p = "**/" + p
-	}
-	g, err := glob.Compile(p, &glob.Options{Braces: true})
-	if err != nil {
-		return nil, &GlobError{pattern, err}
-	}
-	return g, nil
-}
-
-func checkDir(path string) error {
-	st, err := rawfs.StatPath(path)
-	if err != nil {
-		return &fs.PathError{Op: "search", Path: path, Err: err}
-	}
-	if st.Kind != rawfs.Directory {
-		return &fs.PathError{Op: "search", Path: path, Err: fmt.Errorf("not a directory")}
-	}
-	return nil
 }
 
 // matching runs one GlobQuery.

@@ -2,58 +2,9 @@ package search
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/haftdev/haft/internal/search/rawfs"
 )
-
-// window is how much of a file is in memory at a time if it is too large to be read as
-// a whole. A longer line makes it grow.
-const window = 32 << 20
-
-// named searches the file at a path, in pieces if it is too large.
-func (w *worker) named(path string, st *Stats) (hit Hit, ok bool, err error) {
-	text, err := w.r.read(path)
-	if errors.Is(err, errTooLarge) {
-		return w.searchLarge(st)
-	}
-	if err != nil {
-		return Hit{}, false, err
-	}
-	st.Bytes = int64(len(text))
-	hit, ok, _ = w.c.collect(text, true)
-	return hit, ok, nil
-}
-
-// searchLarge searches a file that the query names and that is too large to be in memory,
-// piece by piece. Each piece ends with a line, so that matches over several lines cannot
-// be found in this way.
-func (w *worker) searchLarge(st *Stats) (hit Hit, ok bool, err error) {
-	if w.scan.q.Multiline || isUTF16(w.r.buf) {
-		return Hit{}, false, errTooLarge
-	}
-	if err := w.r.file.Rewind(); err != nil {
-		return Hit{}, false, err
-	}
-	p := pieces{r: &w.r, file: w.r.file, limit: min(window, w.r.max)}
-	w.c.begin()
-	binary := false
-	for !p.end {
-		text, err := p.next(w.c.keep())
-		if err != nil {
-			return Hit{}, false, err
-		}
-		var enough bool
-		if enough, binary = w.c.piece(text, p.shift, p.kept); enough || binary {
-			break
-		}
-	}
-	st.Bytes += p.read
-	if binary {
-		return Hit{Count: max(1, w.c.hit.Count), Binary: true}, true, nil
-	}
-	return w.c.hit, w.c.hit.Count > 0, nil
-}
 
 // pieces reads a file in pieces of whole lines.
 type pieces struct {
@@ -117,18 +68,4 @@ func (p *pieces) fill(want int) error {
 		p.read += int64(n)
 	}
 	return nil
-}
-
-// keep returns from where on the current piece is needed as context of the next one, and
-// counts the lines before: the piece may be gone when they are asked for.
-func (c *collector) keep() int {
-	start := len(c.text)
-	for range c.q.Before {
-		if start <= 0 {
-			break
-		}
-		start = bytes.LastIndexByte(c.text[:start-1], '\n') + 1
-	}
-	c.lineNumber(start)
-	return start
 }

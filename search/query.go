@@ -59,6 +59,16 @@ type Budget struct {
 	Bytes int64         // of text read; zero means no limit
 }
 
+func (b Budget) withDefaults() Budget {
+	if b.Time <= 0 {
+		b.Time = defaultTime
+	}
+	if b.Files <= 0 {
+		b.Files = defaultFiles
+	}
+	return b
+}
+
 // Result is the answer to a [Query].
 type Result struct {
 	Hits []Hit // newest file first
@@ -105,3 +115,17 @@ type Stats struct {
 	Doubtful []string
 	Tree     tree.Skipped
 }
+
+func (s *Stats) add(o Stats) {
+	s.Bytes += o.Bytes
+	s.Binary += o.Binary
+	s.Denied += o.Denied
+	s.TooLarge += o.TooLarge
+	s.Unreadable += o.Unreadable
+	s.Doubtful = append(s.Doubtful, o.Doubtful...)
+}
+
+const (
+	defaultTime  = 60 * time.Second
+	defaultFiles = 2_000_000
+)

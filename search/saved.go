@@ -2,12 +2,8 @@ package search
 
 import (
 	"cmp"
-	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
@@ -19,7 +15,6 @@ import (
 
 	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/search/index"
-	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/tree"
 )
 
@@ -52,189 +47,28 @@ type record struct {
 	signed int
 }
 
-// path is the file of a tree.
-func (ts *trees) path(root string) string {
-	sum := sha256.Sum256([]byte(root))
-	return filepath.Join(ts.opts.Saved, hex.EncodeToString(sum[:16])+savedSuffix)
-}
-
-// saved reports whether something was saved of a tree.
-func (ts *trees) saved(root string) bool {
-	if ts.opts.Saved == "" {
-		return false
-	}
-	_, err := os.Lstat(ts.path(root))
-	return err == nil
-}
-
-// load reads what was saved of a tree, nil if nothing was or it is damaged. The caller
-// closes it.
-func (ts *trees) load(root string) *record {
-	if ts.opts.Saved == "" {
-		return nil
-	}
-	f, err := regular.Open(ts.path(root))
-	if err != nil {
-		return nil
-	}
-	r, err := readRecord(f, root, ts.opts.SavedBytes)
-	if err != nil {
-		f.Close()
-		os.Remove(ts.path(root)) // it is made again
-		return nil
-	}
-	// Those that are used least are deleted first.
-	if info, err := f.Stat(); err == nil && time.Since(info.ModTime()).Abs() > time.Hour {
-		os.Chtimes(ts.path(root), time.Time{}, time.Now())
-	}
-	return r
-}
-
-var errRecord = errors.New("not a saved index")
-
-func readRecord(f *os.File, root string, limit int64) (*record, error) {
-	var head [savedHeader]byte
-	if _, err := f.ReadAt(head[:], 0); err != nil {
-		return nil, err
-	}
-	word := func(at int) uint32 { return binary.LittleEndian.Uint32(head[at:]) }
-	if string(head[:8]) != savedMagic || word(8) != savedVersion || crc32.Checksum(head[:44], castagnoli()) != word(44) {
-		return nil, errRecord
-	}
-	rootSize, listSize, indexSize := int64(word(12)), int64(binary.LittleEndian.Uint64(head[16:])), int64(binary.LittleEndian.Uint64(head[24:]))
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r := &record{file: f, at: aligned(savedHeader + rootSize + listSize), size: int(indexSize), sum: word(36)}
-	if min(rootSize, listSize, indexSize) < 0 || max(rootSize, listSize, indexSize) > limit || info.Size() != r.at+indexSize {
-		return nil, errRecord
-	}
-	raw := make([]byte, rootSize+listSize)
-	if _, err := f.ReadAt(raw, savedHeader); err != nil {
-		return nil, err
-	}
-	if crc32.Checksum(raw, castagnoli()) != word(32) || string(raw[:rootSize]) != root {
-		return nil, errRecord
-	}
-	if r.list, err = tree.ReadSaved(raw[rootSize:]); err != nil {
-		return nil, err
-	}
-	r.signed = r.list.Signed()
-	return r, nil
-}
-
-// loadLocal loads what was saved of a tree whose file system tells reliably that
-// something has changed.
-func (ts *trees) loadLocal(root string) *record {
-	if ts.opts.Stateless || !ts.saved(root) || !rawfs.Local(root) {
-		return nil
-	}
-	return ts.load(root)
-}
-
-// aligned is where the signatures begin.
-func aligned(n int64) int64 { return (n + 7) &^ 7 }
-
 func (r *record) close() {
 	if r != nil {
 		r.file.Close()
 	}
 }
 
-// save writes what is known of a tree, if that has changed enough since it was last
-// written. What fails is tried again another time.
-func (ts *trees) save(ctx context.Context, k *kept) {
-	if ts.opts.Saved == "" || k.tree == nil || !k.local || ts.opts.Saves != nil && !ts.opts.Saves() {
-		return
+// index reads the signatures, nil if there are none or they are damaged, and closes the
+// record.
+func (r *record) index() *index.Index {
+	if r == nil {
+		return nil
 	}
-	idx, due := ts.due(k)
-	if !due {
-		return
+	defer r.close()
+	words, raw := index.Words(r.size)
+	if _, err := r.file.ReadAt(raw, r.at); err != nil || crc32.Checksum(raw, castagnoli()) != r.sum {
+		return nil
 	}
-	if err := ts.write(ctx, k, idx); err != nil {
-		k.index.mu.Lock()
-		k.index.written = false
-		k.index.mu.Unlock()
-	}
-}
-
-// due reports whether a tree is to be saved now, which it then takes for done.
-func (ts *trees) due(k *kept) (*index.Index, bool) {
-	files, _, _ := k.tree.Size()
-	last, enough := k.tree.LastID(), max(staleGrowth, files/50)
-	x := &k.index
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if files < ts.opts.IndexFrom {
-		return nil, false
-	}
-	changed := !x.written || int(last-x.writtenID) >= enough || ts.opts.saveAlways
-	if x.stored != nil && !changed {
-		return nil, false
-	}
-	idx, columns := x.currentLocked(), 0
-	if idx != nil {
-		_, columns = idx.Size()
-	}
-	if !changed && columns-x.writtenColumns < enough {
-		return nil, false
-	}
-	x.written, x.writtenID, x.writtenColumns = true, last, columns
-	return idx, true
-}
-
-func (ts *trees) write(ctx context.Context, k *kept, idx *index.Index) error {
-	var snap index.Snapshot
-	if idx != nil {
-		snap = idx.Snapshot()
-	}
-	list, places, err := k.tree.Save(ctx, idx, snap)
+	x, err := index.Load(words, raw, r.signed)
 	if err != nil {
-		return err
+		return nil
 	}
-	out := make([]byte, savedHeader, savedHeader+len(k.root)+len(list)+8)
-	out = append(append(out, k.root...), list...)
-	listSum := crc32.Checksum(out[savedHeader:], castagnoli())
-	out = append(out, make([]byte, aligned(int64(len(out)))-int64(len(out)))...)
-	start := len(out)
-	out = snap.AppendTo(out, places)
-	if int64(len(out)) > ts.opts.SavedBytes {
-		return fmt.Errorf("save index: it has %d bytes", len(out))
-	}
-	copy(out, savedMagic)
-	binary.LittleEndian.PutUint32(out[8:], savedVersion)
-	binary.LittleEndian.PutUint32(out[12:], uint32(len(k.root)))
-	binary.LittleEndian.PutUint64(out[16:], uint64(len(list)))
-	binary.LittleEndian.PutUint64(out[24:], uint64(len(out)-start))
-	binary.LittleEndian.PutUint32(out[32:], listSum)
-	binary.LittleEndian.PutUint32(out[36:], crc32.Checksum(out[start:], castagnoli()))
-	binary.LittleEndian.PutUint32(out[44:], crc32.Checksum(out[:44], castagnoli()))
-	if err := replace(ts.path(k.root), out); err != nil {
-		return err
-	}
-	return bound(ts.opts.Saved, ts.opts.SavedBytes)
-}
-
-// replace puts a file in the place of another. It need not survive a power failure: what
-// is not whole is not used.
-func replace(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "*.new") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return x
 }
 
 // bound deletes what was not used for the longest time until the rest has no more than

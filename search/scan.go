@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/rx"
 	"github.com/haftdev/haft/internal/search/tree"
 )
@@ -160,15 +163,6 @@ func (b *batch) work(files int, bytes int64) (left int) {
 	return left
 }
 
-func (s *Stats) add(o Stats) {
-	s.Bytes += o.Bytes
-	s.Binary += o.Binary
-	s.Denied += o.Denied
-	s.TooLarge += o.TooLarge
-	s.Unreadable += o.Unreadable
-	s.Doubtful = append(s.Doubtful, o.Doubtful...)
-}
-
 // enough reports whether the limit is reached.
 func (sc *scan) enough() bool {
 	if sc.q.Limit <= 0 {
@@ -196,35 +190,142 @@ func (sc *scan) arrange() {
 	}
 }
 
+// answer finds the files and searches them.
+func (sc *scan) answer(ctx context.Context) error {
+	path := sc.q.Path
+	st, err := rawfs.StatPath(path)
+	if err != nil {
+		return &fs.PathError{Op: "search", Path: path, Err: err}
+	}
+	if st.Kind != rawfs.Directory {
+		return sc.single(ctx, path, st.Mtime)
+	}
+	if l, err := rawfs.Lstat(path); err == nil && l.Kind == rawfs.Symlink {
+		return sc.throughLink(ctx, path)
+	}
+	if done, err := sc.first(ctx, path); done || err != nil {
+		return err
+	}
+	v, err := sc.s.trees.view(ctx, sc.q.Dir, path)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return sc.fresh(ctx, path)
+	}
+	sc.sorted, sc.shortIsEnd, sc.cache = true, v.local, v.cache
+	sc.candidate = v.index.candidates(sc.pattern)
+	sc.run(ctx, v.files)
+	sc.s.trees.startWatch(v.kept)
+	sc.s.trees.startIndex(v.kept)
+	sc.res.Stats.Tree = v.tree.Skipped(path)
+	return nil
+}
+
+// throughLink searches the directory that a link leads to. A link is followed when
+// it is named; the results keep its name.
+func (sc *scan) throughLink(ctx context.Context, link string) error {
+	real, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return &fs.PathError{Op: "search", Path: link, Err: err}
+	}
+	if sc.q.Dir == link {
+		sc.q.Dir = real
+	}
+	sc.q.Path = real
+	if sc.filter, err = newFilter(sc.q); err != nil {
+		return err
+	}
+	if err := sc.answer(ctx); err != nil {
+		return err
+	}
+	for i, h := range sc.res.Hits {
+		sc.res.Hits[i].Path = filepath.Join(link, strings.TrimPrefix(h.Path, real))
+	}
+	return nil
+}
+
+// first answers the first query about a directory if that is too small for an index:
+// it is searched in less time than it takes to make a list to keep, which is for later.
+func (sc *scan) first(ctx context.Context, path string) (done bool, err error) {
+	ts := &sc.s.trees
+	if ts.opts.Stateless || path != covering(sc.q.Dir, path) || ts.find(path) != nil || ts.saved(path) {
+		return false, nil
+	}
+	t, full, err := sc.walk(ctx, path, ts.opts.IndexFrom)
+	if err != nil {
+		return false, err
+	}
+	defer t.Close()
+	if full {
+		return false, nil
+	}
+	sc.once(ctx, t)
+	ts.prepare(path, path)
+	return true, nil
+}
+
+// fresh walks the directory for this query alone.
+func (sc *scan) fresh(ctx context.Context, path string) error {
+	t, full, err := sc.walk(ctx, path, sc.q.Budget.Files)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if full {
+		sc.halt("files")
+	}
+	sc.once(ctx, t)
+	return nil
+}
+
+// walk lists path, until there are more than max files.
+func (sc *scan) walk(ctx context.Context, path string, max int) (t *tree.Tree, full bool, err error) {
+	t, err = tree.Build(ctx, path, &tree.Options{Global: sc.s.opts.Global, Workers: sc.s.opts.Workers, MaxFiles: max})
+	if err != nil {
+		return nil, false, &fs.PathError{Op: "search", Path: path, Err: err}
+	}
+	_, _, full = t.Size()
+	return t, full, nil
+}
+
+// once searches the files of a tree that is not kept.
+func (sc *scan) once(ctx context.Context, t *tree.Tree) {
+	sc.shortIsEnd = rawfs.Local(t.Root)
+	sc.run(ctx, t.Files(t.Root))
+	sc.res.Stats.Tree = t.Skipped(t.Root)
+}
+
+// single searches one file that was named explicitly.
+func (sc *scan) single(ctx context.Context, path string, mtime int64) error {
+	if sc.q.Allow != nil && !sc.q.Allow(path) {
+		return &fs.PathError{Op: "search", Path: path, Err: ErrDenied}
+	}
+	defer sc.watch(ctx)()
+	w := sc.s.worker(sc)
+	defer sc.s.release(w)
+	w.r.explicit = true
+	sc.res.Stats.Scanned = 1
+	var st Stats
+	hit, ok, err := w.named(path, &st)
+	if err != nil {
+		if w.refuse(err, &st); st.Unreadable > 0 {
+			return &fs.PathError{Op: "search", Path: path, Err: err}
+		}
+	} else if ok {
+		hit.Path, hit.Mtime = path, mtime
+		sc.res.Hits, sc.res.More = []Hit{hit}, hit.cut
+	}
+	sc.res.Stats.add(st)
+	return nil
+}
+
 // worker reads and searches files for one goroutine.
 type worker struct {
 	scan  *scan
 	r     reader
 	c     collector
 	sieve func([]byte) bool // of c.m
-}
-
-// worker takes an idle worker, whose buffers are warm, or makes one.
-func (s *Searcher) worker(sc *scan) *worker {
-	w, _ := s.workers.Get().(*worker)
-	if w == nil {
-		w = &worker{}
-	}
-	stop := func() bool { return sc.stop.Load() != nil }
-	w.scan = sc
-	w.r.max, w.r.stop, w.r.explicit, w.r.shortIsEnd = s.opts.MaxFileSize, stop, false, sc.shortIsEnd
-	w.r.legacy = s.opts.Decode
-	w.c = collector{q: sc.q, m: sc.pattern.Matcher(), max: sc.q.Limit}
-	w.c.m.Stop = stop
-	w.sieve, w.r.sieve = w.c.m.Sieve, nil
-	return w
-}
-
-func (s *Searcher) release(w *worker) {
-	w.r.close()
-	w.scan.pattern.Release(w.c.m)
-	w.scan, w.c, w.r.stop, w.sieve, w.r.sieve = nil, collector{}, nil, nil, nil
-	s.workers.Put(w)
 }
 
 // search gives the hit in f, or nil.
@@ -288,23 +389,6 @@ func (w *worker) text(f *tree.File) (text []byte, err error) {
 	return text, err
 }
 
-// get gives the text of this version, which is not to be changed.
-func (c *cache) get(f *tree.File) (text []byte, ok bool) {
-	if c == nil {
-		return nil, false
-	}
-	s := c.shard(f)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	text, ok = s.texts[f.ID]
-	return text, ok
-}
-
-// wants reports whether put would keep the text of f.
-func (c *cache) wants(f *tree.File) bool {
-	return c != nil && !f.Unsteady && f.Size <= maxCached && c.budget.used.Load()+f.Size <= c.budget.max
-}
-
 // refuse counts a file that could not be searched.
 func (w *worker) refuse(err error, st *Stats) {
 	switch {
@@ -318,9 +402,57 @@ func (w *worker) refuse(err error, st *Stats) {
 	}
 }
 
+// named searches the file at a path, in pieces if it is too large.
+func (w *worker) named(path string, st *Stats) (hit Hit, ok bool, err error) {
+	text, err := w.r.read(path)
+	if errors.Is(err, errTooLarge) {
+		return w.searchLarge(st)
+	}
+	if err != nil {
+		return Hit{}, false, err
+	}
+	st.Bytes = int64(len(text))
+	hit, ok, _ = w.c.collect(text, true)
+	return hit, ok, nil
+}
+
+// searchLarge searches a file that the query names and that is too large to be in memory,
+// piece by piece. Each piece ends with a line, so that matches over several lines cannot
+// be found in this way.
+func (w *worker) searchLarge(st *Stats) (hit Hit, ok bool, err error) {
+	if w.scan.q.Multiline || isUTF16(w.r.buf) {
+		return Hit{}, false, errTooLarge
+	}
+	if err := w.r.file.Rewind(); err != nil {
+		return Hit{}, false, err
+	}
+	p := pieces{r: &w.r, file: w.r.file, limit: min(window, w.r.max)}
+	w.c.begin()
+	binary := false
+	for !p.end {
+		text, err := p.next(w.c.keep())
+		if err != nil {
+			return Hit{}, false, err
+		}
+		var enough bool
+		if enough, binary = w.c.piece(text, p.shift, p.kept); enough || binary {
+			break
+		}
+	}
+	st.Bytes += p.read
+	if binary {
+		return Hit{Count: max(1, w.c.hit.Count), Binary: true}, true, nil
+	}
+	return w.c.hit, w.c.hit.Count > 0, nil
+}
+
 func newestFirst(a, b Hit) int {
 	if c := cmp.Compare(b.Mtime, a.Mtime); c != 0 {
 		return c
 	}
 	return strings.Compare(a.Path, b.Path)
 }
+
+// window is how much of a file is in memory at a time if it is too large to be read as
+// a whole. A longer line makes it grow.
+const window = 32 << 20

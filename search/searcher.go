@@ -24,16 +24,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/search/glob"
 	"github.com/haftdev/haft/internal/search/ignore"
 	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/rx"
-	"github.com/haftdev/haft/internal/search/tree"
 )
 
 // Options configure a [Searcher].
@@ -137,21 +139,6 @@ func (s *Searcher) Close() error {
 	return nil
 }
 
-const (
-	defaultTime  = 60 * time.Second
-	defaultFiles = 2_000_000
-)
-
-func (b Budget) withDefaults() Budget {
-	if b.Time <= 0 {
-		b.Time = defaultTime
-	}
-	if b.Files <= 0 {
-		b.Files = defaultFiles
-	}
-	return b
-}
-
 // Grep answers q. Errors are those of the pattern ([rx.SyntaxError]), the globs
 // ([GlobError]), the types ([filetype.UnknownError]), the path or ctx; a budget
 // that runs out is none.
@@ -186,6 +173,151 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Result, error) {
 	return &sc.res, nil
 }
 
+// Glob answers q. Errors are those of the pattern ([GlobError], [OutsideError]), the
+// path or ctx.
+func (s *Searcher) Glob(ctx context.Context, q GlobQuery) (*GlobResult, error) {
+	if err := rebase(&q); err != nil {
+		return nil, err
+	}
+	g, err := compileGlob(q.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDir(q.Path); err != nil {
+		return nil, err
+	}
+	budget, cancel := context.WithTimeout(ctx, q.Budget.withDefaults().Time)
+	defer cancel()
+	m := &matching{q: &q, glob: g, res: &GlobResult{}}
+	if err := m.answer(budget, s); err != nil && budget.Err() == nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if budget.Err() != nil {
+		m.res.Partial = "time"
+	}
+	return m.res, nil
+}
+
+// rebase moves the leading directories of an absolute or ../ pattern to the path.
+func rebase(q *GlobQuery) error {
+	if err := clean(&q.Dir, &q.Path); err != nil {
+		return err
+	}
+	q.Budget = q.Budget.withDefaults()
+	given, base := q.Pattern, q.Path
+	q.Pattern = path.Clean(q.Pattern)
+	rest, absolute := strings.CutPrefix(q.Pattern, "/")
+	if absolute {
+		base, q.Pattern = "/", rest
+	} else if q.Pattern != ".." && !strings.HasPrefix(q.Pattern, "../") {
+		return nil
+	}
+	g, err := compileGlob(q.Pattern)
+	if err != nil {
+		return err
+	}
+	if p := g.Prefix(); p != "" {
+		base = filepath.Join(base, p)
+		q.Pattern = strings.TrimPrefix(q.Pattern, p+"/")
+	}
+	if !pathin.Contains(q.Path, base) {
+		return &OutsideError{given, q.Path, base}
+	}
+	if q.Path = base; !strings.Contains(q.Pattern, "/") {
+		q.Pattern = "/" + q.Pattern // in that directory, not at any depth
+	}
+	return nil
+}
+
+func compileGlob(pattern string) (*glob.Glob, error) {
+	p, anchored := strings.CutPrefix(pattern, "/")
+	if !anchored && !strings.Contains(p, "/") {
+		p = "**/" + p
+	}
+	g, err := glob.Compile(p, &glob.Options{Braces: true})
+	if err != nil {
+		return nil, &GlobError{pattern, err}
+	}
+	return g, nil
+}
+
+func checkDir(path string) error {
+	st, err := rawfs.StatPath(path)
+	if err != nil {
+		return &fs.PathError{Op: "search", Path: path, Err: err}
+	}
+	if st.Kind != rawfs.Directory {
+		return &fs.PathError{Op: "search", Path: path, Err: fmt.Errorf("not a directory")}
+	}
+	return nil
+}
+
+// WaitIndexed waits until listing, watching and indexing have finished. It is for tests and
+// benchmarks.
+func (s *Searcher) WaitIndexed() {
+	s.trees.mu.Lock()
+	kept := slices.Clone(s.trees.kept)
+	s.trees.mu.Unlock()
+	for _, k := range kept {
+		<-k.ready
+		s.trees.mu.Lock()
+		watched := k.watched
+		s.trees.mu.Unlock()
+		if watched != nil {
+			<-watched
+		}
+		k.index.wait()
+	}
+}
+
+// Memory returns how much memory the searcher uses now.
+func (s *Searcher) Memory() Memory {
+	s.trees.mu.Lock()
+	kept := slices.Clone(s.trees.kept)
+	s.trees.mu.Unlock()
+	m := Memory{Texts: s.trees.texts.used.Load()}
+	for _, k := range kept {
+		<-k.ready
+		if k.tree == nil {
+			continue
+		}
+		m.List += k.tree.Memory()
+		k.index.mu.Lock()
+		if k.index.index != nil {
+			n, _ := k.index.index.Size()
+			m.Signatures += n
+		}
+		k.index.mu.Unlock()
+	}
+	return m
+}
+
+// worker takes an idle worker, whose buffers are warm, or makes one.
+func (s *Searcher) worker(sc *scan) *worker {
+	w, _ := s.workers.Get().(*worker)
+	if w == nil {
+		w = &worker{}
+	}
+	stop := func() bool { return sc.stop.Load() != nil }
+	w.scan = sc
+	w.r.max, w.r.stop, w.r.explicit, w.r.shortIsEnd = s.opts.MaxFileSize, stop, false, sc.shortIsEnd
+	w.r.legacy = s.opts.Decode
+	w.c = collector{q: sc.q, m: sc.pattern.Matcher(), max: sc.q.Limit}
+	w.c.m.Stop = stop
+	w.sieve, w.r.sieve = w.c.m.Sieve, nil
+	return w
+}
+
+func (s *Searcher) release(w *worker) {
+	w.r.close()
+	w.scan.pattern.Release(w.c.m)
+	w.scan, w.c, w.r.stop, w.sieve, w.r.sieve = nil, collector{}, nil, nil, nil
+	s.workers.Put(w)
+}
+
 // clean makes both paths absolute and clean.
 func clean(dir, path *string) error {
 	if !filepath.IsAbs(*dir) {
@@ -202,135 +334,5 @@ func clean(dir, path *string) error {
 	return nil
 }
 
-// answer finds the files and searches them.
-func (sc *scan) answer(ctx context.Context) error {
-	path := sc.q.Path
-	st, err := rawfs.StatPath(path)
-	if err != nil {
-		return &fs.PathError{Op: "search", Path: path, Err: err}
-	}
-	if st.Kind != rawfs.Directory {
-		return sc.single(ctx, path, st.Mtime)
-	}
-	if l, err := rawfs.Lstat(path); err == nil && l.Kind == rawfs.Symlink {
-		return sc.throughLink(ctx, path)
-	}
-	if done, err := sc.first(ctx, path); done || err != nil {
-		return err
-	}
-	v, err := sc.s.trees.view(ctx, sc.q.Dir, path)
-	if err != nil {
-		return err
-	}
-	if v == nil {
-		return sc.fresh(ctx, path)
-	}
-	sc.sorted, sc.shortIsEnd, sc.cache = true, v.local, v.cache
-	sc.candidate = v.index.candidates(sc.pattern)
-	sc.run(ctx, v.files)
-	sc.s.trees.startWatch(v.kept)
-	sc.s.trees.startIndex(v.kept)
-	sc.res.Stats.Tree = v.tree.Skipped(path)
-	return nil
-}
-
-// throughLink searches the directory that a link leads to. A link is followed when
-// it is named; the results keep its name.
-func (sc *scan) throughLink(ctx context.Context, link string) error {
-	real, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		return &fs.PathError{Op: "search", Path: link, Err: err}
-	}
-	if sc.q.Dir == link {
-		sc.q.Dir = real
-	}
-	sc.q.Path = real
-	if sc.filter, err = newFilter(sc.q); err != nil {
-		return err
-	}
-	if err := sc.answer(ctx); err != nil {
-		return err
-	}
-	for i, h := range sc.res.Hits {
-		sc.res.Hits[i].Path = filepath.Join(link, strings.TrimPrefix(h.Path, real))
-	}
-	return nil
-}
-
-// first answers the first query about a directory if that is too small for an index:
-// it is searched in less time than it takes to make a list to keep, which is for later.
-func (sc *scan) first(ctx context.Context, path string) (done bool, err error) {
-	ts := &sc.s.trees
-	if ts.opts.Stateless || path != covering(sc.q.Dir, path) || ts.find(path) != nil || ts.saved(path) {
-		return false, nil
-	}
-	t, full, err := sc.walk(ctx, path, ts.opts.IndexFrom)
-	if err != nil {
-		return false, err
-	}
-	defer t.Close()
-	if full {
-		return false, nil
-	}
-	sc.once(ctx, t)
-	ts.prepare(path, path)
-	return true, nil
-}
-
-// fresh walks the directory for this query alone.
-func (sc *scan) fresh(ctx context.Context, path string) error {
-	t, full, err := sc.walk(ctx, path, sc.q.Budget.Files)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	if full {
-		sc.halt("files")
-	}
-	sc.once(ctx, t)
-	return nil
-}
-
-// walk lists path, until there are more than max files.
-func (sc *scan) walk(ctx context.Context, path string, max int) (t *tree.Tree, full bool, err error) {
-	t, err = tree.Build(ctx, path, &tree.Options{Global: sc.s.opts.Global, Workers: sc.s.opts.Workers, MaxFiles: max})
-	if err != nil {
-		return nil, false, &fs.PathError{Op: "search", Path: path, Err: err}
-	}
-	_, _, full = t.Size()
-	return t, full, nil
-}
-
-// once searches the files of a tree that is not kept.
-func (sc *scan) once(ctx context.Context, t *tree.Tree) {
-	sc.shortIsEnd = rawfs.Local(t.Root)
-	sc.run(ctx, t.Files(t.Root))
-	sc.res.Stats.Tree = t.Skipped(t.Root)
-}
-
 // ErrDenied is returned if the query names a file that Query.Allow refuses.
 var ErrDenied = errors.New("reading this file is not allowed")
-
-// single searches one file that was named explicitly.
-func (sc *scan) single(ctx context.Context, path string, mtime int64) error {
-	if sc.q.Allow != nil && !sc.q.Allow(path) {
-		return &fs.PathError{Op: "search", Path: path, Err: ErrDenied}
-	}
-	defer sc.watch(ctx)()
-	w := sc.s.worker(sc)
-	defer sc.s.release(w)
-	w.r.explicit = true
-	sc.res.Stats.Scanned = 1
-	var st Stats
-	hit, ok, err := w.named(path, &st)
-	if err != nil {
-		if w.refuse(err, &st); st.Unreadable > 0 {
-			return &fs.PathError{Op: "search", Path: path, Err: err}
-		}
-	} else if ok {
-		hit.Path, hit.Mtime = path, mtime
-		sc.res.Hits, sc.res.More = []Hit{hit}, hit.cut
-	}
-	sc.res.Stats.add(st)
-	return nil
-}

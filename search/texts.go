@@ -98,3 +98,20 @@ func (c *cache) clear() {
 		s.mu.Unlock()
 	}
 }
+
+// get gives the text of this version, which is not to be changed.
+func (c *cache) get(f *tree.File) (text []byte, ok bool) {
+	if c == nil {
+		return nil, false
+	}
+	s := c.shard(f)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	text, ok = s.texts[f.ID]
+	return text, ok
+}
+
+// wants reports whether put would keep the text of f.
+func (c *cache) wants(f *tree.File) bool {
+	return c != nil && !f.Unsteady && f.Size <= maxCached && c.budget.used.Load()+f.Size <= c.budget.max
+}

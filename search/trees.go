@@ -1,13 +1,24 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/search/index"
 	"github.com/haftdev/haft/internal/search/rawfs"
 	"github.com/haftdev/haft/internal/search/tree"
 	"github.com/haftdev/haft/internal/search/watch"
@@ -196,14 +207,6 @@ func (ts *trees) retire(k *kept) {
 	})
 }
 
-// forget releases what was saved and never needed.
-func (x *indexer) forget() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.stored.close()
-	x.stored = nil
-}
-
 // saveTime bounds how long the end waits for a list to be brought up to date and saved.
 const saveTime = 5 * time.Second
 
@@ -245,17 +248,6 @@ func (ts *trees) build(ctx context.Context, k *kept) {
 	t.Files(k.root) // puts them in order now, not in the first query
 	k.index.recall(rec, t)
 	k.tree = t
-}
-
-// recall takes over what was saved of a tree that has been built from it.
-func (x *indexer) recall(r *record, t *tree.Tree) {
-	if r == nil {
-		return
-	}
-	x.stored, x.written, x.writtenColumns = r, true, r.signed
-	x.writtenID = t.LastID() - uint32(t.Unlike())
-	x.covered = x.writtenID - min(x.writtenID, uint32(r.list.Pending()))
-	r.list = nil
 }
 
 // watcher gives one for the tree, nil if it cannot be watched: then every query looks at
@@ -300,4 +292,270 @@ func (ts *trees) close() {
 	ts.kept = nil
 	ts.mu.Unlock()
 	ts.group.Wait()
+}
+
+// startIndex indexes what changed since the last pass, if it is enough to matter
+// and no pass is under way.
+func (ts *trees) startIndex(k *kept) {
+	if ts.opts.NoIndex {
+		return
+	}
+	files, _, _ := k.tree.Size()
+	last := k.tree.LastID()
+	x := &k.index
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.currentLocked()
+	if x.running != nil || files < ts.opts.IndexFrom || x.index != nil && last-x.covered < max(staleGrowth, uint32(files/50)) {
+		return
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.closed {
+		return
+	}
+	// Signatures of versions that are gone stay until they are as many as the rest.
+	if x.index == nil {
+		x.index = index.New(firstGeneration)
+	} else if _, columns := x.index.Size(); columns > 2*files+1000 {
+		x.index = x.index.Next()
+	}
+	done := make(chan struct{})
+	x.running, x.covered = done, last
+	idx := x.index
+	ts.group.Go(func() {
+		ts.indexFiles(idx, k)
+		if ts.life.Err() == nil { // else it is saved as the tree is closed
+			ts.save(ts.life, k)
+		}
+		x.mu.Lock()
+		x.running = nil
+		x.mu.Unlock()
+		close(done)
+	})
+}
+
+// indexFiles adds every file that idx does not know, with as many goroutines as a
+// query has: the sooner it is done, the fewer queries read everything. Small files
+// come first: they are done soonest, and files of one size share a block well.
+func (ts *trees) indexFiles(idx *index.Index, k *kept) {
+	todo := slices.DeleteFunc(slices.Clone(k.tree.Files(k.root)), func(f *tree.File) bool {
+		return f.Unsteady || f.Ignored || f.Size > maxIndexed || idx.Known(&f.Slot) || ts.private(f.Path)
+	})
+	slices.SortFunc(todo, func(a, b *tree.File) int { return cmp.Compare(a.Size, b.Size) })
+	groups := groupFiles(todo)
+	var next atomic.Int64
+	work := func() {
+		stop := func() bool { return ts.life.Err() != nil }
+		w := &indexWorker{idx: idx, saved: ts.opts.Saved != "", r: reader{max: maxIndexed, stop: stop, shortIsEnd: k.local, legacy: ts.opts.Decode}}
+		defer w.r.close()
+		for i := next.Add(1) - 1; i < int64(len(groups)) && !stop(); i = next.Add(1) - 1 {
+			w.add(groups[i])
+		}
+	}
+	var helpers sync.WaitGroup
+	for range min(ts.opts.Workers, len(groups)) - 1 {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
+}
+
+func (ts *trees) private(path string) bool {
+	return ts.opts.Saved != "" && ts.opts.Private != nil && ts.opts.Private(path)
+}
+
+// groupFiles cuts files, in order of size, into groups that share a block.
+func groupFiles(files []*tree.File) (groups [][]*tree.File) {
+	start, bytes := 0, int64(0)
+	for i, f := range files {
+		bytes += f.Size
+		if n := i + 1 - start; n == index.Group || bytes > groupBytes && n >= index.Small {
+			groups = append(groups, files[start:i+1])
+			start, bytes = i+1, 0
+		}
+	}
+	if start < len(files) {
+		groups = append(groups, files[start:])
+	}
+	return groups
+}
+
+// path is the file of a tree.
+func (ts *trees) path(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return filepath.Join(ts.opts.Saved, hex.EncodeToString(sum[:16])+savedSuffix)
+}
+
+// saved reports whether something was saved of a tree.
+func (ts *trees) saved(root string) bool {
+	if ts.opts.Saved == "" {
+		return false
+	}
+	_, err := os.Lstat(ts.path(root))
+	return err == nil
+}
+
+// load reads what was saved of a tree, nil if nothing was or it is damaged. The caller
+// closes it.
+func (ts *trees) load(root string) *record {
+	if ts.opts.Saved == "" {
+		return nil
+	}
+	f, err := regular.Open(ts.path(root))
+	if err != nil {
+		return nil
+	}
+	r, err := readRecord(f, root, ts.opts.SavedBytes)
+	if err != nil {
+		f.Close()
+		os.Remove(ts.path(root)) // it is made again
+		return nil
+	}
+	// Those that are used least are deleted first.
+	if info, err := f.Stat(); err == nil && time.Since(info.ModTime()).Abs() > time.Hour {
+		os.Chtimes(ts.path(root), time.Time{}, time.Now())
+	}
+	return r
+}
+
+var errRecord = errors.New("not a saved index")
+
+func readRecord(f *os.File, root string, limit int64) (*record, error) {
+	var head [savedHeader]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return nil, err
+	}
+	word := func(at int) uint32 { return binary.LittleEndian.Uint32(head[at:]) }
+	if string(head[:8]) != savedMagic || word(8) != savedVersion || crc32.Checksum(head[:44], castagnoli()) != word(44) {
+		return nil, errRecord
+	}
+	rootSize, listSize, indexSize := int64(word(12)), int64(binary.LittleEndian.Uint64(head[16:])), int64(binary.LittleEndian.Uint64(head[24:]))
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r := &record{file: f, at: aligned(savedHeader + rootSize + listSize), size: int(indexSize), sum: word(36)}
+	if min(rootSize, listSize, indexSize) < 0 || max(rootSize, listSize, indexSize) > limit || info.Size() != r.at+indexSize {
+		return nil, errRecord
+	}
+	raw := make([]byte, rootSize+listSize)
+	if _, err := f.ReadAt(raw, savedHeader); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(raw, castagnoli()) != word(32) || string(raw[:rootSize]) != root {
+		return nil, errRecord
+	}
+	if r.list, err = tree.ReadSaved(raw[rootSize:]); err != nil {
+		return nil, err
+	}
+	r.signed = r.list.Signed()
+	return r, nil
+}
+
+// loadLocal loads what was saved of a tree whose file system tells reliably that
+// something has changed.
+func (ts *trees) loadLocal(root string) *record {
+	if ts.opts.Stateless || !ts.saved(root) || !rawfs.Local(root) {
+		return nil
+	}
+	return ts.load(root)
+}
+
+// aligned is where the signatures begin.
+func aligned(n int64) int64 { return (n + 7) &^ 7 }
+
+// save writes what is known of a tree, if that has changed enough since it was last
+// written. What fails is tried again another time.
+func (ts *trees) save(ctx context.Context, k *kept) {
+	if ts.opts.Saved == "" || k.tree == nil || !k.local || ts.opts.Saves != nil && !ts.opts.Saves() {
+		return
+	}
+	idx, due := ts.due(k)
+	if !due {
+		return
+	}
+	if err := ts.write(ctx, k, idx); err != nil {
+		k.index.mu.Lock()
+		k.index.written = false
+		k.index.mu.Unlock()
+	}
+}
+
+// due reports whether a tree is to be saved now, which it then takes for done.
+func (ts *trees) due(k *kept) (*index.Index, bool) {
+	files, _, _ := k.tree.Size()
+	last, enough := k.tree.LastID(), max(staleGrowth, files/50)
+	x := &k.index
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if files < ts.opts.IndexFrom {
+		return nil, false
+	}
+	changed := !x.written || int(last-x.writtenID) >= enough || ts.opts.saveAlways
+	if x.stored != nil && !changed {
+		return nil, false
+	}
+	idx, columns := x.currentLocked(), 0
+	if idx != nil {
+		_, columns = idx.Size()
+	}
+	if !changed && columns-x.writtenColumns < enough {
+		return nil, false
+	}
+	x.written, x.writtenID, x.writtenColumns = true, last, columns
+	return idx, true
+}
+
+func (ts *trees) write(ctx context.Context, k *kept, idx *index.Index) error {
+	var snap index.Snapshot
+	if idx != nil {
+		snap = idx.Snapshot()
+	}
+	list, places, err := k.tree.Save(ctx, idx, snap)
+	if err != nil {
+		return err
+	}
+	out := make([]byte, savedHeader, savedHeader+len(k.root)+len(list)+8)
+	out = append(append(out, k.root...), list...)
+	listSum := crc32.Checksum(out[savedHeader:], castagnoli())
+	out = append(out, make([]byte, aligned(int64(len(out)))-int64(len(out)))...)
+	start := len(out)
+	out = snap.AppendTo(out, places)
+	if int64(len(out)) > ts.opts.SavedBytes {
+		return fmt.Errorf("save index: it has %d bytes", len(out))
+	}
+	copy(out, savedMagic)
+	binary.LittleEndian.PutUint32(out[8:], savedVersion)
+	binary.LittleEndian.PutUint32(out[12:], uint32(len(k.root)))
+	binary.LittleEndian.PutUint64(out[16:], uint64(len(list)))
+	binary.LittleEndian.PutUint64(out[24:], uint64(len(out)-start))
+	binary.LittleEndian.PutUint32(out[32:], listSum)
+	binary.LittleEndian.PutUint32(out[36:], crc32.Checksum(out[start:], castagnoli()))
+	binary.LittleEndian.PutUint32(out[44:], crc32.Checksum(out[:44], castagnoli()))
+	if err := replace(ts.path(k.root), out); err != nil {
+		return err
+	}
+	return bound(ts.opts.Saved, ts.opts.SavedBytes)
+}
+
+// replace puts a file in the place of another. It need not survive a power failure: what
+// is not whole is not used.
+func replace(path string, content []byte) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "*.new") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

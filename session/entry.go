@@ -1,9 +1,14 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -28,6 +33,17 @@ type Entry struct {
 	Ask        *Ask
 	Answer     *Answer
 	Back       *Back
+}
+
+// prompts reports whether an entry is a message of the user, and not the result of a call.
+func (e *Entry) prompts() bool {
+	return e.Message != nil && e.Message.Role == model.User &&
+		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })
+}
+
+// endsAnswer reports whether the entry only says how an answer ended whose blocks were written before.
+func (e *Entry) endsAnswer() bool {
+	return e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0
 }
 
 // A Back says that the conversation continues after the entry's parent, although messages
@@ -66,6 +82,50 @@ type Message struct {
 	Error string
 }
 
+// prompts reports whether a user sent it.
+func (m *Message) prompts() bool {
+	return m.Role == model.User && !m.Synthetic && len(m.Content) > 0 && m.Content[0].Type != model.ToolResult
+}
+
+// encode is the message as a line has it, with what it took if that is known.
+func (m *Message) encode(usage *model.Usage) ([]byte, error) {
+	o := object("{")
+	o.string("id", m.ID)
+	if m.Role == model.Assistant {
+		o.string("type", "message")
+	}
+	o.name("role")
+	o = plainjson.AppendString(o, string(m.Role))
+	o.string("model", m.Model)
+	o.name("content")
+	if m.Typed && len(m.Content) == 1 && m.Content[0].Type == model.Text {
+		o = plainjson.AppendString(o, m.Content[0].Text)
+	} else {
+		o = append(o, '[')
+		for i, b := range m.Content {
+			if i > 0 {
+				o = append(o, ',')
+			}
+			var err error
+			if o, err = b.AppendJSON(o); err != nil {
+				return nil, fmt.Errorf("encode message: %w", err)
+			}
+		}
+		o = append(o, ']')
+	}
+	if m.Role == model.Assistant {
+		o.string("stop_reason", string(m.StopReason))
+	}
+	if usage != nil {
+		raw, err := plainjson.Marshal(usage)
+		if err != nil {
+			return nil, fmt.Errorf("encode message: %w", err)
+		}
+		o.raw("usage", raw)
+	}
+	return append(o, '}'), nil
+}
+
 // Confined is what the command of a call was limited to, and by which tier of package
 // sandbox, whether it failed or not.
 type Confined struct {
@@ -98,6 +158,63 @@ type Call struct {
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
+func (c *Call) decode(raw []byte) error {
+	return plainjson.Members(raw, func(name string, value []byte) error {
+		switch name {
+		case "step":
+			return readText((*string)(&c.Step), value)
+		case "id":
+			return readText(&c.ID, value)
+		case "useId":
+			return readText(&c.UseID, value)
+		case "tool":
+			return readText(&c.Tool, value)
+		case "reason":
+			return readText(&c.Reason, value)
+		case "effect":
+			n, err := strconv.Atoi(string(value))
+			c.Effect = tool.Effect(n)
+			return err
+		case "behavior":
+			n, err := strconv.Atoi(string(value))
+			c.Behavior = tool.Behavior(n)
+			return err
+		}
+		return errOther
+	})
+}
+
+func (c *Call) appendTo(o object) (object, error) {
+	o = append(o, '{')
+	o.name("step")
+	o = plainjson.AppendString(o, string(c.Step))
+	o.name("id")
+	o = plainjson.AppendString(o, c.ID)
+	o.name("useId")
+	o = plainjson.AppendString(o, c.UseID)
+	o.name("tool")
+	o = plainjson.AppendString(o, c.Tool)
+	o.number("effect", int(c.Effect))
+	o.number("behavior", int(c.Behavior))
+	o.string("reason", c.Reason)
+	o.string("approved", c.Approved)
+	o.string("confinement", string(c.Confinement))
+	var err error
+	if len(c.Input) > 0 {
+		o.name("input")
+		o, err = plainjson.AppendCompact(o, c.Input)
+	}
+	return append(o, '}'), err
+}
+
+// check refuses what cannot be written. If it waited to be, everything after it would fail too.
+func (c *Call) check() error {
+	if c.Input != nil && !plainjson.Valid(c.Input) {
+		return fmt.Errorf("record the call %s: its input is not JSON", c.UseID)
+	}
+	return nil
+}
+
 // A Step is the stage that a call had reached.
 type Step string
 
@@ -120,6 +237,19 @@ type Compaction struct {
 type State struct {
 	Name  string          `json:"name"`
 	Value json.RawMessage `json:"value"`
+}
+
+func (s *State) decode(raw []byte) error {
+	return plainjson.Members(raw, func(name string, value []byte) error {
+		switch name {
+		case "name":
+			return readText(&s.Name, value)
+		case "value":
+			s.Value = bytes.Clone(value)
+			return nil
+		}
+		return errOther
+	})
 }
 
 // An Ask records that a user or a program is being asked about a call. It is open until the

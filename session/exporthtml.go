@@ -11,12 +11,6 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
-const htmlHead = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>%s</title>
-<style>body{max-width:60em;margin:2em auto;padding:0 1em;font-family:sans-serif;line-height:1.5}pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.7em;border-radius:.4em}
-h2{font-size:1em;color:#888}summary{cursor:pointer}</style></head><body>
-`
-
 // exportHTML writes one page without scripts. Everything that was said is text in it.
 func exportHTML(w io.Writer, e *Entry) error {
 	for _, b := range e.Message.Content {

@@ -1,11 +1,6 @@
 package session
 
-import (
-	"context"
-	"slices"
-
-	"github.com/haftdev/haft/model"
-)
+import "context"
 
 // Left returns the UUIDs of the messages that the main conversation went back from: they are
 // in the journal, but the model no longer knows them.
@@ -35,10 +30,4 @@ func Left(ctx context.Context, path string) (map[string]bool, error) {
 		delete(left, uuid)
 	}
 	return left, nil
-}
-
-// prompts reports whether an entry is a message of the user, and not the result of a call.
-func (e *Entry) prompts() bool {
-	return e.Message != nil && e.Message.Role == model.User &&
-		!slices.ContainsFunc(e.Message.Content, func(b model.Block) bool { return b.Type == model.ToolResult })
 }

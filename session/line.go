@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -70,6 +72,31 @@ type extra struct {
 	SummaryOf string    `json:"summaryOf,omitempty"`
 	// Blobs are the digests of strings that are stored elsewhere; see payload.go.
 	Blobs []string `json:"blobs,omitempty"`
+}
+
+// appendTo appends the JSON. Steps of calls and states, of which there are several for each call, are put together here.
+func (x *extra) appendTo(o object) (_ object, err error) {
+	switch call, state := x.Call, x.State; {
+	case call != nil && x.only(extra{Call: call}):
+		o = append(o, `{"call":`...)
+		o, err = call.appendTo(o)
+	case state != nil && x.only(extra{State: state}):
+		o = append(o, `{"state":{"name":`...)
+		o = append(plainjson.AppendString(o, state.Name), `,"value":`...)
+		o, err = plainjson.AppendCompact(o, state.Value)
+		o = append(o, '}')
+	default:
+		var raw []byte
+		raw, err = plainjson.Marshal(x)
+		return append(o, raw...), err
+	}
+	return append(o, '}'), err
+}
+
+// only reports whether there is nothing else in x than in y, which has one member.
+func (x *extra) only(y extra) bool {
+	return x.Call == y.Call && x.State == y.State && x.Checkpoint == nil && x.Ask == nil && x.Answer == nil && x.Back == nil && x.Stop == nil &&
+		x.Confined == nil && x.Denied == nil && x.Snapshot == nil && x.SummaryOf == "" && x.Blobs == nil
 }
 
 // stop is the usage of an answer so far, or the end of an answer whose blocks were written
@@ -164,45 +191,6 @@ func (l *line) setMessage(m *Message) error {
 	return err
 }
 
-// encode is the message as a line has it, with what it took if that is known.
-func (m *Message) encode(usage *model.Usage) ([]byte, error) {
-	o := object("{")
-	o.string("id", m.ID)
-	if m.Role == model.Assistant {
-		o.string("type", "message")
-	}
-	o.name("role")
-	o = plainjson.AppendString(o, string(m.Role))
-	o.string("model", m.Model)
-	o.name("content")
-	if m.Typed && len(m.Content) == 1 && m.Content[0].Type == model.Text {
-		o = plainjson.AppendString(o, m.Content[0].Text)
-	} else {
-		o = append(o, '[')
-		for i, b := range m.Content {
-			if i > 0 {
-				o = append(o, ',')
-			}
-			var err error
-			if o, err = b.AppendJSON(o); err != nil {
-				return nil, fmt.Errorf("encode message: %w", err)
-			}
-		}
-		o = append(o, ']')
-	}
-	if m.Role == model.Assistant {
-		o.string("stop_reason", string(m.StopReason))
-	}
-	if usage != nil {
-		raw, err := plainjson.Marshal(usage)
-		if err != nil {
-			return nil, fmt.Errorf("encode message: %w", err)
-		}
-		o.raw("usage", raw)
-	}
-	return append(o, '}'), nil
-}
-
 // message reads the message of a line, once.
 func (l *line) message() (*Message, error) {
 	if l.read != nil {
@@ -266,4 +254,214 @@ func (l *line) time() time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+// answersCall reports whether the line is a result that an official tool wrote. A result of
+// ours, whose UUID is derived from the call, follows all blocks of its answer that count.
+func (l *line) answersCall() bool {
+	if l.Type != "user" || isMadeOfName(l.UUID) {
+		return false
+	}
+	m, err := l.message()
+	return err == nil && len(resultsOf(m.Content)) > 0
+}
+
+// isMadeOfName reports whether a UUID was derived like those of [ResultUUID], and is not
+// random.
+func isMadeOfName(uuid string) bool { return len(uuid) == 36 && uuid[14] == '5' }
+
+// sidechain reports whether the line belongs to a sub-agent's conversation, which older
+// tools wrote into the same file.
+func (l *line) sidechain() bool { return l.IsSidechain != nil && *l.IsSidechain }
+
+// decode reads a line. Of a long conversation that is resumed there are many, so that the members that most lines have are
+// read here; what is rare is left to encoding/json.
+func (l *line) decode(raw []byte) error {
+	return plainjson.Members(raw, func(name string, value []byte) error {
+		switch name {
+		case "parentUuid":
+			l.Parent = bytes.Clone(value) // of the first message it is null
+			return nil
+		case "message":
+			l.Message = bytes.Clone(value)
+			return nil
+		case "toolUseResult":
+			l.ToolUseResult = bytes.Clone(value)
+			return nil
+		case "forkedFrom":
+			l.ForkedFrom = bytes.Clone(value)
+			return nil
+		case "haft":
+			return l.decodeExtra(value)
+		}
+		if text := l.textMember(name); text != nil {
+			return readText(text, value)
+		}
+		if other := l.otherMember(name); other != nil {
+			return json.Unmarshal(value, other)
+		}
+		return nil
+	})
+}
+
+func (l *line) textMember(name string) *string {
+	switch name {
+	case "logicalParentUuid":
+		return &l.LogicalParent
+	case "userType":
+		return &l.UserType
+	case "cwd":
+		return &l.Cwd
+	case "sessionId":
+		return &l.SessionID
+	case "version":
+		return &l.Version
+	case "gitBranch":
+		return &l.GitBranch
+	case "agentId":
+		return &l.AgentID
+	case "type":
+		return &l.Type
+	case "subtype":
+		return &l.Subtype
+	case "content":
+		return &l.Content
+	case "uuid":
+		return &l.UUID
+	case "timestamp":
+		return &l.Timestamp
+	case "error":
+		return &l.Error
+	case "customTitle":
+		return &l.CustomTitle
+	case "lastPrompt":
+		return &l.LastPrompt
+	case "leafUuid":
+		return &l.LeafUUID
+	}
+	return nil
+}
+
+func (l *line) otherMember(name string) any {
+	switch name {
+	case "isSidechain":
+		return &l.IsSidechain
+	case "isMeta":
+		return &l.IsMeta
+	case "isCompactSummary":
+		return &l.IsSummary
+	case "isApiErrorMessage":
+		return &l.IsAPIError
+	case "compactMetadata":
+		return &l.Compact
+	case "tag":
+		return &l.Tag
+	}
+	return nil
+}
+
+// decodeExtra reads what only haft reads, of which steps of calls and states are most.
+func (l *line) decodeExtra(raw []byte) error {
+	var x extra
+	err := plainjson.Members(raw, func(name string, value []byte) error {
+		switch name {
+		case "call":
+			x.Call = &Call{}
+			return x.Call.decode(value)
+		case "state":
+			x.State = &State{}
+			return x.State.decode(value)
+		}
+		return errOther
+	})
+	if err != nil { // or to say what is wrong with it
+		return json.Unmarshal(raw, &l.Haft)
+	}
+	l.Haft = &x
+	return nil
+}
+
+// appendTo appends the line as [plainjson.Marshal] encodes it, in a fraction of its time: every step of every call is a
+// line. What is JSON already, and most of the line, is put in as it is.
+func (l *line) appendTo(dst []byte) ([]byte, error) {
+	o := append(object(dst), '{')
+	var err error
+	raw := func(name string, value json.RawMessage) {
+		if err == nil && len(value) > 0 {
+			if bytes.IndexByte(value, '\n') >= 0 { // a line is one line
+				value, err = plainjson.AppendCompact(nil, value)
+			}
+			o.raw(name, value)
+		}
+	}
+	other := func(name string, value any, present bool) {
+		if present && err == nil {
+			var encoded []byte
+			encoded, err = plainjson.Marshal(value)
+			o.raw(name, encoded)
+		}
+	}
+	raw("parentUuid", l.Parent)
+	o.string("logicalParentUuid", l.LogicalParent)
+	other("isSidechain", l.IsSidechain, l.IsSidechain != nil)
+	o.string("userType", l.UserType)
+	o.string("cwd", l.Cwd)
+	o.name("sessionId")
+	o = plainjson.AppendString(o, l.SessionID)
+	o.string("version", l.Version)
+	o.string("gitBranch", l.GitBranch)
+	o.string("agentId", l.AgentID)
+	o.name("type")
+	o = plainjson.AppendString(o, l.Type)
+	o.string("subtype", l.Subtype)
+	o.string("content", l.Content)
+	raw("message", l.Message)
+	o.string("uuid", l.UUID)
+	o.string("timestamp", l.Timestamp)
+	raw("toolUseResult", l.ToolUseResult)
+	o.truth("isMeta", l.IsMeta)
+	o.truth("isCompactSummary", l.IsSummary)
+	o.truth("isApiErrorMessage", l.IsAPIError)
+	o.string("error", l.Error)
+	other("compactMetadata", l.Compact, l.Compact != nil)
+	o.string("customTitle", l.CustomTitle)
+	other("tag", l.Tag, l.Tag != nil)
+	o.string("lastPrompt", l.LastPrompt)
+	o.string("leafUuid", l.LeafUUID)
+	raw("forkedFrom", l.ForkedFrom)
+	if l.Haft != nil && err == nil {
+		o.name("haft")
+		o, err = l.Haft.appendTo(o)
+	}
+	return append(o, '}'), err
+}
+
+// forked encodes a line of one session as one of another.
+func (l *line) forked(ctx context.Context, from, to string, b *blobs) ([]byte, error) {
+	l.ForkedFrom, _ = plainjson.Marshal(map[string]string{"sessionId": from, "messageUuid": l.UUID})
+	l.SessionID = to
+	if l.raw != nil { // a link of the official tools: the rest of it stays unchanged
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(l.raw, &members); err != nil {
+			return nil, err
+		}
+		members["forkedFrom"] = l.ForkedFrom
+		members["sessionId"], _ = plainjson.Marshal(to)
+		raw, err := plainjson.Marshal(members)
+		return append(raw, '\n'), err
+	}
+	raw, err := b.appendLine(ctx, nil, l)
+	return append(raw, '\n'), err
+}
+
+// answer is what a line says about the answer that it belongs to.
+func (l *line) answer() (a stop) {
+	if l.said != nil {
+		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}
+	}
+	if m, err := l.message(); err == nil {
+		return stop{m.ID, m.Model, m.StopReason, m.Usage}
+	}
+	_ = json.Unmarshal(l.Message, &a) // one that cannot be read says nothing
+	return a
 }

@@ -3,12 +3,9 @@ package session
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,45 +36,6 @@ type ListOptions struct {
 	// Known returns what is known about a file of this size and time, which is then not
 	// read again; nil means nothing.
 	Known func(path string, size int64, modified time.Time) (Info, bool)
-}
-
-// List returns sessions, most recently written first. It reads only the beginning and the
-// end of each file.
-func (st *Store) List(opts *ListOptions) ([]Info, error) {
-	var o ListOptions
-	if opts != nil {
-		o = *opts
-	}
-	folder := filepath.Join(globEscape(st.dir), "*")
-	if o.Cwd != "" {
-		folder = globEscape(st.project(o.Cwd))
-	}
-	paths, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	var list []Info
-	for _, path := range paths {
-		stat, err := os.Stat(path)
-		if err != nil || stat.Size() == 0 || !isUUID(idOf(path)) {
-			continue
-		}
-		list = append(list, Info{ID: idOf(path), Path: path, Modified: stat.ModTime(), Size: stat.Size()})
-	}
-	slices.SortFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
-	kept := list[:0]
-	for _, info := range list {
-		if o.Limit > 0 && len(kept) == o.Limit {
-			break
-		}
-		if err := info.fill(&o); err != nil {
-			return nil, fmt.Errorf("list sessions: %w", err)
-		}
-		if o.Cwd == "" || !info.foreign(o.Cwd) {
-			kept = append(kept, info)
-		}
-	}
-	return kept, nil
 }
 
 // fill says what is known about a session, or what its file says.
@@ -122,20 +80,6 @@ func (i *Info) foreign(cwd string) bool {
 	}
 	recorded := string([]rune(mine)) // JSON has U+FFFD for each byte that is not UTF-8
 	return last != "" && last != recorded
-}
-
-// Info returns what a list shows about one session.
-func (st *Store) Info(id string) (Info, error) {
-	path, err := st.Find(id)
-	if err != nil {
-		return Info{}, err
-	}
-	stat, err := os.Stat(path)
-	if err != nil {
-		return Info{}, fmt.Errorf("look at session: %w", err)
-	}
-	i := Info{ID: idOf(path), Path: path, Modified: stat.ModTime(), Size: stat.Size()}
-	return i, i.look()
 }
 
 // glance is how much of each end of a file is read.

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -122,24 +120,6 @@ func readOn(ctx context.Context, path string, p *prefix) (*reading, error) {
 	}
 	defer again.close()
 	return again.read(ctx, "", "")
-}
-
-// after reads the lines after a prefix as its continuation, if they are one.
-func (t *tail) after(p *prefix) (*reading, bool) {
-	tree := plant(t.lines)
-	tree.preceding = p.index.Last
-	chain, ok := tree.chain("", false, false)
-	if _, any := tree.before(len(tree.lines)); !any {
-		chain, ok = nil, true
-	}
-	if !ok || t.damaged > 0 || len(chain) > 0 && chain[0].parent() != p.index.Last || !p.follows(t.lines) || !continues(chain) {
-		return nil, false
-	}
-	r := &reading{prefix: p}
-	r.tally, r.all = p.index.Tally.tally(), p.index.Tally.tally()
-	r.take(t, tree, chain, "")
-	r.damage = p.index.Damage
-	return r, true
 }
 
 // loadPrefix returns the prefix of the journal in an open file; nil if there is no valid
@@ -255,22 +235,6 @@ func (p *prefix) follows(lines []*line) bool {
 	return true
 }
 
-// continues reports whether a chain starts independently of the answer before it, with a
-// message of the user without results.
-func continues(chain []*line) bool {
-	if len(chain) == 0 {
-		return true
-	}
-	i := slices.IndexFunc(chain, func(l *line) bool { return !l.isLink() })
-	if i < 0 {
-		return true
-	}
-	m, err := chain[i].message()
-	return err == nil && m.Role == model.User && m.Error == "" &&
-		!slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type == model.ToolResult }) &&
-		slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type != model.Text || b.Text != "" })
-}
-
 // stampsOf returns how the files are.
 func stampsOf(journal *os.File, dir string) (s seal, err error) {
 	info, err := journal.Stat()
@@ -319,29 +283,4 @@ func dropPrefix(dir string) {
 	for _, name := range []string{indexFile, textFile, tableFile} {
 		os.Remove(filepath.Join(dir, name))
 	}
-}
-
-// resumeHash continues a hash.
-func resumeHash(state []byte) (hash.Hash, error) {
-	h := sha256.New()
-	if len(state) == 0 {
-		return h, nil
-	}
-	u, ok := h.(encoding.BinaryUnmarshaler)
-	if !ok {
-		return nil, errors.ErrUnsupported
-	}
-	return h, u.UnmarshalBinary(state)
-}
-
-func hashState(h hash.Hash) []byte {
-	m, ok := h.(encoding.BinaryMarshaler)
-	if !ok {
-		return nil
-	}
-	state, err := m.MarshalBinary()
-	if err != nil {
-		return nil
-	}
-	return state
 }

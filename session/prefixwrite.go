@@ -1,19 +1,11 @@
 package session
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"hash"
-	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"time"
-
-	"github.com/haftdev/haft/model"
 )
 
 const (
@@ -25,98 +17,6 @@ const (
 	// prove that they are unchanged: clocks of file systems are coarse.
 	prefixQuiet = 20 * time.Millisecond
 )
-
-// extend writes what was read as the prefix of the journal, or adds it to the prefix that
-// the reading began with. It does nothing if that is not worthwhile, or if the conversation
-// is in the middle of something. If it fails, it is tried again another time.
-func (r *reading) extend(path string, journal *os.File, added []model.Message) *prefix {
-	covered := int64(0)
-	if r.prefix != nil {
-		covered = r.prefix.index.Size
-	}
-	if r.end-covered < prefixStep || r.torn || len(r.chain) == 0 || !r.atRest(added) {
-		return r.prefix
-	}
-	p, err := r.writePrefix(path, journal, added)
-	if err != nil {
-		dropPrefix(dirOf(path))
-		return nil
-	}
-	return p
-}
-
-// atRest reports whether the conversation ends with a complete answer: every call has its
-// result, and more was said since.
-func (r *reading) atRest(added []model.Message) bool {
-	return r.lost == 0 && len(added) > 0 && added[len(added)-1].Role == model.Assistant
-}
-
-func (r *reading) writePrefix(path string, journal *os.File, added []model.Message) (*prefix, error) {
-	p := &prefix{dir: dirOf(path)}
-	if r.prefix != nil {
-		p.index = r.prefix.index
-	} else {
-		dropPrefix(p.dir)
-	}
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return nil, err
-	}
-	var encoded model.History
-	if err := encoded.Append(added...); err != nil {
-		return nil, err
-	}
-	sum, err := resumeHash(p.index.State)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.Copy(sum, io.NewSectionReader(journal, p.index.Size, r.end-p.index.Size)); err != nil {
-		return nil, err
-	}
-	textSum, err := resumeHash(p.index.TextHash)
-	if err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	table := binary.LittleEndian.AppendUint32(nil, uint32(encoded.Len()))
-	table = binary.LittleEndian.AppendUint32(table, uint32(len(r.named)))
-	for i := range encoded.Len() {
-		text.Write(encoded.JSON(i))
-		table = binary.LittleEndian.AppendUint32(table, uint32(len(encoded.JSON(i))))
-	}
-	for _, uuid := range r.named {
-		table = binary.LittleEndian.AppendUint64(table, nameHash(uuid))
-	}
-	textSum.Write(text.Bytes())
-	tableSum, err := resumeHash(p.index.TableHash)
-	if err != nil {
-		return nil, err
-	}
-	tableSum.Write(table)
-	for name, at := range map[string]struct {
-		from int64
-		add  []byte
-	}{textFile: {p.index.Text, text.Bytes()}, tableFile: {p.index.Table, table}} {
-		if err := writeAt(filepath.Join(p.dir, name), at.from, at.add); err != nil {
-			return nil, err
-		}
-	}
-	p.index.Text += int64(text.Len())
-	p.index.Table += int64(len(table))
-	p.index.TableHash, p.index.TableSum = hashState(tableSum), hex.EncodeToString(tableSum.Sum(nil))
-	r.fill(&p.index, sum, textSum)
-	return p, p.index.save(p.dir)
-}
-
-func (r *reading) fill(x *prefixIndex, sum, textSum hash.Hash) {
-	x.Version, x.Size, x.Sealed = prefixVersion, r.end, nil
-	x.State, x.Sum = hashState(sum), hex.EncodeToString(sum.Sum(nil))
-	x.TextHash, x.TextSum = hashState(textSum), hex.EncodeToString(textSum.Sum(nil))
-	x.Last, x.Cwd, x.Damage, x.Tally = r.last(), r.cwd(), r.damage, r.all.kept()
-}
-
-func (t *tally) kept() keptTally {
-	return keptTally{t.messages, t.states, t.usage, t.title, t.model, t.answer}
-}
 
 func writeAt(path string, at int64, b []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)

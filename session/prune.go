@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -36,34 +35,6 @@ type Pruned struct {
 	Bytes    int64  `json:"bytes"` // of both
 	// Skipped are folders whose blobs stay because a session in them is in use.
 	Skipped []string `json:"skipped,omitempty"`
-}
-
-// Prune deletes sessions, and the blobs that no session refers to any more. Nothing else ever
-// deletes sessions or blobs, and Prune runs only on request.
-func (st *Store) Prune(ctx context.Context, opts *PruneOptions) (*Pruned, error) {
-	var o PruneOptions
-	if opts != nil {
-		o = *opts
-	}
-	p := &Pruned{Sessions: []Info{}}
-	doomed, err := st.doomed(&o)
-	if err != nil {
-		return nil, fmt.Errorf("prune sessions: %w", err)
-	}
-	gone := map[string]bool{}
-	for _, i := range doomed {
-		size := i.Size + sizeOf(dirOf(i.Path))
-		if err := deleteSession(ctx, &i, o.DryRun); err != nil {
-			return p, fmt.Errorf("prune sessions: %w", err)
-		}
-		gone[i.Path] = true
-		p.Sessions = append(p.Sessions, i)
-		p.Bytes += size
-	}
-	if err := p.collect(ctx, st.dir, gone, &o); err != nil {
-		return p, fmt.Errorf("prune blobs: %w", err)
-	}
-	return p, nil
 }
 
 // collect deletes contents that no session needs, and lists that no crash left.
@@ -119,44 +90,6 @@ func (p *Pruned) drop(path string, dryRun bool) {
 		return
 	}
 	p.Bytes += info.Size()
-}
-
-// sizeOf returns how much is in a folder, as far as it can be read.
-func sizeOf(dir string) (size int64) {
-	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			if info, err := e.Info(); err == nil {
-				size += info.Size()
-			}
-		}
-		return nil
-	})
-	return size
-}
-
-// doomed returns the sessions to delete.
-func (st *Store) doomed(o *PruneOptions) ([]Info, error) {
-	var out []Info
-	for _, id := range o.IDs {
-		i, err := st.Info(id)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, i)
-	}
-	if o.Older <= 0 {
-		return out, nil
-	}
-	all, err := st.List(nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range all {
-		if time.Since(i.Modified) > o.Older {
-			out = append(out, i)
-		}
-	}
-	return out, nil
 }
 
 // deleteSession deletes a session's file and folder, unless it is in use.

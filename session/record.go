@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
@@ -55,14 +54,6 @@ func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
 		return err
 	}
 	return s.streams[r.Call.Agent].log.Sync(ctx)
-}
-
-// check refuses what cannot be written. If it waited to be, everything after it would fail too.
-func (c *Call) check() error {
-	if c.Input != nil && !plainjson.Valid(c.Input) {
-		return fmt.Errorf("record the call %s: its input is not JSON", c.UseID)
-	}
-	return nil
 }
 
 func (s *Session) callOf(r sched.Record, step Step) Call {

@@ -32,6 +32,16 @@ type Restored struct {
 	Damaged int
 }
 
+// take fills in what was read in addition to the messages.
+func (to *Restored) take(r *reading) {
+	known := r.tally.snapshot()
+	to.Last, to.Messages, to.Usage, to.Title = r.lastMessage(), known.Messages, known.Usage, known.Title
+	to.Model, to.Cwd, to.Damaged = r.tally.model, r.cwd(), r.damage
+	if known.States != nil {
+		to.States = known.States
+	}
+}
+
 func newRestored() *Restored {
 	return &Restored{History: &model.History{}, States: map[string]json.RawMessage{}}
 }

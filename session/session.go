@@ -119,11 +119,6 @@ func (s *Session) Append(ctx context.Context, entries ...Entry) error {
 	return s.appendLocked(ctx, entries)
 }
 
-// endsAnswer reports whether the entry only says how an answer ended whose blocks were written before.
-func (e *Entry) endsAnswer() bool {
-	return e.Message != nil && e.Message.Role == model.Assistant && len(e.Message.Content) == 0
-}
-
 // KeepPlace records that a session that was resumed at an earlier message continues there, so
 // that the next resume does too, even if no message follows.
 func (s *Session) KeepPlace(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -98,4 +99,28 @@ func (st *stream) close() error {
 	st.mu.Unlock()
 	st.pending.Wait()
 	return st.log.Close()
+}
+
+// read is [read] for what the stream writes to.
+func (st *stream) read(ctx context.Context, agent, at string) (*reading, error) {
+	t, err := st.tailOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return t.read(ctx, agent, at)
+}
+
+// endOfLog is the end of a log of unknown size: positions in it are only compared.
+const endOfLog = 1 << 62
+
+// tailOf is openTail for what a stream was read from.
+func (st *stream) tailOf(ctx context.Context) (*tail, error) {
+	if j, ok := st.log.(*journal); ok {
+		return openTail(j.path)
+	}
+	if st.pos == (Pos{}) {
+		return nil, fmt.Errorf("open session: %w", os.ErrNotExist)
+	}
+	return newTail("the session", st.log.Back(ctx), endOfLog), nil
 }

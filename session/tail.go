@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/model"
 )
 
 // A tail is the lines at the end of a log. It grows towards the beginning, one compaction
@@ -47,24 +48,10 @@ func openTail(path string) (*tail, error) {
 	return t, nil
 }
 
-// endOfLog is the end of a log of unknown size: positions in it are only compared.
-const endOfLog = 1 << 62
-
 func newTail(name string, pieces iter.Seq2[[]byte, error], size int64) *tail {
 	t := &tail{name: name, size: size, from: size, done: size == 0}
 	t.next, t.stop = iter.Pull2(pieces)
 	return t
-}
-
-// tailOf is openTail for what a stream was read from.
-func (st *stream) tailOf(ctx context.Context) (*tail, error) {
-	if j, ok := st.log.(*journal); ok {
-		return openTail(j.path)
-	}
-	if st.pos == (Pos{}) {
-		return nil, fmt.Errorf("open session: %w", os.ErrNotExist)
-	}
-	return newTail("the session", st.log.Back(ctx), endOfLog), nil
 }
 
 func (t *tail) close() {
@@ -167,4 +154,59 @@ func (t *tail) parse(raw []byte) *line {
 		l.raw = bytes.Clone(raw)
 	}
 	return l
+}
+
+func (t *tail) read(ctx context.Context, agent, at string) (*reading, error) {
+	r := &reading{}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := t.grow(); err != nil {
+			return nil, err
+		}
+		tree := plant(t.lines)
+		tree.side = agent != ""
+		if chain, ok := tree.chain(at, t.whole(), t.damaged > 0); ok {
+			r.take(t, tree, chain, at)
+			return r, nil
+		}
+		if t.whole() {
+			return nil, fmt.Errorf("%w: %s", ErrNoMessage, at)
+		}
+	}
+}
+
+// after reads the lines after a prefix as its continuation, if they are one.
+func (t *tail) after(p *prefix) (*reading, bool) {
+	tree := plant(t.lines)
+	tree.preceding = p.index.Last
+	chain, ok := tree.chain("", false, false)
+	if _, any := tree.before(len(tree.lines)); !any {
+		chain, ok = nil, true
+	}
+	if !ok || t.damaged > 0 || len(chain) > 0 && chain[0].parent() != p.index.Last || !p.follows(t.lines) || !continues(chain) {
+		return nil, false
+	}
+	r := &reading{prefix: p}
+	r.tally, r.all = p.index.Tally.tally(), p.index.Tally.tally()
+	r.take(t, tree, chain, "")
+	r.damage = p.index.Damage
+	return r, true
+}
+
+// continues reports whether a chain starts independently of the answer before it, with a
+// message of the user without results.
+func continues(chain []*line) bool {
+	if len(chain) == 0 {
+		return true
+	}
+	i := slices.IndexFunc(chain, func(l *line) bool { return !l.isLink() })
+	if i < 0 {
+		return true
+	}
+	m, err := chain[i].message()
+	return err == nil && m.Role == model.User && m.Error == "" &&
+		!slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type == model.ToolResult }) &&
+		slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Type != model.Text || b.Text != "" })
 }

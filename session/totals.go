@@ -56,18 +56,6 @@ func (t *tally) add(l *line) {
 	}
 }
 
-// answer is what a line says about the answer that it belongs to.
-func (l *line) answer() (a stop) {
-	if l.said != nil {
-		return stop{l.said.ID, l.said.Model, l.said.StopReason, l.said.Usage}
-	}
-	if m, err := l.message(); err == nil {
-		return stop{m.ID, m.Model, m.StopReason, m.Usage}
-	}
-	_ = json.Unmarshal(l.Message, &a) // one that cannot be read says nothing
-	return a
-}
-
 func (t *tally) set(name string, value json.RawMessage) {
 	if t.states == nil {
 		t.states = map[string]json.RawMessage{}
@@ -124,4 +112,19 @@ func (t *tally) snapshot() *snapshot {
 func (t *tally) restore(s *snapshot) {
 	t.messages, t.usage, t.title = s.Messages, maps.Clone(s.Usage), s.Title
 	t.states = maps.Clone(s.States)
+}
+
+// leftBehind counts an answer that is not part of the conversation since it went back: it
+// has cost what it has cost.
+func (t *tally) leftBehind(l *line) {
+	if l.Type != "assistant" || l.IsAPIError || l.sidechain() {
+		return
+	}
+	known := t.model
+	t.answered(l.answer())
+	t.model = known
+}
+
+func (t *tally) kept() keptTally {
+	return keptTally{t.messages, t.states, t.usage, t.title, t.model, t.answer}
 }

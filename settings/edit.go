@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -8,6 +9,16 @@ import (
 
 // A ruleEdit changes the rules in permissions.<list>.
 type ruleEdit func(text []byte, list, rule string) ([]byte, error)
+
+// apply edits a file's text. A byte order mark stays.
+func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
+	rest, marked := bytes.CutPrefix(text, bom)
+	edited, err := e(rest, list, rule)
+	if err != nil || !marked {
+		return edited, err
+	}
+	return slices.Concat(bom, edited), nil
+}
 
 // addRule returns text with the rule at the end of permissions.<list>.
 func addRule(text []byte, list, rule string) ([]byte, error) {

@@ -150,6 +150,55 @@ func (f *File) Value(path ...string) (Value, bool) {
 
 func (f *File) value(n *node) Value { return Value{f.origin(n.line), n.json()} }
 
+// hooks reads {"failClosed": …, "EVENT": [{"matcher": "…", "hooks": [{…}]}]}.
+func (f *File) hooks(closed bool) ([]Hook, []Problem) {
+	r := hookReader{file: f, lenient: f.Shared && !closed}
+	if events := f.root.get("hooks"); events != nil {
+		for _, event := range events.members {
+			if event.name == failClosed {
+				continue
+			}
+			if !slices.Contains(Events, event.name) {
+				r.strange(event.name, event.line)
+				continue
+			}
+			for i, group := range event.value.elements {
+				r.group(event.name, i, group)
+			}
+		}
+	}
+	return r.hooks, r.problems
+}
+
+func (f *File) prune(n *node, path []string, choose func(Place) Choice) *node {
+	kept := &node{kind: n.kind, line: n.line, literal: n.literal}
+	for _, m := range n.members {
+		if v := f.chosen(m.value, append(path[:len(path):len(path)], m.name), choose); v != nil {
+			kept.members = append(kept.members, member{m.name, m.line, v})
+		}
+	}
+	for i, e := range n.elements {
+		if v := f.chosen(e, append(path[:len(path):len(path)], index(i)), choose); v != nil {
+			kept.elements = append(kept.elements, v)
+		}
+	}
+	return kept
+}
+
+// index is the name of the i-th element in a path.
+func index(i int) string { return strconv.Itoa(i) }
+
+// chosen returns what is left of a value; nil means nothing.
+func (f *File) chosen(n *node, path []string, choose func(Place) Choice) *node {
+	switch choose(Place{f.value(n), path}) {
+	case Keep:
+		return n
+	case Enter:
+		return f.prune(n, path, choose)
+	}
+	return nil
+}
+
 // A Value is JSON that a file holds, without comments.
 type Value struct {
 	Origin
@@ -183,47 +232,6 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 		kept.members = append(kept.members, m)
 	}
 	return &kept
-}
-
-// checkEffect reports a value that has no effect.
-func (s shape) checkEffect(f *File, key string, m member) {
-	off := m.value.child("enabled")
-	if m.value.kind == 'f' || off != nil && off.kind == 'f' {
-		return // it asks for nothing
-	}
-	switch s.effect {
-	case idles:
-		f.report(Idle, m.line, key, "has no effect in haft")
-	case unkept:
-		f.report(Ignored, m.line, key, "has no effect in haft, so what it should protect is not protected")
-	}
-}
-
-func (s shape) fits(n *node) bool {
-	if s.kinds == "" {
-		return true
-	}
-	if !strings.Contains(s.kinds, string(n.kind)) {
-		return false
-	}
-	switch {
-	case s.oneOf != nil:
-		text, _ := n.text()
-		return slices.Contains(s.oneOf, text)
-	case s.least != "":
-		least, _ := strconv.Atoi(s.least)
-		number, err := strconv.Atoi(string(n.literal))
-		return err == nil && number >= least
-	}
-	return true
-}
-
-// not says what a value is instead of what it must be.
-func (s shape) not(n *node) string {
-	if (s.oneOf != nil || s.least != "") && strings.Contains(s.kinds, string(n.kind)) {
-		return string(n.literal)
-	}
-	return kindName(n.kind)
 }
 
 // checkList returns the list or object without the entries of the wrong type.

@@ -139,26 +139,6 @@ func (r *hookReader) strange(event string, line int) {
 	r.report(Ignored, line, "hooks."+event, text)
 }
 
-// hooks reads {"failClosed": …, "EVENT": [{"matcher": "…", "hooks": [{…}]}]}.
-func (f *File) hooks(closed bool) ([]Hook, []Problem) {
-	r := hookReader{file: f, lenient: f.Shared && !closed}
-	if events := f.root.get("hooks"); events != nil {
-		for _, event := range events.members {
-			if event.name == failClosed {
-				continue
-			}
-			if !slices.Contains(Events, event.name) {
-				r.strange(event.name, event.line)
-				continue
-			}
-			for i, group := range event.value.elements {
-				r.group(event.name, i, group)
-			}
-		}
-	}
-	return r.hooks, r.problems
-}
-
 type hookReader struct {
 	file     *File
 	lenient  bool

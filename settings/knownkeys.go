@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -62,6 +64,47 @@ func (s shape) String() string {
 		return "a whole number of at least " + s.least
 	}
 	return kindName(s.kinds[0])
+}
+
+// checkEffect reports a value that has no effect.
+func (s shape) checkEffect(f *File, key string, m member) {
+	off := m.value.child("enabled")
+	if m.value.kind == 'f' || off != nil && off.kind == 'f' {
+		return // it asks for nothing
+	}
+	switch s.effect {
+	case idles:
+		f.report(Idle, m.line, key, "has no effect in haft")
+	case unkept:
+		f.report(Ignored, m.line, key, "has no effect in haft, so what it should protect is not protected")
+	}
+}
+
+func (s shape) fits(n *node) bool {
+	if s.kinds == "" {
+		return true
+	}
+	if !strings.Contains(s.kinds, string(n.kind)) {
+		return false
+	}
+	switch {
+	case s.oneOf != nil:
+		text, _ := n.text()
+		return slices.Contains(s.oneOf, text)
+	case s.least != "":
+		least, _ := strconv.Atoi(s.least)
+		number, err := strconv.Atoi(string(n.literal))
+		return err == nil && number >= least
+	}
+	return true
+}
+
+// not says what a value is instead of what it must be.
+func (s shape) not(n *node) string {
+	if (s.oneOf != nil || s.least != "") && strings.Contains(s.kinds, string(n.kind)) {
+		return string(n.literal)
+	}
+	return kindName(n.kind)
 }
 
 // topLevel are the keys of a settings file. It includes keys of Claude Code that haft does

@@ -170,6 +170,36 @@ func (o *Options) readIn(p projectFile) *File {
 	return f
 }
 
+// Target returns the file in which the rules of a source are stored: haft's own if the
+// folder .haft exists, otherwise the one shared with Claude Code. It knows the local,
+// project and user sources.
+func (o *Options) Target(source Source) (Target, error) {
+	base, root, name := o.Home, "", "settings.json"
+	switch source {
+	case Local:
+		base, root, name = o.Project, o.Project, "settings.local.json"
+	case Project:
+		base, root = o.Project, o.Project
+	case User:
+		if len(o.User) > 0 {
+			return Target{Path: o.User[0]}, nil
+		}
+	default:
+		return Target{}, fmt.Errorf("rules cannot be saved in %s settings: use local, project or user", source)
+	}
+	if base == "" {
+		return Target{}, fmt.Errorf("there is no folder for %s settings", source)
+	}
+	dir := filepath.Join(base, ".claude")
+	if source == User {
+		dir = o.shared()
+	}
+	if info, err := os.Stat(filepath.Join(base, ".haft")); err == nil && info.IsDir() {
+		dir = filepath.Join(base, ".haft")
+	}
+	return Target{Path: filepath.Join(dir, name), Root: root}, nil
+}
+
 // readFile returns the content of a file; nil means that there is none.
 func readFile(source Source, path string, known func() map[string]shape, file fs.File, err error) *File {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

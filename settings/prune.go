@@ -1,7 +1,5 @@
 package settings
 
-import "strconv"
-
 // A Place is a value on its way through [Settings.Prune].
 type Place struct {
 	Value
@@ -31,33 +29,4 @@ func (s *Settings) Prune(choose func(Place) Choice) *Settings {
 		pruned.files[i] = &n
 	}
 	return pruned
-}
-
-func (f *File) prune(n *node, path []string, choose func(Place) Choice) *node {
-	kept := &node{kind: n.kind, line: n.line, literal: n.literal}
-	for _, m := range n.members {
-		if v := f.chosen(m.value, append(path[:len(path):len(path)], m.name), choose); v != nil {
-			kept.members = append(kept.members, member{m.name, m.line, v})
-		}
-	}
-	for i, e := range n.elements {
-		if v := f.chosen(e, append(path[:len(path):len(path)], index(i)), choose); v != nil {
-			kept.elements = append(kept.elements, v)
-		}
-	}
-	return kept
-}
-
-// index is the name of the i-th element in a path.
-func index(i int) string { return strconv.Itoa(i) }
-
-// chosen returns what is left of a value; nil means nothing.
-func (f *File) chosen(n *node, path []string, choose func(Place) Choice) *node {
-	switch choose(Place{f.value(n), path}) {
-	case Keep:
-		return n
-	case Enter:
-		return f.prune(n, path, choose)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
-
-	"github.com/haftdev/haft/internal/rewrite"
 )
 
 // SetText sets the string value of a key at the top level of a file. Every other byte of
@@ -92,27 +89,6 @@ func (k Knob) value(typed string) (string, error) {
 		return "", wrong
 	}
 	return typed, nil
-}
-
-// set rewrites a file.
-func (t Target) set(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
-	root, name, err := t.open()
-	if err != nil {
-		return fmt.Errorf("could not set %s in %s: %w", key, t.Path, err)
-	}
-	defer root.Close()
-	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
-		rest, marked := bytes.CutPrefix(text, bom)
-		edited, err := change(rest)
-		if err != nil || !marked {
-			return edited, err
-		}
-		return slices.Concat(bom, edited), nil
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("could not set %s in %s: %w", key, t.Path, err)
-	}
-	return nil
 }
 
 // setValue sets the value at a path of keys. An existing value must be of the given kind; 0

@@ -23,36 +23,6 @@ type Target struct {
 	Root string
 }
 
-// Target returns the file in which the rules of a source are stored: haft's own if the
-// folder .haft exists, otherwise the one shared with Claude Code. It knows the local,
-// project and user sources.
-func (o *Options) Target(source Source) (Target, error) {
-	base, root, name := o.Home, "", "settings.json"
-	switch source {
-	case Local:
-		base, root, name = o.Project, o.Project, "settings.local.json"
-	case Project:
-		base, root = o.Project, o.Project
-	case User:
-		if len(o.User) > 0 {
-			return Target{Path: o.User[0]}, nil
-		}
-	default:
-		return Target{}, fmt.Errorf("rules cannot be saved in %s settings: use local, project or user", source)
-	}
-	if base == "" {
-		return Target{}, fmt.Errorf("there is no folder for %s settings", source)
-	}
-	dir := filepath.Join(base, ".claude")
-	if source == User {
-		dir = o.shared()
-	}
-	if info, err := os.Stat(filepath.Join(base, ".haft")); err == nil && info.IsDir() {
-		dir = filepath.Join(base, ".haft")
-	}
-	return Target{Path: filepath.Join(dir, name), Root: root}, nil
-}
-
 // AddRule adds a rule at the end of the list of its behavior, unless it is already there.
 // Every other byte of the file stays. Any number of processes may do this at once.
 func AddRule(ctx context.Context, t Target, b tool.Behavior, rule string) error {
@@ -85,16 +55,6 @@ func (t Target) edit(ctx context.Context, b tool.Behavior, rule string, change r
 	return nil
 }
 
-// apply edits a file's text. A byte order mark stays.
-func (e ruleEdit) apply(text []byte, list, rule string) ([]byte, error) {
-	rest, marked := bytes.CutPrefix(text, bom)
-	edited, err := e(rest, list, rule)
-	if err != nil || !marked {
-		return edited, err
-	}
-	return slices.Concat(bom, edited), nil
-}
-
 // open returns the folder that confines the file, and the file's name in it.
 func (t Target) open() (*os.Root, string, error) {
 	if t.Root != "" {
@@ -114,4 +74,25 @@ func (t Target) open() (*os.Root, string, error) {
 	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	return root, filepath.Base(path), err
+}
+
+// set rewrites a file.
+func (t Target) set(ctx context.Context, key string, change func([]byte) ([]byte, error)) error {
+	root, name, err := t.open()
+	if err != nil {
+		return fmt.Errorf("could not set %s in %s: %w", key, t.Path, err)
+	}
+	defer root.Close()
+	err = rewrite.File(ctx, root, name, func(text []byte) ([]byte, error) {
+		rest, marked := bytes.CutPrefix(text, bom)
+		edited, err := change(rest)
+		if err != nil || !marked {
+			return edited, err
+		}
+		return slices.Concat(bom, edited), nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("could not set %s in %s: %w", key, t.Path, err)
+	}
+	return nil
 }

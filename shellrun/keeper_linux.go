@@ -10,10 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/haftdev/haft/internal/rawname"
 	"github.com/haftdev/haft/sandbox"
+	"golang.org/x/sys/unix"
 )
 
 // A keeper is the supervisor process: it starts commands for the harness,
@@ -302,6 +301,133 @@ func (k *keeper) finish(j *job) {
 		Op:    opGone, ID: j.id, Code: j.code, Signal: j.signal, Ended: j.ended, Left: j.left,
 		UserNS: j.usage.Utime.Nano(), SysNS: j.usage.Stime.Nano(),
 	})
+}
+
+// end begins to end a command, or hastens an end that has begun.
+func (k *keeper) end(j *job, grace time.Duration) {
+	if j.phase >= asked {
+		return
+	}
+	if grace <= 0 {
+		k.kill(j)
+		return
+	}
+	k.ask(j, grace)
+}
+
+func (k *keeper) endAll() {
+	for _, j := range k.jobs {
+		k.end(j, deathGrace)
+	}
+}
+
+// tick moves on the commands whose phase has run out.
+func (k *keeper) tick() {
+	now := time.Now()
+	for _, j := range k.jobs {
+		if j.phase == running || now.Before(j.deadline) {
+			continue
+		}
+		switch j.phase {
+		case lingering:
+			k.ask(j, deathGrace)
+		case asked, killing:
+			k.kill(j)
+		}
+	}
+	k.settle(k.reap())
+}
+
+func (k *keeper) untilNextDeadline() time.Duration {
+	next := time.Hour
+	for _, j := range k.jobs {
+		if j.phase != running {
+			next = min(next, max(time.Until(j.deadline), 0))
+		}
+	}
+	return next
+}
+
+// ask sends SIGTERM to every process of the command, and SIGCONT so that
+// stopped ones can obey.
+func (k *keeper) ask(j *job, grace time.Duration) {
+	for _, p := range k.members(j) {
+		if j.over {
+			j.ended = append(j.ended, p.name)
+		}
+		_ = p.signal(unix.SIGTERM)
+		_ = p.signal(unix.SIGCONT)
+	}
+	j.enter(asked, grace)
+}
+
+// kill runs one round of SIGKILL and sets the next, until killTime is over and
+// what is left is reported as such.
+func (k *keeper) kill(j *job) {
+	if j.phase != killing {
+		j.giveUp = time.Now().Add(killTime)
+	}
+	j.enter(killing, killPause)
+	j.group.kill()
+	// The keeper's own children first: a chain of processes that fork and exit
+	// is always here, and moves on within microseconds.
+	for _, pid := range k.orphans() {
+		if t := tagOf(pid); t == j.tag || k.stray(t) {
+			_ = unix.Kill(pid, unix.SIGKILL) // a child not yet reaped: its pid cannot be another's
+		}
+	}
+	members := k.members(j)
+	for _, p := range members {
+		_ = p.signal(unix.SIGKILL)
+	}
+	if time.Now().After(j.giveUp) {
+		k.abandon(j, members)
+	}
+}
+
+// abandon reports what no signal ends.
+func (k *keeper) abandon(j *job, members []proc) {
+	for _, p := range members {
+		j.left = append(j.left, p.pid)
+		k.immortal[p.pid] = true
+	}
+	delete(k.mains, j.pid)
+	k.finish(j)
+}
+
+// members finds every process of a command: those that wear its tag, those of
+// its session, and all that descend from them.
+func (k *keeper) members(j *job) []proc {
+	all := allProcs()
+	member := make(map[int]bool)
+	for _, p := range all {
+		member[p.pid] = p.pid != k.self && k.owns(j, p)
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if !member[p.pid] && member[p.ppid] && p.pid != k.self {
+				member[p.pid], grown = true, true
+			}
+		}
+	}
+	var members []proc
+	for _, p := range all {
+		if member[p.pid] && !p.zombie() {
+			members = append(members, p)
+		}
+	}
+	return members
+}
+
+// owns reports whether p is a process of the command by itself, whatever its
+// parent.
+func (k *keeper) owns(j *job, p proc) bool {
+	if p.pid == j.pid || p.sid == j.pid {
+		return true
+	}
+	t := tagOf(p.pid)
+	return t == j.tag || p.ppid == k.self && k.mains[p.pid] == nil && k.stray(t)
 }
 
 func closeAll(fds []int) {

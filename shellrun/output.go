@@ -2,8 +2,13 @@ package shellrun
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/plural"
 )
 
 const (
@@ -36,6 +41,16 @@ type Output struct {
 	spoolErr error
 	ended    bool
 	changed  chan struct{} // closed by the next write; nil if nobody waits
+}
+
+// newOutput makes an Output. With eager set the file is made at once, so that
+// others can follow it.
+func newOutput(name string, s *spool, eager bool) *Output {
+	o := &Output{name: name, spool: s}
+	if eager {
+		o.openFileLocked()
+	}
+	return o
 }
 
 // Counts is the size of an Output.
@@ -190,4 +205,156 @@ func (o *Output) readFile(data []byte, off int64) (int, error) {
 	}
 	defer file.Close()
 	return file.ReadAt(data, off)
+}
+
+// Excerpt returns at most limit characters of the output: all of it if it fits, otherwise its
+// beginning and its end. If raw is set, terminal escapes are kept.
+func (o *Output) Excerpt(limit int, raw bool) Excerpt {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clean := Clean
+	if raw {
+		clean = func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	}
+	e := Excerpt{Total: o.countsLocked()}
+	if o.size <= int64(len(o.head)) {
+		if text := clean(string(o.head)); utf8.RuneCountInString(text) <= limit {
+			e.Text = text
+			return e
+		}
+		if o.file == nil { // what is shown in part is kept as a whole
+			o.openFileLocked()
+		}
+	}
+	if o.file != nil {
+		e.Path = o.file.path
+	}
+	e.Truncated = true
+	const noteRoom = 1000
+	for half := max(limit-noteRoom, 0) / 2; ; {
+		head, tail := o.endsLocked(half)
+		e.Text = o.noteLocked(e, head, tail) + clean(string(head)) + "\n\n[…]\n\n" + clean(string(tail))
+		over := utf8.RuneCountInString(e.Text) - limit // the path in the note may be long
+		if over <= 0 {
+			return e
+		}
+		if half == 0 {
+			e.Text = string([]rune(e.Text)[:limit])
+			return e
+		}
+		half = max(0, half-(over+1)/2)
+	}
+}
+
+// endsLocked cuts up to n characters from both ends, at the ends of lines where
+// they are not too far.
+func (o *Output) endsLocked(n int) (head, tail []byte) {
+	head = firstChars(o.head, n)
+	head = head[:wholeText(head)]
+	if i := bytes.LastIndexByte(head, '\n'); i >= len(head)/2 {
+		head = head[:i+1]
+	}
+	tail = o.tail
+	tail = tail[max(0, int64(len(tail))-(o.size-int64(len(head)))):] // never the same bytes twice
+	tail = afterEscape(tail, lastChars(tail, n))
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 && i+1 < len(tail) {
+		tail = tail[i+1:]
+	}
+	return head, tail
+}
+
+func (o *Output) noteLocked(e Excerpt, head, tail []byte) string {
+	omitted := o.size - int64(len(head)) - int64(len(tail))
+	newlines := o.newlines - int64(bytes.Count(head, []byte{'\n'})) - int64(bytes.Count(tail, []byte{'\n'}))
+	note := fmt.Sprintf("[Output truncated: %d bytes, %s in total. "+
+		"The first %d and last %d bytes are shown; %d bytes with %s between them are left out.",
+		e.Total.Bytes, plural.Of(e.Total.Lines, "line"), len(head), len(tail), omitted, plural.Of(newlines, "line end"))
+	switch {
+	case o.file == nil:
+		note += fmt.Sprintf(" They are lost: %v.", o.spoolErr)
+	case o.kept < o.size:
+		note += fmt.Sprintf(" %s has the first %d bytes", e.Path, o.kept)
+		if o.file.err != nil {
+			note += fmt.Sprintf(" (%v)", o.file.err)
+		}
+		note += "; the rest was over the quota or could not be written."
+	default:
+		note += fmt.Sprintf(" The whole output is in %s.", e.Path)
+	}
+	return note + "]\n"
+}
+
+// firstChars returns the beginning of p with n characters, bytes that are no
+// UTF-8 counting one each.
+func firstChars(p []byte, n int) []byte {
+	i := 0
+	for ; n > 0 && i < len(p); n-- {
+		_, size := utf8.DecodeRune(p[i:])
+		i += size
+	}
+	return p[:i]
+}
+
+// lastChars is firstChars from the other end.
+func lastChars(p []byte, n int) []byte {
+	i := len(p)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRune(p[:i])
+		i -= size
+	}
+	return p[i:]
+}
+
+// afterEscape shortens rest, the end of p, if it begins within a terminal
+// escape.
+func afterEscape(p, rest []byte) []byte {
+	cut := len(p) - len(rest)
+	i := bytes.LastIndexByte(p[max(0, cut-maxEscape):cut], '\x1b')
+	if i < 0 {
+		return rest
+	}
+	escape := max(0, cut-maxEscape) + i
+	end := escape + len(wholeEscape.Get().Find(p[escape:min(len(p), escape+maxEscape)]))
+	return p[max(cut, end):]
+}
+
+// keep makes the file for what is to come, if there is none yet.
+func (o *Output) keep() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil {
+		o.openFileLocked()
+	}
+}
+
+// lastLines returns up to n last lines, cleaned, within about limit bytes.
+func (o *Output) lastLines(n, limit int) (last string, endsLine bool, total Counts) {
+	o.mu.Lock()
+	tail := string(o.tail[max(0, len(o.tail)-limit):])
+	endsLine, total = o.last == '\n', o.countsLocked()
+	o.mu.Unlock()
+	lines := strings.Split(strings.TrimRight(Clean(tail), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n"), endsLine, total
+}
+
+// Close marks the output as complete and closes the file. If the file could not hold
+// everything, its last lines say so and repeat the end of the output.
+func (o *Output) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	o.ended = true
+	if o.file == nil {
+		return
+	}
+	if missing := o.size - o.kept; missing > 0 {
+		tail := o.tail[max(0, len(o.tail)-tailBytes):]
+		tail = tail[max(0, int64(len(tail))-missing):]
+		note := fmt.Sprintf("\n[%d bytes are missing here: the quota for command output was reached. "+
+			"The last %d bytes follow.]\n", missing-int64(len(tail)), len(tail))
+		o.file.write(append([]byte(note), tail...), 0)
+	}
+	o.file.close()
 }

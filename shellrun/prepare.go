@@ -1,13 +1,8 @@
 package shellrun
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/haftdev/haft/internal/ownprogram"
 )
 
 // scratchPrefix begins the names of directories that may be removed when their
@@ -50,91 +45,9 @@ func (p *preparation) ended() bool {
 	}
 }
 
-// prepare returns what commands are run with, made once.
-func (h *Host) prepare(ctx context.Context) (*hostShell, error) {
-	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return nil, errClosed
-	}
-	if h.ready == nil || h.ready.over() {
-		h.ready = &preparation{done: make(chan struct{})}
-		go h.complete(h.ready)
-	}
-	p := h.ready
-	h.mu.Unlock()
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		if !p.ended() { // however short the time is, what is ready is not waited for
-			return nil, fmt.Errorf("wait for the user's shell profile: %w", ctx.Err())
-		}
-	}
-	return p.shell, p.err
-}
-
-func (h *Host) complete(p *preparation) {
-	defer close(p.done)
-	p.shell, p.err = h.newShell()
-}
-
-// newShell finds the shell and captures the user's profile.
-func (h *Host) newShell() (*hostShell, error) {
-	path := h.opts.Shell
-	if path == "" {
-		var err error
-		if path, err = ownprogram.Find("bash", h.opts.Project...); err != nil {
-			return nil, errors.New("bash was not found in PATH outside the project: install it")
-		}
-	}
-	scratch, err := os.MkdirTemp("", scratchPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("make a directory for running commands: %w", err)
-	}
-	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
-		return nil, fmt.Errorf("make a directory for running commands: %w", err)
-	}
-	if err := os.Mkdir(endsIn(scratch), 0o700); err != nil {
-		return nil, fmt.Errorf("make a directory for running commands: %w", err)
-	}
-	h.base.tidy(scratch)
-	h.spool.fallBack(scratch)
-	s := &hostShell{path: path, env: h.env, scratch: scratch}
-	if !h.opts.NoProfile {
-		// Not through a sandbox: the start-up files are the user's own.
-		var p profile
-		// They and what they start must not be the project's, which commands may use.
-		own := replace(h.env, "PATH", ownprogram.Path(lookup(h.env, "PATH"), h.opts.Project...))
-		p, s.warning = captureProfile(h.base, path, own, scratch, h.closing)
-		s.profile, s.env = p.path, replace(h.env, "PATH", mergePaths(lookup(h.env, "PATH"), p.PATH))
-	}
-	return s, nil
-}
-
-// fallBack sets the directory if none was given.
-func (s *spool) fallBack(dir string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opts.Dir == "" {
-		s.opts.Dir = dir
-	}
-}
-
-// Prepare does in advance what the first command would have to wait for, mainly capturing the
-// user's profile.
-func (h *Host) Prepare(ctx context.Context) error {
-	_, err := h.prepare(ctx)
-	return err
-}
-
-// Warning says why the user's shell profile could not be captured, in which case commands run
-// without it. It is nil if the profile was captured or no command has run yet.
-func (h *Host) Warning() error {
-	h.mu.Lock()
-	p := h.ready
-	h.mu.Unlock()
-	if p == nil || !p.ended() || p.shell == nil {
+func (p *preparation) discard() error {
+	if p.shell == nil {
 		return nil
 	}
-	return p.shell.warning
+	return os.RemoveAll(p.shell.scratch)
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/haftdev/haft/internal/lazyregexp"
 )
@@ -17,57 +16,6 @@ import (
 type profile struct {
 	path string // the file to source, "" if there is nothing in it
 	PATH string // with what the start-up files add
-}
-
-const profileTime = 10 * time.Second
-
-// dump prints PATH, then in records of their own each function, after a line
-// with its name and the file that defines it, and the aliases.
-const dump = `shopt -s extdebug
-{
-printf '%s\n' "$PATH"
-for f in $(compgen -A function); do printf '\036'; declare -F "$f"; declare -f "$f"; done
-printf '\036\n'; alias -p
-} >|"$1"
-exit 0`
-
-// captureProfile runs the user's shell once, as an interactive one, and keeps
-// what it knows, unless stop is closed before. env is the environment of
-// commands.
-func captureProfile(r Runner, shell string, env []string, dir string, stop <-chan struct{}) (profile, error) {
-	p := profile{PATH: lookup(env, "PATH")}
-	out, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return p, err
-	}
-	defer out.Close()
-	raw := filepath.Join(dir, "profile.raw")
-	defer os.Remove(raw)
-	home := lookup(env, "HOME")
-	if info, err := os.Stat(home); err != nil || !info.IsDir() { // as in many containers
-		home = "/"
-	}
-	args := []string{"bash", "-i", "-c", dump, "bash", raw}
-	proc, err := r.Start(Command{Path: shell, Args: args, Env: env, Dir: home, Output: out})
-	if err != nil {
-		return p, fmt.Errorf("capture the shell profile: %w", err)
-	}
-	select {
-	case <-proc.Done():
-	case <-stop:
-		proc.End(0)
-		<-proc.Done()
-		return p, errClosed
-	case <-time.After(profileTime):
-		proc.End(0)
-		<-proc.Done()
-		return p, fmt.Errorf("capture the shell profile: it did not finish within %v", profileTime)
-	}
-	data, err := os.ReadFile(raw)
-	if err != nil {
-		return p, fmt.Errorf("capture the shell profile: %w", err)
-	}
-	return p.keep(string(data), dir)
 }
 
 // askers are aliases that make a command ask before it acts: without a terminal

@@ -5,10 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -67,12 +64,6 @@ type visit struct {
 	number uint64
 	dir    string
 	healed string // the directory that was gone, so that dir was taken instead
-}
-
-// NewShell makes a Shell that starts in dir, an absolute path, and returns to it when its
-// current directory no longer exists. When dir itself is gone, no command is started.
-func (h *Host) NewShell(dir string) *Shell {
-	return &Shell{host: h, home: dir, dir: dir}
 }
 
 // Dir is the directory in which the next command starts.
@@ -238,49 +229,6 @@ func (s *Shell) start(ctx context.Context, r Request, background bool) (*Task, e
 		result.DirLost = told && to == ""
 	})
 	return t, nil
-}
-
-// openProgram starts a command by its words, with what bash would add to its environment. It
-// reports false if there are none, or if it did not start: then bash is to say why, or knows
-// what to do with a file that the kernel does not run.
-func (h *Host) openProgram(t *Task, c Command, words []string) bool {
-	if len(words) == 0 || slices.ContainsFunc(c.Env, changesShell) {
-		return false
-	}
-	path, ok := program(words[0], lookup(c.Env, "PATH"))
-	if !ok {
-		return false
-	}
-	level, _ := strconv.Atoi(lookup(c.Env, "SHLVL"))
-	added := []string{"SHLVL=" + strconv.Itoa(level+1), "_=" + path}
-	c.Path, c.Args, c.Env = path, words, replaceAll(nil, slices.Concat(c.Env, added)) // each name once
-	return h.open(t, c) == nil
-}
-
-// program finds the file that bash would run by a name. It reports false if there is none, and if that depends on the
-// directory in which the command starts.
-func program(name, path string) (file string, ok bool) {
-	if strings.Contains(name, "/") {
-		_, err := exec.LookPath(name)
-		return name, err == nil && filepath.IsAbs(name)
-	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			return "", false
-		}
-		file = strings.TrimSuffix(dir, "/") + "/" + name // not cleaned: what is before .. may be a link
-		if _, err := exec.LookPath(file); err == nil {
-			return file, true
-		}
-	}
-	return "", false
-}
-
-// changesShell reports whether a variable is a function of bash or an option, so that a word
-// may mean another thing than the program of its name.
-func changesShell(entry string) bool {
-	name, value, _ := strings.Cut(entry, "=")
-	return strings.HasPrefix(name, "BASH_FUNC_") || value != "" && slices.Contains([]string{"SHELLOPTS", "BASHOPTS", "BASH_ENV", "EXECIGNORE"}, name)
 }
 
 // shellArgs makes the arguments of the shell for a command. The command is an

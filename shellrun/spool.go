@@ -32,6 +32,23 @@ type spool struct {
 	ended []*spoolFile // files that nobody here writes to, oldest first: the first to go when space runs out
 }
 
+func newSpool(opts *SpoolOptions) *spool {
+	var o SpoolOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Task <= 0 {
+		o.Task = 64 << 20
+	}
+	if o.Total <= 0 {
+		o.Total = 1 << 30
+	}
+	if o.Keep <= 0 {
+		o.Keep = 7 * 24 * time.Hour
+	}
+	return &spool{opts: o}
+}
+
 // directoryLocked returns the spool's directory, made and swept at first use.
 func (s *spool) directoryLocked() (string, error) {
 	if s.dir != "" {
@@ -109,6 +126,15 @@ func (s *spool) finished(f *spoolFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, f)
+}
+
+// fallBack sets the directory if none was given.
+func (s *spool) fallBack(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opts.Dir == "" {
+		s.opts.Dir = dir
+	}
 }
 
 // A spoolFile is one output on disk. Its owner serialises the calls.

@@ -2,11 +2,8 @@ package shellrun
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -176,15 +173,6 @@ func (t *Task) detach() bool {
 	return true
 }
 
-// keep makes the file for what is to come, if there is none yet.
-func (o *Output) keep() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.file == nil {
-		o.openFileLocked()
-	}
-}
-
 // moved tells that the task is in the background.
 func (t *Task) moved() {
 	if t.host.opts.OnBackground != nil {
@@ -197,16 +185,6 @@ func (t *Task) Progress() Progress {
 	p := Progress{TaskID: t.id, Elapsed: time.Since(t.started)}
 	p.Last, p.EndsLine, p.Total = t.output.lastLines(5, 2000)
 	return p
-}
-
-// lastLines returns up to n last lines, cleaned, within about limit bytes.
-func (o *Output) lastLines(n, limit int) (last string, endsLine bool, total Counts) {
-	o.mu.Lock()
-	tail := string(o.tail[max(0, len(o.tail)-limit):])
-	endsLine, total = o.last == '\n', o.countsLocked()
-	o.mu.Unlock()
-	lines := strings.Split(strings.TrimRight(Clean(tail), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n"), endsLine, total
 }
 
 // watch sees the task to its end. finish completes the result; from then on the
@@ -242,54 +220,6 @@ func (t *Task) watch(finish func(r *Result, background bool)) {
 		t.host.opts.OnEnd(t)
 	}
 	t.host.active.Done()
-}
-
-// ended takes a foreground task out of the table, and the oldest ended ones
-// when there are too many.
-func (h *Host) ended(t *Task) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	over := -maxEnded
-	for _, other := range h.tasks {
-		if other != t && other.Ended() {
-			over++
-		}
-	}
-	h.tasks = slices.DeleteFunc(h.tasks, func(other *Task) bool {
-		if other == t {
-			return !t.Background()
-		}
-		if over > 0 && other.Ended() {
-			over--
-			return true
-		}
-		return false
-	})
-}
-
-// maxEnded is how many ended background tasks stay in the table.
-const maxEnded = 100
-
-// Close marks the output as complete and closes the file. If the file could not hold
-// everything, its last lines say so and repeat the end of the output.
-func (o *Output) Close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ended {
-		return
-	}
-	o.ended = true
-	if o.file == nil {
-		return
-	}
-	if missing := o.size - o.kept; missing > 0 {
-		tail := o.tail[max(0, len(o.tail)-tailBytes):]
-		tail = tail[max(0, int64(len(tail))-missing):]
-		note := fmt.Sprintf("\n[%d bytes are missing here: the quota for command output was reached. "+
-			"The last %d bytes follow.]\n", missing-int64(len(tail)), len(tail))
-		o.file.write(append([]byte(note), tail...), 0)
-	}
-	o.file.close()
 }
 
 const (

@@ -88,3 +88,13 @@ func (c *Call) Report(p Progress) {
 		c.Progress(p)
 	}
 }
+
+// Approve returns [ErrUnapproved] if the user has approved a change other than p. A tool
+// that makes p itself calls it at the last moment, while it holds the file, so that no
+// other program can interfere.
+func (c *Call) Approve(p *Preview) error {
+	if c.Approved == "" || c.Approved == p.Digest() {
+		return nil
+	}
+	return ErrUnapproved
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Next returns the set that follows s in a conversation when the available tools have
@@ -60,14 +59,6 @@ func withdrawn(t *Tool) *Tool {
 		return Result{}, Errorf("%s is no longer available: %s is not connected. Continue without it.", w.Name, w.origin())
 	}
 	return &w
-}
-
-// origin says who offers a tool, for users and models.
-func (t *Tool) origin() string {
-	if server, ok := strings.CutPrefix(t.Source, "mcp:"); ok {
-		return "the MCP server " + server
-	}
-	return t.Source
 }
 
 func sameShape(a *Set, was *Tool, b *Set, is *Tool) bool {

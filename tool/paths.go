@@ -12,18 +12,3 @@ type Paths struct {
 func (p Paths) All() []string {
 	return append(append([]string(nil), p.Writes...), p.Reads...)
 }
-
-// PathsOf returns what the call would touch; nothing if the tool does not say.
-func (t *Tool) PathsOf(c *Call) Paths {
-	if t == nil || t.Paths == nil {
-		return Paths{}
-	}
-	return t.Paths(c)
-}
-
-// OnlyFiles reports whether [Paths] are everything that the call is about: it only reads,
-// or its preview shows everything that it changes. Then a rule about files can allow it;
-// for any other call, such a rule says too little.
-func (t *Tool) OnlyFiles(c *Call) bool {
-	return t != nil && t.Paths != nil && (t.Preview != nil || t.MarksOf(c).ReadOnly)
-}

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -103,32 +102,7 @@ func (v *Version) digest(h hash.Hash) {
 // change, because it was not known at that moment.
 const Unseen = "unseen"
 
-// PreviewOf returns what the call would change now. It returns nil without an error for a
-// tool that does not say, or for a call whose effect is not known before it runs. A panic
-// becomes an error.
-func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
-	if t == nil || t.Preview == nil {
-		return nil, nil
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			p, err = nil, fmt.Errorf("%s crashed: %v", t.Name, r)
-		}
-	}()
-	return t.Preview(ctx, c)
-}
-
 // ErrUnapproved is for a call that would make a different change from the one that was
 // approved. See [Call.Approve].
 var ErrUnapproved error = &Error{Message: "Nothing was changed: the file was changed by another program after this call was approved, " +
 	"so the result would not be what was approved. Read the file, then send the call again to have the new change approved."}
-
-// Approve returns [ErrUnapproved] if the user has approved a change other than p. A tool
-// that makes p itself calls it at the last moment, while it holds the file, so that no
-// other program can interfere.
-func (c *Call) Approve(p *Preview) error {
-	if c.Approved == "" || c.Approved == p.Digest() {
-		return nil
-	}
-	return ErrUnapproved
-}

@@ -214,12 +214,6 @@ func (s *Set) canDefer() bool {
 // References reports whether what ToolSearch finds is loaded by a reference to it.
 func (s *Set) References() bool { return s.opts.References && s.canDefer() }
 
-// always reports whether the tool is loaded regardless of its size.
-func (t *Tool) always() bool {
-	v, _ := t.Meta[AlwaysLoad].(bool)
-	return v
-}
-
 // AlwaysLoad is a key of [Tool.Meta]: a foreign tool with the value true is always
 // described, regardless of how many tools there are.
 const AlwaysLoad = "alwaysLoad"

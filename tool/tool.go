@@ -207,3 +207,47 @@ func (t *Tool) ResultLimit() int {
 	}
 	return t.MaxResult
 }
+
+// origin says who offers a tool, for users and models.
+func (t *Tool) origin() string {
+	if server, ok := strings.CutPrefix(t.Source, "mcp:"); ok {
+		return "the MCP server " + server
+	}
+	return t.Source
+}
+
+// PathsOf returns what the call would touch; nothing if the tool does not say.
+func (t *Tool) PathsOf(c *Call) Paths {
+	if t == nil || t.Paths == nil {
+		return Paths{}
+	}
+	return t.Paths(c)
+}
+
+// OnlyFiles reports whether [Paths] are everything that the call is about: it only reads,
+// or its preview shows everything that it changes. Then a rule about files can allow it;
+// for any other call, such a rule says too little.
+func (t *Tool) OnlyFiles(c *Call) bool {
+	return t != nil && t.Paths != nil && (t.Preview != nil || t.MarksOf(c).ReadOnly)
+}
+
+// PreviewOf returns what the call would change now. It returns nil without an error for a
+// tool that does not say, or for a call whose effect is not known before it runs. A panic
+// becomes an error.
+func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
+	if t == nil || t.Preview == nil {
+		return nil, nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, fmt.Errorf("%s crashed: %v", t.Name, r)
+		}
+	}()
+	return t.Preview(ctx, c)
+}
+
+// always reports whether the tool is loaded regardless of its size.
+func (t *Tool) always() bool {
+	v, _ := t.Meta[AlwaysLoad].(bool)
+	return v
+}

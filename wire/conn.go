@@ -3,11 +3,12 @@ package wire
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/haftdev/haft/internal/plainjson"
 )
 
 // A Stream carries messages in both directions: as lines (see [Lines]), or through channels
@@ -155,20 +156,6 @@ func (c *Conn) endedBy() error {
 	return c.ended
 }
 
-// decode stores the answer to r in reply.
-func (got *Response) decode(r Request, reply any) error {
-	if got.Subtype != "success" {
-		return fmt.Errorf("%s: %w", r.Subtype(), &ControlError{Code: got.ErrorCode, Message: got.Error})
-	}
-	if reply == nil || len(got.Response) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(got.Response, reply); err != nil {
-		return fmt.Errorf("%s: decode answer: %w", r.Subtype(), err)
-	}
-	return nil
-}
-
 func (c *Conn) read(ctx context.Context, deliver func(Message)) error {
 	for {
 		m, err := c.stream.Read()
@@ -228,4 +215,56 @@ func (c *Conn) takenBack(id string) {
 	if cancel, ok := c.serving[id]; ok {
 		cancel(errTakenBack)
 	}
+}
+
+// errTakenBack ends the handler of a request that the other side took back.
+var errTakenBack = errors.New("the request was taken back")
+
+// serve has a request handled and answered.
+func (c *Conn) serve(ctx context.Context, m *ControlRequest) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c.mu.Lock()
+	c.serving[m.RequestID] = cancel
+	c.mu.Unlock()
+	answer := func() {
+		reply, err := c.handle(ctx, m.Request)
+		c.mu.Lock()
+		delete(c.serving, m.RequestID)
+		c.mu.Unlock()
+		if context.Cause(ctx) != errTakenBack {
+			_ = c.stream.Write(answerTo(m.RequestID, reply, err)) // Run reports a stream that is broken
+		}
+		cancel(nil)
+		if c.opts.Answered != nil {
+			c.opts.Answered(m.Request)
+		}
+	}
+	if c.opts.Ordered != nil && c.opts.Ordered(m.Request) {
+		answer()
+		return
+	}
+	c.handlers.Go(answer)
+}
+
+func (c *Conn) handle(ctx context.Context, r Request) (reply any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			reply, err = nil, fmt.Errorf("%s: panic: %v", r.Subtype(), p)
+		}
+	}()
+	return c.opts.Handle(ctx, r)
+}
+
+func answerTo(id string, reply any, err error) *ControlResponse {
+	r := Response{Subtype: "success", RequestID: id}
+	if err == nil && reply != nil {
+		r.Response, err = plainjson.Marshal(reply)
+	}
+	if err != nil {
+		r = Response{Subtype: "error", RequestID: id, Error: err.Error()}
+		if coded := (*ControlError)(nil); errors.As(err, &coded) {
+			r.ErrorCode = coded.Code
+		}
+	}
+	return &ControlResponse{Response: r}
 }

@@ -129,6 +129,20 @@ type Response struct {
 	PendingUserDialogRequests []json.RawMessage `json:"pending_user_dialog_requests,omitempty"`
 }
 
+// decode stores the answer to r in reply.
+func (got *Response) decode(r Request, reply any) error {
+	if got.Subtype != "success" {
+		return fmt.Errorf("%s: %w", r.Subtype(), &ControlError{Code: got.ErrorCode, Message: got.Error})
+	}
+	if reply == nil || len(got.Response) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(got.Response, reply); err != nil {
+		return fmt.Errorf("%s: decode answer: %w", r.Subtype(), err)
+	}
+	return nil
+}
+
 // ControlCancelRequest withdraws a request. It has no answer, and the request no longer
 // needs one.
 type ControlCancelRequest struct {

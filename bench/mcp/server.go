@@ -14,9 +14,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serverEnv makes this program a server.
-const serverEnv = "HAFT_BENCH_MCP"
-
 type empty struct{}
 
 type sized struct {

@@ -48,11 +48,6 @@ func (s *samples) add(f func() error) error {
 
 func (c cost) plus(o cost) cost { return cost{c.wall + o.wall, c.cpu + o.cpu} }
 
-// ratio writes how many times less c took than base: CPU, and wall in parentheses.
-func ratio(base, c cost) string {
-	return fmt.Sprintf("%s (%s)", times(base.cpu, c.cpu), times(base.wall, c.wall))
-}
-
 func times(base, d time.Duration) string {
 	r := float64(base) / float64(max(d, time.Microsecond))
 	if r < 10 {
@@ -60,8 +55,6 @@ func times(base, d time.Duration) string {
 	}
 	return fmt.Sprintf("%.0f", r)
 }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/1e6) }
 
 func median(ds []time.Duration) time.Duration {
 	s := slices.Sorted(slices.Values(ds))

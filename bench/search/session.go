@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"time"
 
 	"github.com/haftdev/haft/search"
 )
@@ -19,72 +17,6 @@ const (
 	editEvery      = 5
 	headLimit      = 250
 )
-
-// session plays a conversation: queries about identifiers of the tree, with a file
-// edited by another process before every fifth. Ripgrep answers each right after.
-// Indexing is waited for within our own time: left to the background it would run,
-// and be counted, while ripgrep is measured.
-func (b *bench) session(ctx context.Context) error {
-	dir, err := copyTree(b.dir)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(filepath.Dir(dir))
-	script, err := newScript(dir)
-	if err != nil {
-		return err
-	}
-	opts := &search.Options{}
-	if !b.texts {
-		opts.CacheBytes = -1
-	}
-	s := search.New(opts)
-	defer s.Close()
-	var rgTotal, ours cost
-	var rgWalls, walls []time.Duration
-	wrong, compared := 0, 0
-	for i := range sessionQueries {
-		if i%editEvery == editEvery-1 {
-			if err := script.edit(); err != nil {
-				return err
-			}
-		}
-		q := script.query()
-		var r *search.Result
-		var want answer
-		ask := func() error {
-			r, err = s.Grep(ctx, q)
-			s.WaitIndexed()
-			return err
-		}
-		askRg := func() error { want, err = runRg(b.rg, dir, q); return err }
-		c, err := measure(ask)
-		if err != nil {
-			return fmt.Errorf("%+v: %w", q, err)
-		}
-		c2, err := measure(askRg)
-		if err != nil {
-			return err
-		}
-		ours, rgTotal = ours.plus(c), rgTotal.plus(c2)
-		walls, rgWalls = append(walls, c.wall), append(rgWalls, c2.wall)
-		if !r.More {
-			compared++
-			if n := differ(want, format(q, r)); n > 0 {
-				wrong++
-				fmt.Fprintf(b.out, "differs by %d: %+v\n", n, q)
-			}
-		}
-	}
-	m := s.Memory()
-	fmt.Fprintf(b.out, "%d queries, %d edits from outside; %d answers that were not cut short compared, %d differ\n", sessionQueries, sessionQueries/editEvery, compared, wrong)
-	fmt.Fprintf(b.out, "rg: wall %s ms, CPU %s ms, p50 %s ms\n", ms(rgTotal.wall), ms(rgTotal.cpu), ms(median(rgWalls)))
-	fmt.Fprintf(b.out, "haft: wall %s ms, CPU %s ms (first query, watches and index included), p50 %s ms\n", ms(ours.wall), ms(ours.cpu), ms(median(walls)))
-	fmt.Fprintf(b.out, "ratio: CPU %s, wall %s, p50 %s\n", times(rgTotal.cpu, ours.cpu), times(rgTotal.wall, ours.wall), times(median(rgWalls), median(walls)))
-	fmt.Fprintf(b.out, "memory: list %.1f MB, signatures %.1f MB: %.1f %% of %.0f MB of text; cached texts %.1f MB\n",
-		float64(m.List)/1e6, float64(m.Signatures)/1e6, 100*float64(m.List+m.Signatures)/float64(script.text), float64(script.text)/1e6, float64(m.Texts)/1e6)
-	return nil
-}
 
 // copyTree makes a copy that may be edited, with times kept.
 func copyTree(dir string) (string, error) {
@@ -190,4 +122,22 @@ func (s *script) edit() error {
 	f := s.files[s.rand.IntN(len(s.files))]
 	line := fmt.Sprintf("// %s %s edited", s.word(), s.word())
 	return exec.Command("sh", "-c", `printf '%s\n' "$1" >> "$2"`, "sh", line, f).Run()
+}
+
+// sample copies n files of the tree into dir.
+func (s *script) sample(dir string, n int) error {
+	for i := range n {
+		text, err := os.ReadFile(s.files[s.rand.IntN(len(s.files))])
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, fmt.Sprintf("d%d", i%10), fmt.Sprintf("f%d.c", i))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }

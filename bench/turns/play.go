@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -165,12 +165,6 @@ func watch(s *script.Scenario, seen func(turn int)) (*stopwatch, error) {
 	return w, err
 }
 
-func (w *stopwatch) arrivals() []arrival {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.turns)
-}
-
 func (s *stage) command(ctx context.Context, p *player, url string) (*exec.Cmd, error) {
 	if p.prepare != nil {
 		if err := p.prepare(s.home, url); err != nil {
@@ -184,6 +178,63 @@ func (s *stage) command(ctx context.Context, p *player, url string) (*exec.Cmd, 
 		"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=none",
 	}, p.env...)
 	return cmd, nil
+}
+
+// playLong plays the conversation that is resumed.
+func (s *stage) playLong(ctx context.Context, p *player, turns int) error {
+	model, err := watch(s.scenario(p, "read", turns, files), func(int) {})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	cmd, err := s.command(ctx, p, model.URL())
+	if err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil || len(model.arrivals()) != turns+1 {
+		return fmt.Errorf("%s played %d of %d turns: %v\n%s", p.name, max(len(model.arrivals())-1, 0), turns, err, tail(out))
+	}
+	return nil
+}
+
+// goOn continues the conversation by one answer. The model must be asked with all
+// answers that there were: a player that forgets or compacts is not compared.
+func (s *stage) goOn(ctx context.Context, p *player, answers int) (figures, error) {
+	var f figures
+	var cmd *exec.Cmd
+	var mu sync.Mutex
+	var start time.Time
+	seen := -1
+	model, err := script.Serve(&script.Options{Keep: -1, Unchecked: true, Answer: func(r *script.Request) script.Turn {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Tools > 0 && seen < 0 {
+			seen, f.first, f.rss = r.Turn, r.At.Sub(start), memoryOf(int64(cmd.Process.Pid), "VmHWM:")
+		}
+		return script.Turn{Blocks: []script.Block{{Text: "done again"}}}
+	}})
+	if err != nil {
+		return f, err
+	}
+	defer model.Close()
+	if cmd, err = s.command(ctx, p, model.URL()); err != nil {
+		return f, err
+	}
+	cmd.Args = append(cmd.Args, "--continue")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	mu.Lock()
+	start = time.Now()
+	err = cmd.Start()
+	mu.Unlock()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil || seen != answers {
+		return f, fmt.Errorf("%s continued after %d answers, want %d: %v\n%s", p.name, seen, answers, err, tail(out.Bytes()))
+	}
+	f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return f, nil
 }
 
 // memoryOf is what the kernel says of a process's memory. It is asked for at the

@@ -5,12 +5,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os/exec"
-	"sync"
 	"text/tabwriter"
 	"time"
-
-	"github.com/haftdev/haft/model/script"
 )
 
 // lines is how many lines each file of a conversation that is resumed has: 12 KB with
@@ -82,61 +78,4 @@ func longStage() (*stage, error) {
 		}
 	}
 	return s, nil
-}
-
-// playLong plays the conversation that is resumed.
-func (s *stage) playLong(ctx context.Context, p *player, turns int) error {
-	model, err := watch(s.scenario(p, "read", turns, files), func(int) {})
-	if err != nil {
-		return err
-	}
-	defer model.Close()
-	cmd, err := s.command(ctx, p, model.URL())
-	if err != nil {
-		return err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil || len(model.arrivals()) != turns+1 {
-		return fmt.Errorf("%s played %d of %d turns: %v\n%s", p.name, max(len(model.arrivals())-1, 0), turns, err, tail(out))
-	}
-	return nil
-}
-
-// goOn continues the conversation by one answer. The model must be asked with all
-// answers that there were: a player that forgets or compacts is not compared.
-func (s *stage) goOn(ctx context.Context, p *player, answers int) (figures, error) {
-	var f figures
-	var cmd *exec.Cmd
-	var mu sync.Mutex
-	var start time.Time
-	seen := -1
-	model, err := script.Serve(&script.Options{Keep: -1, Unchecked: true, Answer: func(r *script.Request) script.Turn {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Tools > 0 && seen < 0 {
-			seen, f.first, f.rss = r.Turn, r.At.Sub(start), memoryOf(int64(cmd.Process.Pid), "VmHWM:")
-		}
-		return script.Turn{Blocks: []script.Block{{Text: "done again"}}}
-	}})
-	if err != nil {
-		return f, err
-	}
-	defer model.Close()
-	if cmd, err = s.command(ctx, p, model.URL()); err != nil {
-		return f, err
-	}
-	cmd.Args = append(cmd.Args, "--continue")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	mu.Lock()
-	start = time.Now()
-	err = cmd.Start()
-	mu.Unlock()
-	if err == nil {
-		err = cmd.Wait()
-	}
-	if err != nil || seen != answers {
-		return f, fmt.Errorf("%s continued after %d answers, want %d: %v\n%s", p.name, seen, answers, err, tail(out.Bytes()))
-	}
-	f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return f, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +46,12 @@ func (w *stopwatch) note(r *script.Request) bool {
 	}
 	w.turns = append(w.turns, arrival{at: r.At, answered: w.sent, begun: w.begun})
 	return true
+}
+
+func (w *stopwatch) arrivals() []arrival {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.turns)
 }
 
 // watched are connections that note their reads and writes.

@@ -46,6 +46,13 @@ type conn struct {
 	running map[string]*request      // theirs, by id
 }
 
+func newConn(in io.Reader, out io.Writer) *conn {
+	return &conn{
+		in: bufio.NewReaderSize(in, 64<<10), out: out, turn: make(chan struct{}, 1), gone: make(chan struct{}),
+		asked: make(map[string]chan *message), running: make(map[string]*request),
+	}
+}
+
 // A request is something that the client asks for, or tells if it has no id. It is
 // answered once.
 type request struct {
@@ -79,6 +86,17 @@ func (r *request) reply(result any, err error) {
 		m.Result, m.Error = nil, errorOf(err)
 	}
 	_ = r.conn.write(m) // a client that does not listen is noticed by those who watch it
+}
+
+// read reads the parameters of a request.
+func (r *request) read(params any) error {
+	if len(r.params) == 0 {
+		r.params = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(r.params, params); err != nil {
+		return errorf(codeInvalidParams, "The parameters of %s cannot be read: %s", r.method, misread(err))
+	}
+	return nil
 }
 
 // read takes messages until there are no more. Requests are handed to handle one after
@@ -292,3 +310,22 @@ func (c *conn) write(m *message) error {
 
 // close lets everybody go who waits for the client.
 func (c *conn) close() { c.once.Do(func() { close(c.gone) }) }
+
+// misread says what is wrong with JSON, without the names of our types.
+func misread(err error) string {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	if wrong.Field == "" {
+		return "it must not be " + article(wrong.Value)
+	}
+	return wrong.Field + " must not be " + article(wrong.Value)
+}
+
+func article(kind string) string {
+	if kind == "array" || kind == "object" {
+		return "an " + kind
+	}
+	return "a " + kind
+}

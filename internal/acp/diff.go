@@ -79,14 +79,6 @@ func diff(path string, before, after *string, hunks []patch.Hunk) diffItem {
 	return d
 }
 
-func (d *diffItem) size() int {
-	n := len(d.NewText)
-	if d.OldText != nil {
-		n += len(*d.OldText)
-	}
-	return n
-}
-
 // firstLine is the first line that changes, counted from 1.
 func firstLine(hunks []patch.Hunk) int {
 	line := hunks[0].NewStart

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -34,25 +33,6 @@ func (e *rpcError) Error() string { return e.Message }
 
 func errorf(code int, format string, args ...any) *rpcError {
 	return &rpcError{Code: code, Message: fmt.Sprintf(format, args...)}
-}
-
-// misread says what is wrong with JSON, without the names of our types.
-func misread(err error) string {
-	wrong := (*json.UnmarshalTypeError)(nil)
-	if !errors.As(err, &wrong) {
-		return err.Error()
-	}
-	if wrong.Field == "" {
-		return "it must not be " + article(wrong.Value)
-	}
-	return wrong.Field + " must not be " + article(wrong.Value)
-}
-
-func article(kind string) string {
-	if kind == "array" || kind == "object" {
-		return "an " + kind
-	}
-	return "a " + kind
 }
 
 // errorOf is an error as the client is told it.

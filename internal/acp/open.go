@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -92,29 +90,6 @@ func (s *session) announce() {
 	}
 }
 
-// check finds what is wrong with where a session is to work.
-func (p *place) check(named bool) error {
-	for _, dir := range append([]string{p.Cwd}, p.Dirs...) {
-		if !filepath.IsAbs(dir) {
-			return errorf(codeInvalidParams, "%q is not an absolute path.", dir)
-		}
-	}
-	if info, err := os.Stat(p.Cwd); err != nil || !info.IsDir() {
-		return errorf(codeInvalidParams, "%q is not a folder.", p.Cwd)
-	}
-	if !named && p.Session == "" {
-		return errorf(codeInvalidParams, "sessionId is missing.")
-	}
-	for _, m := range p.Servers {
-		switch m.Type {
-		case "", "stdio", "http", "sse":
-		default:
-			return errorf(codeInvalidParams, "The MCP server %q has type %q; use stdio, http or sse.", m.Name, m.Type)
-		}
-	}
-	return nil
-}
-
 // reserve makes room for a session.
 func (s *server) reserve() error {
 	s.mu.Lock()
@@ -192,13 +167,6 @@ func newSession(srv *server, client *capabilities) *session {
 func (s *session) begin(talk *harness.Conversation) {
 	s.talk, s.id = talk, talk.Agent.Session()
 	s.tell = newTeller(s)
-}
-
-func newTeller(s *session) *teller {
-	return &teller{
-		s: s, tools: s.talk.Agent.Tools(), streamed: make(map[string]int), calls: make(map[string]*call), progress: make(map[string]time.Time),
-		mode: s.mode(), chosen: s.options(),
-	}
 }
 
 // entries are the client's MCP servers as settings would have them.

@@ -2,19 +2,11 @@ package acp
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/answers"
-	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	sessions "github.com/haftdev/haft/session"
 )
@@ -81,94 +73,6 @@ func contentOf(prompt []block) ([]model.Block, error) {
 		return nil, errorf(codeInvalidParams, "The prompt is empty.")
 	}
 	return list, nil
-}
-
-// read is a block as a model reads it.
-func (b *block) read() ([]model.Block, error) {
-	switch b.Type {
-	case "text":
-		if b.Text == "" {
-			return nil, nil // no API takes an empty one
-		}
-		return []model.Block{model.TextOf(b.Text)}, nil
-	case "image":
-		return media("image", b.MimeType, b.Data)
-	case "resource_link":
-		return []model.Block{model.TextOf(link(b.URI, b.Name))}, nil
-	case "resource":
-		if b.Resource == nil {
-			return nil, errors.New("resource is missing")
-		}
-		return b.Resource.read()
-	case "audio":
-		return nil, errors.New("haft does not accept audio, as its initialize response says")
-	}
-	return nil, fmt.Errorf("there is no type %q", b.Type)
-}
-
-// media is an image or a document.
-func media(kind, mimeType, data string) ([]model.Block, error) {
-	if data == "" || mimeType == "" {
-		return nil, errors.New("data and mimeType must be set")
-	}
-	// What a model's API refuses would be refused again with every later prompt of the session.
-	if _, err := base64.StdEncoding.Strict().DecodeString(data); err != nil {
-		return nil, errors.New("data is not base64")
-	}
-	if kind == "image" && !slices.Contains(imageTypes, mimeType) {
-		return nil, fmt.Errorf("an image must be one of %s", strings.Join(imageTypes, ", "))
-	}
-	raw, err := plainjson.Marshal(map[string]any{"type": kind, "source": map[string]string{"type": "base64", "media_type": mimeType, "data": data}})
-	if err != nil {
-		return nil, err
-	}
-	var block model.Block
-	err = json.Unmarshal(raw, &block)
-	return []model.Block{block}, err
-}
-
-// imageTypes are those that models take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
-// link names something that the model can look at. A file is named by its path, which
-// is what tools take.
-func link(uri, name string) string {
-	if file, ok := filePath(uri); ok {
-		return "@" + strings.ReplaceAll(file, " ", `\ `)
-	}
-	if name == "" {
-		return uri
-	}
-	return fmt.Sprintf("[%s](%s)", name, uri)
-}
-
-// filePath is the path of a file: URI.
-func filePath(uri string) (string, bool) {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
-		return "", false
-	}
-	return filepath.FromSlash(u.Path), true
-}
-
-// read is what the editor has put into the prompt: a text with its name around it, an
-// image, a document.
-func (r *resource) read() ([]model.Block, error) {
-	switch {
-	case r.Text != nil:
-		name := r.URI
-		if file, ok := filePath(r.URI); ok {
-			name = file
-		}
-		return []model.Block{model.TextOf(fmt.Sprintf("<file path=%q>\n%s\n</file>", name, *r.Text))}, nil
-	case r.Blob == nil:
-		return nil, errors.New("it has neither text nor blob")
-	case strings.HasPrefix(r.MimeType, "image/"):
-		return media("image", r.MimeType, *r.Blob)
-	case r.MimeType == "application/pdf":
-		return media("document", r.MimeType, *r.Blob)
-	}
-	return nil, fmt.Errorf("%s has type %q, which no model can read; link to it instead", path.Base(r.URI), r.MimeType)
 }
 
 // carryOut carries out a command, or sends what it stands for to the model.

@@ -1,6 +1,20 @@
 package acp
 
-import "encoding/json"
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/model"
+)
 
 // Methods that a client calls.
 const (
@@ -101,6 +115,29 @@ type place struct {
 	Servers []mcpServer `json:"mcpServers"`
 }
 
+// check finds what is wrong with where a session is to work.
+func (p *place) check(named bool) error {
+	for _, dir := range append([]string{p.Cwd}, p.Dirs...) {
+		if !filepath.IsAbs(dir) {
+			return errorf(codeInvalidParams, "%q is not an absolute path.", dir)
+		}
+	}
+	if info, err := os.Stat(p.Cwd); err != nil || !info.IsDir() {
+		return errorf(codeInvalidParams, "%q is not a folder.", p.Cwd)
+	}
+	if !named && p.Session == "" {
+		return errorf(codeInvalidParams, "sessionId is missing.")
+	}
+	for _, m := range p.Servers {
+		switch m.Type {
+		case "", "stdio", "http", "sse":
+		default:
+			return errorf(codeInvalidParams, "The MCP server %q has type %q; use stdio, http or sse.", m.Name, m.Type)
+		}
+	}
+	return nil
+}
+
 type mcpServer struct {
 	Type    string     `json:"type"`
 	Name    string     `json:"name"`
@@ -162,11 +199,99 @@ type block struct {
 	Resource *resource `json:"resource,omitempty"`
 }
 
+// read is a block as a model reads it.
+func (b *block) read() ([]model.Block, error) {
+	switch b.Type {
+	case "text":
+		if b.Text == "" {
+			return nil, nil // no API takes an empty one
+		}
+		return []model.Block{model.TextOf(b.Text)}, nil
+	case "image":
+		return media("image", b.MimeType, b.Data)
+	case "resource_link":
+		return []model.Block{model.TextOf(link(b.URI, b.Name))}, nil
+	case "resource":
+		if b.Resource == nil {
+			return nil, errors.New("resource is missing")
+		}
+		return b.Resource.read()
+	case "audio":
+		return nil, errors.New("haft does not accept audio, as its initialize response says")
+	}
+	return nil, fmt.Errorf("there is no type %q", b.Type)
+}
+
+// media is an image or a document.
+func media(kind, mimeType, data string) ([]model.Block, error) {
+	if data == "" || mimeType == "" {
+		return nil, errors.New("data and mimeType must be set")
+	}
+	// What a model's API refuses would be refused again with every later prompt of the session.
+	if _, err := base64.StdEncoding.Strict().DecodeString(data); err != nil {
+		return nil, errors.New("data is not base64")
+	}
+	if kind == "image" && !slices.Contains(imageTypes, mimeType) {
+		return nil, fmt.Errorf("an image must be one of %s", strings.Join(imageTypes, ", "))
+	}
+	raw, err := plainjson.Marshal(map[string]any{"type": kind, "source": map[string]string{"type": "base64", "media_type": mimeType, "data": data}})
+	if err != nil {
+		return nil, err
+	}
+	var block model.Block
+	err = json.Unmarshal(raw, &block)
+	return []model.Block{block}, err
+}
+
+// imageTypes are those that models take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// link names something that the model can look at. A file is named by its path, which
+// is what tools take.
+func link(uri, name string) string {
+	if file, ok := filePath(uri); ok {
+		return "@" + strings.ReplaceAll(file, " ", `\ `)
+	}
+	if name == "" {
+		return uri
+	}
+	return fmt.Sprintf("[%s](%s)", name, uri)
+}
+
+// filePath is the path of a file: URI.
+func filePath(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
+		return "", false
+	}
+	return filepath.FromSlash(u.Path), true
+}
+
 type resource struct {
 	URI      string  `json:"uri"`
 	MimeType string  `json:"mimeType,omitempty"`
 	Text     *string `json:"text,omitempty"`
 	Blob     *string `json:"blob,omitempty"`
+}
+
+// read is what the editor has put into the prompt: a text with its name around it, an
+// image, a document.
+func (r *resource) read() ([]model.Block, error) {
+	switch {
+	case r.Text != nil:
+		name := r.URI
+		if file, ok := filePath(r.URI); ok {
+			name = file
+		}
+		return []model.Block{model.TextOf(fmt.Sprintf("<file path=%q>\n%s\n</file>", name, *r.Text))}, nil
+	case r.Blob == nil:
+		return nil, errors.New("it has neither text nor blob")
+	case strings.HasPrefix(r.MimeType, "image/"):
+		return media("image", r.MimeType, *r.Blob)
+	case r.MimeType == "application/pdf":
+		return media("document", r.MimeType, *r.Blob)
+	}
+	return nil, fmt.Errorf("%s has type %q, which no model can read; link to it instead", path.Base(r.URI), r.MimeType)
 }
 
 // textBlock is text as content; its field is there also if it is empty.
@@ -185,12 +310,6 @@ const (
 	updateCall       = "tool_call"
 	updateCallChange = "tool_call_update"
 )
-
-type chunk struct {
-	Kind      string `json:"sessionUpdate"`
-	Content   any    `json:"content"`
-	MessageID string `json:"messageId,omitempty"`
-}
 
 // A callUpdate is a call, or what changes of it. In a question it has no kind of update.
 type callUpdate struct {
@@ -237,6 +356,14 @@ type (
 		ID   string `json:"terminalId"`
 	}
 )
+
+func (d *diffItem) size() int {
+	n := len(d.NewText)
+	if d.OldText != nil {
+		n += len(*d.OldText)
+	}
+	return n
+}
 
 func content(b any) contentItem { return contentItem{"content", b} }
 

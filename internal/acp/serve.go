@@ -1,9 +1,7 @@
 package acp
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,13 +80,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o *Options) error {
 		return fmt.Errorf("could not read the client's messages: %w", err)
 	}
 	return nil
-}
-
-func newConn(in io.Reader, out io.Writer) *conn {
-	return &conn{
-		in: bufio.NewReaderSize(in, 64<<10), out: out, turn: make(chan struct{}, 1), gone: make(chan struct{}),
-		asked: make(map[string]chan *message), running: make(map[string]*request),
-	}
 }
 
 // How long a client may take to read the last messages, and how long the end of a session
@@ -188,17 +179,6 @@ func respond(r *request, m method) {
 	if after != nil {
 		after()
 	}
-}
-
-// read reads the parameters of a request.
-func (r *request) read(params any) error {
-	if len(r.params) == 0 {
-		r.params = json.RawMessage("{}")
-	}
-	if err := json.Unmarshal(r.params, params); err != nil {
-		return errorf(codeInvalidParams, "The parameters of %s cannot be read: %s", r.method, misread(err))
-	}
-	return nil
 }
 
 // find returns the session that a request is about.

@@ -1,9 +1,5 @@
 package catalog
 
-import "sync"
-
-const million = 1_000_000
-
 // A File is the form of models.json: what providers publish of their models, and when that was looked up. refresh.sh brings it
 // up to date.
 type File struct {
@@ -39,12 +35,3 @@ const (
 	OffBelowXhigh Off = "unless-high-effort"
 	OffNever      Off = "never"
 )
-
-// A catalogue is models.json as it is looked up. The file itself is not read: a start would spend a quarter of a
-// millisecond on it. A test writes prepared.go from it.
-type catalogue struct {
-	aliases map[string]string
-	models  map[string]Info // by canonical name
-}
-
-var known = sync.OnceValue(prepared)

@@ -132,10 +132,3 @@ func (k *Keeper) putter(ctx context.Context, count int) (put func(digest string,
 		return pack.Close()
 	}, nil
 }
-
-func (m missed) text() string {
-	if m.Count == 1 {
-		return m.First
-	}
-	return fmt.Sprintf("%d files, including %s,", m.Count, m.First)
-}

@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,26 +38,6 @@ func (k *Keeper) open(call string, t *tree) error {
 	return os.WriteFile(k.openFile(call), []byte(call), 0o600)
 }
 
-// save writes the tree to a file, whole or not at all.
-func (t *tree) save(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("save the list of files: %w", err)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".tree-*")
-	if err != nil {
-		return fmt.Errorf("save the list of files: %w", err)
-	}
-	err = gob.NewEncoder(temp).Encode(t)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temp.Name())
-		return fmt.Errorf("save the list of files: %w", err)
-	}
-	return nil
-}
-
 func (k *Keeper) openFile(call string) string {
 	return filepath.Join(k.session.Dir(), openFolder, blob.Digest([]byte(call))[:16])
 }
@@ -83,20 +61,6 @@ func (k *Keeper) share(path string) {
 
 func (k *Keeper) projectTree() string {
 	return filepath.Join(filepath.Dir(k.session.Dir()), "haft-tree")
-}
-
-// equal reports whether two trees are of the same files.
-func (t *tree) equal(o *tree) bool {
-	if len(t.Nodes) != len(o.Nodes) || t.Off != o.Off {
-		return false
-	}
-	for path, n := range t.Nodes {
-		m := o.Nodes[path]
-		if m == nil || !m.equal(n) {
-			return false
-		}
-	}
-	return true
 }
 
 // Recovered is what [Keeper.Recover] found and did.

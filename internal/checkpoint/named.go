@@ -1,11 +1,8 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,28 +89,3 @@ func (k *Keeper) Restores(ctx context.Context, paths []string) bool {
 	}
 	return !slices.ContainsFunc(paths, func(path string) bool { return !t.restores(k.root, path) })
 }
-
-// restores reports whether the tree has all that is at a path. What a look leaves out, such
-// as .git, is on the disk and not in the tree.
-func (t *tree) restores(root, path string) bool {
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
-	}
-	if path == root || !t.covers(root, path) {
-		return false
-	}
-	err := filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
-		rel, rerr := filepath.Rel(root, path)
-		if err != nil || rerr != nil {
-			return cmp.Or(err, rerr)
-		}
-		if n := t.Nodes[filepath.ToSlash(rel)]; n == nil || n.Closed || !n.known() {
-			return errNotKept
-		}
-		return nil
-	})
-	return err == nil || errors.Is(err, fs.ErrNotExist) // nothing is there
-}
-
-// errNotKept ends a walk.
-var errNotKept = errors.New("it is not kept")

@@ -160,15 +160,6 @@ func (s *scan) note(path string, n *node) {
 	}
 }
 
-// same reports whether nothing about the file has changed, as far as the file
-// system can tell. A file that was changed in the instant in which it was read
-// might have been changed again without a trace.
-func (n *node) same(o *node) bool {
-	const instant = int64(50e6)
-	return n.Mode == o.Mode && n.Size == o.Size && n.MTime == o.MTime && n.CTime == o.CTime && n.Ino == o.Ino &&
-		n.Read-max(n.MTime, n.CTime) > instant
-}
-
 // read keeps the contents of the files that are new or changed, the small ones first,
 // because more of them is available.
 func (s *scan) read(ctx context.Context) error {

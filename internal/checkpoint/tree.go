@@ -1,8 +1,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/gob"
+	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +46,15 @@ func (n *node) equal(o *node) bool {
 	return n == o || n.file() == o.file() && n.Git == o.Git && n.Closed == o.Closed
 }
 
+// same reports whether nothing about the file has changed, as far as the file
+// system can tell. A file that was changed in the instant in which it was read
+// might have been changed again without a trace.
+func (n *node) same(o *node) bool {
+	const instant = int64(50e6)
+	return n.Mode == o.Mode && n.Size == o.Size && n.MTime == o.MTime && n.CTime == o.CTime && n.Ino == o.Ino &&
+		n.Read-max(n.MTime, n.CTime) > instant
+}
+
 // A tree is what is under a root, by path relative to it. It is not changed once
 // it is made.
 type tree struct {
@@ -68,6 +81,13 @@ const (
 type missed struct {
 	Count int
 	First string
+}
+
+func (m missed) text() string {
+	if m.Count == 1 {
+		return m.First
+	}
+	return fmt.Sprintf("%d files, including %s,", m.Count, m.First)
 }
 
 func (t *tree) miss(path string, why reason) {
@@ -131,6 +151,65 @@ func (t *tree) closedAbove(path string) bool {
 		}
 	}
 }
+
+// save writes the tree to a file, whole or not at all.
+func (t *tree) save(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("save the list of files: %w", err)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".tree-*")
+	if err != nil {
+		return fmt.Errorf("save the list of files: %w", err)
+	}
+	err = gob.NewEncoder(temp).Encode(t)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+		return fmt.Errorf("save the list of files: %w", err)
+	}
+	return nil
+}
+
+// equal reports whether two trees are of the same files.
+func (t *tree) equal(o *tree) bool {
+	if len(t.Nodes) != len(o.Nodes) || t.Off != o.Off {
+		return false
+	}
+	for path, n := range t.Nodes {
+		m := o.Nodes[path]
+		if m == nil || !m.equal(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// restores reports whether the tree has all that is at a path. What a look leaves out, such
+// as .git, is on the disk and not in the tree.
+func (t *tree) restores(root, path string) bool {
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	if path == root || !t.covers(root, path) {
+		return false
+	}
+	err := filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
+		rel, rerr := filepath.Rel(root, path)
+		if err != nil || rerr != nil {
+			return cmp.Or(err, rerr)
+		}
+		if n := t.Nodes[filepath.ToSlash(rel)]; n == nil || n.Closed || !n.known() {
+			return errNotKept
+		}
+		return nil
+	})
+	return err == nil || errors.Is(err, fs.ErrNotExist) // nothing is there
+}
+
+// errNotKept ends a walk.
+var errNotKept = errors.New("it is not kept")
 
 // loadTree reads a tree that was saved, or returns nil.
 func loadTree(path string) *tree {

@@ -117,26 +117,6 @@ func (w *writer) takeAway(dir *os.Root, name string, s *Step) error {
 	return dir.Remove(temp)
 }
 
-// expects reports whether a file is the old or already the new one of a step.
-func (s *Step) expects(dir *os.Root, name string) bool {
-	if s.InPlace { // it may be torn
-		return true
-	}
-	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	content, err := dir.ReadFile(name)
-	if err != nil {
-		return os.IsPermission(err) && !s.readable()
-	}
-	digest := blob.Digest(content)
-	return digest == s.Had.Digest || digest == s.Want.Digest
-}
-
-// readable reports whether the owner of the old file can read it.
-func (s *Step) readable() bool { return s.Had.Mode&0o400 != 0 }
-
 // kept are the bits of a mode that are put.
 const kept = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 

@@ -2,15 +2,11 @@ package cli
 
 import (
 	"errors"
-	"os"
 
+	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/shellrun"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/haftdev/haft/internal/acp"
-	"github.com/haftdev/haft/internal/tui"
-	"github.com/haftdev/haft/model/provider"
-	"github.com/haftdev/haft/shellrun"
 )
 
 // acpFlags are the conversation flags that make sense in an editor, which decides the rest.
@@ -55,27 +51,4 @@ asked in the editor.`,
 	}
 	c.Flags().BoolVar(&setup, "setup", false, "open the screen to choose a model; leave it with ctrl+d")
 	return c
-}
-
-// serveEditor speaks with the editor that started haft until it is gone.
-func (f *converseFlags) serveEditor(c *cobra.Command) error {
-	o, err := f.options(c.Flags())
-	if err != nil {
-		return err
-	}
-	err = acp.Serve(c.Context(), f.In, f.Out, &acp.Options{
-		Harness: o.Harness, Talk: o.Talk, Version: version(), Log: o.Log, StreamClosed: stdoutClosed(f.Out),
-		Configured: func() error {
-			credentialsFile().use() // it may have been set up since
-			_, _, err := provider.Open(&provider.Options{Model: o.Talk.Model, Getenv: os.Getenv})
-			if errors.Is(err, provider.ErrNotConfigured) {
-				return errors.New("no model is set up yet. Run haft in a terminal and choose one, or set ANTHROPIC_API_KEY in the editor's settings for haft")
-			}
-			return err
-		},
-	})
-	if err != nil {
-		return err
-	}
-	return code(c.Context(), exitOK)
 }

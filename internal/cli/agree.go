@@ -2,23 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
 )
-
-// agrees asks the user at a terminal; any answer but y is no. After Ctrl-C it says what did not
-// happen, and the command ends.
-func (s Streams) agrees(ctx context.Context, question, undone string) (bool, error) {
-	fmt.Fprintf(s.folded(), "%s [y/N] ", question)
-	line, err := readLine(ctx, s.In)
-	if err != nil {
-		fmt.Fprintf(s.folded(), "\n%s\n", undone)
-		return false, codeError(exitCancelled)
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
-}
 
 // readLine reads one line that a user types, and nothing after it, which is for other
 // readers. The end of the input is an empty line; a signal ends the wait.

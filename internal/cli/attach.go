@@ -7,24 +7,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/card"
+	"github.com/haftdev/haft/internal/keep"
 	"github.com/haftdev/haft/internal/live"
 	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/tui"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/wire"
+	"github.com/spf13/cobra"
 )
 
 type attachFlags struct {
@@ -377,6 +385,202 @@ func (f *attachFlags) block(b wire.Block, before, from string, synthetic bool) {
 		}
 		fmt.Fprintf(f.Out, "  %s %s\n", mark, inOneLine(resultText(v.Content), 160))
 	}
+}
+
+// asked asks the user.
+func (f *attachFlags) asked(ctx context.Context, r wire.Request) (any, error) {
+	if f.watch || f.json {
+		return nil, wire.Unsupported(r)
+	}
+	select {
+	case <-f.greeted:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	switch q := r.(type) {
+	case *wire.CanUseTool:
+		if q.ToolName == "AskUserQuestion" {
+			return f.askedToChoose(ctx, q)
+		}
+		return f.askedToAllow(ctx, q)
+	case *wire.Elicitation:
+		a, err := f.person.Elicit(ctx, mcp.Elicitation{Server: q.MCPServerName, Message: q.Message, Mode: q.Mode, URL: q.URL, Schema: q.RequestedSchema})
+		return wire.ElicitationReply{Action: a.Action, Content: a.Content}, err
+	}
+	return nil, wire.Unsupported(r)
+}
+
+// askedToChoose asks what the model wants to know.
+func (f *attachFlags) askedToChoose(ctx context.Context, q *wire.CanUseTool) (any, error) {
+	v, err := f.person.Ask(ctx, tool.Case{Call: &tool.Call{Tool: q.ToolName, Input: q.Input}}, tool.Verdict{})
+	return wire.PermissionAnswer{Behavior: wire.BehaviorAllow, UpdatedInput: v.Input}, err
+}
+
+// askedToAllow asks about a call, or whether the user agrees to a plan.
+func (f *attachFlags) askedToAllow(ctx context.Context, q *wire.CanUseTool) (any, error) {
+	v, err := f.person.Decide(ctx, questionOf(q))
+	if err != nil {
+		return nil, err
+	}
+	switch v.Behavior {
+	case tool.Allow:
+		return wire.PermissionAnswer{Behavior: wire.BehaviorAllow}, nil
+	case tool.Deny:
+		return wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: cmp.Or(v.Message, v.Reason)}, nil
+	}
+	return nil, errors.New(v.Reason) // the user left: the question stays open elsewhere
+}
+
+// questionOf is what the terminal of the session asks, as far as this one was told what it is about.
+func questionOf(q *wire.CanUseTool) string {
+	c := tool.Case{
+		Tool: tool.NewSet(everything(), builtin.Unattached(), nil, nil).Lookup(q.ToolName),
+		Call: &tool.Call{Tool: q.ToolName, Input: q.Input, UseID: q.ToolUseID, Agent: q.AgentID},
+	}
+	if q.ChangeUnknown != "" {
+		c.Unclear = errors.New(q.ChangeUnknown)
+	}
+	what := card.PreviewOf(c, nil)
+	if c.Tool == nil && q.DisplayName != "" {
+		what.Title = visible.Indented(q.DisplayName)
+	}
+	what.Destructive = false // what could be restored is known where the session runs
+	if q.Change != nil {
+		var hunks [][]patch.Hunk
+		c.Preview, hunks = changeOf(q.Change)
+		what.Files, what.Summary = card.ChangesWith(hunks, c.Preview, nil)
+		switch {
+		case len(q.Change.Files) == 0:
+			what.Note = "It would change nothing."
+		case c.Tool != nil && c.Tool.Command == nil:
+			what.Text = "" // the change says it all
+		}
+	}
+	return plain.About(c, what, tool.Verdict{Reason: q.DecisionReason}, nil)
+}
+
+// runRemote attaches to a session of a server.
+func (f *attachFlags) runRemote(ctx context.Context, word string) error {
+	address, err := attach.Parse(word)
+	if err != nil {
+		return usageError{fmt.Errorf("could not attach: %w", err)}
+	}
+	if !address.Private() && !f.insecure {
+		return usageError{fmt.Errorf("could not attach: others could read the token on its way to %s. Use https or a tunnel (ssh -L), or give --insecure", address.URL)}
+	}
+	token, err := f.token(address)
+	if err != nil {
+		return fmt.Errorf("could not attach: %w", err)
+	}
+	server := &attach.Server{URL: address.URL, Token: token}
+	row, err := server.Find(ctx, address.Session)
+	if err != nil {
+		return fmt.Errorf("could not attach: %w", err)
+	}
+	if f.cancel {
+		if err := server.Cancel(ctx, row.ID); err != nil {
+			return fmt.Errorf("could not cancel session %s: %w", row.ID, err)
+		}
+		fmt.Fprintln(f.Err, cancelledText)
+		return nil
+	}
+	if f.watch && !row.Running {
+		return fmt.Errorf("could not attach to session %s: it is not running. Without --watch, you can continue it with a prompt", row.ID)
+	}
+	stream := server.Open(ctx, row)
+	defer stream.Close()
+	if err := f.attach(ctx, stream, ""); err != nil { // the server names its clients
+		return err
+	}
+	if err := stream.Err(); err != nil {
+		return fmt.Errorf("the session can no longer be watched: %w", err)
+	}
+	return nil
+}
+
+const cancelledText = "Cancelled the session's turn and its queued prompts."
+
+// tokenVariable has the token of a server.
+const tokenVariable = "HAFT_SERVE_TOKEN"
+
+// token finds the token of a server, never in the command line, which others can see.
+func (f *attachFlags) token(address attach.Address) (string, error) {
+	if f.tokenFile != "" {
+		return readToken(f.tokenFile)
+	}
+	if token := os.Getenv(tokenVariable); token != "" {
+		return token, nil
+	}
+	// What a server has left is not used: another user may listen at its port now.
+	home, err := serve.OpenHome(filepath.Join(keep.State(), "serve"), false)
+	if err == nil {
+		defer home.Close()
+		// A further address without TLS may be a port that another user listens at.
+		for _, at := range append([]string{home.Running}, home.Others...) {
+			if at != "" && sameServer(at, address.URL) && (at == home.Running || strings.HasPrefix(at, "https://")) {
+				return home.Token, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("could not find the token for %s, and no 'haft serve' of yours runs there. Start it, or put the token into a file that only you can read and give --token-file, or set %s", address.URL, tokenVariable)
+}
+
+// dial begins a conversation with the flags of haft.
+func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string) (*serverConn, error) {
+	address, err := f.server(word)
+	if err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		if dir, err = os.Getwd(); err != nil {
+			return nil, fmt.Errorf("could not connect: %w", err)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.URL+"/v1/wire", nil)
+	if err != nil {
+		return nil, fmt.Errorf("could not connect: %w", err)
+	}
+	request.Header.Set("Connection", "Upgrade")
+	request.Header.Set("Upgrade", "haft-wire")
+	resp, err := address.HTTP().Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("could not connect: %w", attach.Unreachable(address.URL, err))
+	}
+	body, ok := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {
+		defer resp.Body.Close()
+		var p struct{ Message string }
+		if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p) != nil || p.Message == "" {
+			p.Message = resp.Status
+		}
+		return nil, fmt.Errorf("could not connect to %s: %s", address.URL, visible.Text(p.Message))
+	}
+	conn := &serverConn{ReadWriteCloser: body}
+	first, err := json.Marshal(map[string]any{"type": "haft_launch", "args": slices.Concat([]string{}, args), "dir": dir})
+	if err == nil {
+		err = conn.say(first)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("could not connect: %w", err)
+	}
+	return conn, nil
+}
+
+// server is the server at an address, with its token.
+func (f *attachFlags) server(word string) (*attach.Server, error) {
+	address, err := attach.Parse(word)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("could not connect: %w", err)}
+	}
+	if !address.Private() {
+		return nil, usageError{fmt.Errorf("could not connect: others could read the token on its way to %s. Use https or a tunnel (ssh -L)", address.URL)}
+	}
+	token, err := f.token(address)
+	if err != nil {
+		return nil, fmt.Errorf("could not connect: %w", err)
+	}
+	return &attach.Server{URL: address.URL, Token: token}, nil
 }
 
 // resultText is the text of a result, which is a string or blocks.

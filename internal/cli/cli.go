@@ -7,7 +7,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,26 +15,31 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"mvdan.cc/sh/v3/syntax"
-
+	"github.com/haftdev/haft/docs"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
 )
 
 // Streams are where a command reads and writes.
@@ -52,6 +56,171 @@ func (s Streams) takeInterrupts() {
 	if s.ownInterrupts != nil {
 		s.ownInterrupts()
 	}
+}
+
+// agrees asks the user at a terminal; any answer but y is no. After Ctrl-C it says what did not
+// happen, and the command ends.
+func (s Streams) agrees(ctx context.Context, question, undone string) (bool, error) {
+	fmt.Fprintf(s.folded(), "%s [y/N] ", question)
+	line, err := readLine(ctx, s.In)
+	if err != nil {
+		fmt.Fprintf(s.folded(), "\n%s\n", undone)
+		return false, codeError(exitCancelled)
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+// folded is standard output for sentences and tables: a terminal gets lines that end between
+// words, anything else gets them as they are.
+func (s Streams) folded() io.Writer { return foldedTo(s.Out) }
+
+func (s Streams) help(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return s.listHelp(root)
+	}
+	if topic, ok := docs.Find(strings.TrimSuffix(strings.TrimPrefix(args[0], "docs/"), ".md")); ok && len(args) == 1 {
+		if own, ok := docs.Find(s.words().Name() + "/" + topic.Name); ok {
+			topic = own
+		}
+		return s.print(topic)
+	}
+	if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
+		return c.Help()
+	}
+	names := slices.Sorted(slices.Values(append(topicNames(), commandNames(root)...)))
+	hint := cmp.Or(elsewhere(root, args[0]), near.Hint(args[0], slices.Compact(names)))
+	if hint == "" || len(args) > 1 {
+		hint = " Run 'haft help' for the list."
+	}
+	return usageError{fmt.Errorf("there is no guide or command %q.%s", strings.Join(args, " "), hint)}
+}
+
+func (s Streams) listHelp(root *cobra.Command) error {
+	if err := root.Help(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	words := s.words()
+	fmt.Fprintf(&b, "\n%s\n", words.T("Guides, each printed by 'haft help NAME':"))
+	for _, t := range docs.In(words.Name()) {
+		fmt.Fprintf(&b, "  %-14s %s\n", t.Name, t.Title)
+	}
+	_, err := fmt.Fprint(s.folded(), b.String())
+	return err
+}
+
+// print writes a guide: formatted for a terminal, as Markdown otherwise.
+func (s Streams) print(topic docs.Topic) error {
+	text := topic.Text
+	if !isTerminal(s.Out) {
+		_, err := fmt.Fprint(s.Out, text)
+		return err
+	}
+	page := markdown.New(pageWidth(s.Out), style.Of(style.Detect(os.Getenv)))
+	page.Write(withoutLinks(text))
+	lines := page.Close()
+	text = strings.Join(lines, "\n") + "\n"
+	if s.paged(text, len(lines)) {
+		return nil
+	}
+	_, err := fmt.Fprint(s.Out, text)
+	return err
+}
+
+// withoutLinks replaces links to other guides by the command that prints them, and takes out
+// links within a guide and to files: in a terminal they lead nowhere.
+func withoutLinks(text string) string {
+	var b strings.Builder
+	code := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		}
+		if !code {
+			line = guideLink.ReplaceAllStringFunc(line, withoutLink)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+func withoutLink(link string) string {
+	parts := guideLink.FindStringSubmatch(link)
+	label, file := parts[1], parts[2]
+	topic, ok := docs.Find(strings.TrimSuffix(file, ".md"))
+	switch {
+	case strings.Contains(file, "://"):
+		return link
+	case !ok || strings.Trim(label, "`") == "haft help "+topic.Name:
+		return label
+	}
+	return fmt.Sprintf("%s (`haft help %s`)", label, topic.Name)
+}
+
+// guideLink is a link with its label and its file, which is empty within a guide.
+var guideLink = lazyregexp.New(`!?\[([^\[\]\n]+)\]\(([^()\s#]*)(?:#[^()\s]*)?\)`)
+
+// paged shows a text that is longer than the terminal in the user's pager (PAGER, or less).
+// It reports false if it is to be printed as it is: it fits, the user wants no pager, or
+// there is none.
+func (s Streams) paged(text string, lines int) bool {
+	out, ok := s.Out.(*os.File)
+	in, okIn := s.In.(*os.File)
+	if !ok || !okIn || !isTerminal(in) {
+		return false
+	}
+	_, height, err := term.GetSize(int(out.Fd()))
+	if err != nil || lines < height {
+		return false
+	}
+	pager, chosen := os.LookupEnv("PAGER")
+	if !chosen {
+		pager = "less"
+	}
+	words := strings.Fields(pager)
+	if len(words) == 0 || words[0] == "cat" {
+		return false
+	}
+	c := exec.Command(words[0], words[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(text), out, s.Err
+	c.Env = os.Environ()
+	if _, ok := os.LookupEnv("LESS"); !ok {
+		c.Env = append(c.Env, "LESS=FRX") // it leaves a short text, shows colours, and keeps the screen
+	}
+	if c.Start() != nil {
+		return false
+	}
+	_ = c.Wait() // a pager that the user ends early has shown what they wanted
+	return true
+}
+
+// showHelp writes what a command does and how it is used. The library's own help has one
+// language and knows no width.
+func (s Streams) showHelp(c *cobra.Command) error {
+	h := &helpText{words: s.words(), width: terminalWidth(s.Out)}
+	about := strings.TrimRightFunc(c.Long, unicode.IsSpace)
+	if about == "" {
+		about = c.Short
+	}
+	if about != "" {
+		fmt.Fprintf(&h.b, "%s\n\n", h.filled(h.words.T(lang.Text(about))))
+	}
+	if c.Runnable() || c.HasSubCommands() {
+		h.usage(c)
+	}
+	_, err := io.WriteString(s.folded(), h.b.String())
+	return err
+}
+
+// words are haft's messages in the language chosen by the flag, the settings or the locale.
+// What is set wrong is for a conversation to report; other commands are then in English.
+func (s Streams) words() *lang.Catalogue {
+	if s.lang != nil && s.lang.said != "" {
+		return s.lang.words
+	}
+	words, _ := lang.Load(lang.Choose("", uiLanguage(nil), os.Getenv))
+	return words
 }
 
 // Main runs the command of this process and returns its exit code. In the supervisor of
@@ -235,76 +404,6 @@ where the id is optional, it defaults to the latest session in this folder.`,
 	})
 	c.AddCommand(newSessionsList(s), newSessionsShow(s), newSessionsExport(s), newSessionsFork(s), newSessionsPrune(s))
 	return c
-}
-
-func (f *converseFlags) define(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and exit, without a screen")
-	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
-	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
-	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: file with the server's token, readable only by you")
-	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
-	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
-	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "what to do when a call needs approval and no one can be asked: deny the call, or fail (deny it, and exit with code 3); with --on, a resumed session waits for an answer unless this flag is given")
-	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, created if it does not exist; without a name, in a new one")
-	fs.Lookup("worktree").NoOptDefVal = unnamed
-	f.Flags.Define(fs)
-}
-
-// asksSomething reports whether a call without a terminal is a conversation: it has a
-// prompt, or flags of one.
-func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool {
-	return len(args) > 0 || flags.NFlag() > 0 || piped(f.In) && f.hasInput()
-}
-
-// hasInput reports whether something is piped in, which it waits for.
-func (f *converseFlags) hasInput() bool {
-	in := bufio.NewReader(f.In)
-	f.In = in
-	_, err := in.Peek(1)
-	return err == nil
-}
-
-// notACommand refuses to send a misspelt command as a prompt, which costs money: a single word, or several of
-// which the first is nearly the name of a command.
-func (f *converseFlags) notACommand(c *cobra.Command, args []string, addCommands func()) error {
-	if f.print || f.Input == "stream-json" || len(args) == 0 || strings.ContainsAny(args[0], " \n") {
-		return nil
-	}
-	addCommands()
-	word := args[0]
-	hint := cmp.Or(elsewhere(c, word), near.Hint(word, commandNames(c)), " Run 'haft --help' for usage.")
-	if len(args) > 1 && !misspelt(word, commandNames(c)) && (elsewhere(c, word) == "" || !isVerb(c, args[1])) {
-		return nil
-	}
-	return usageError{fmt.Errorf("unknown command %q for 'haft'.%s To send it as a prompt, run: haft -- %s", word, hint, quoted(args))}
-}
-
-// misspelt reports whether a word at the beginning of several is meant as a command. Words that only contain a
-// command's name, such as demonstrate, are ordinary ones.
-func misspelt(word string, names []string) bool {
-	return slices.ContainsFunc(near.Names(word, names, len(names)), func(name string) bool {
-		return max(len(word)-len(name), len(name)-len(word)) <= 1
-	})
-}
-
-// isVerb reports whether commands of haft have a subcommand of this name, or would have: haft config set.
-func isVerb(root *cobra.Command, word string) bool {
-	return word == "set" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return slices.Contains(commandNames(c), word) })
-}
-
-// quoted is a prompt as one word of a shell.
-func quoted(args []string) string {
-	prompt := strings.Join(args, " ")
-	text, err := syntax.Quote(prompt, syntax.LangBash)
-	if err != nil {
-		return prompt // no shell takes it
-	}
-	return text
-}
-
-// interactive reports whether a user at a terminal wants to talk.
-func (f *converseFlags) interactive() bool {
-	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
 }
 
 func newMCP(s Streams, reexec shellrun.Reexec) *cobra.Command {

@@ -8,16 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
-	"slices"
 	"sync"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/internal/linelimit"
-	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/visible"
+	"github.com/spf13/cobra"
 )
 
 // newConnect is what a program starts in place of haft to have its conversation on a server.
@@ -81,64 +76,6 @@ own 'haft serve' on this machine, from that server's token file.`,
 type serverConn struct {
 	io.ReadWriteCloser
 	mu sync.Mutex
-}
-
-// dial begins a conversation with the flags of haft.
-func (f *attachFlags) dial(ctx context.Context, word, dir string, args []string) (*serverConn, error) {
-	address, err := f.server(word)
-	if err != nil {
-		return nil, err
-	}
-	if dir == "" {
-		if dir, err = os.Getwd(); err != nil {
-			return nil, fmt.Errorf("could not connect: %w", err)
-		}
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.URL+"/v1/wire", nil)
-	if err != nil {
-		return nil, fmt.Errorf("could not connect: %w", err)
-	}
-	request.Header.Set("Connection", "Upgrade")
-	request.Header.Set("Upgrade", "haft-wire")
-	resp, err := address.HTTP().Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("could not connect: %w", attach.Unreachable(address.URL, err))
-	}
-	body, ok := resp.Body.(io.ReadWriteCloser)
-	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {
-		defer resp.Body.Close()
-		var p struct{ Message string }
-		if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&p) != nil || p.Message == "" {
-			p.Message = resp.Status
-		}
-		return nil, fmt.Errorf("could not connect to %s: %s", address.URL, visible.Text(p.Message))
-	}
-	conn := &serverConn{ReadWriteCloser: body}
-	first, err := json.Marshal(map[string]any{"type": "haft_launch", "args": slices.Concat([]string{}, args), "dir": dir})
-	if err == nil {
-		err = conn.say(first)
-	}
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("could not connect: %w", err)
-	}
-	return conn, nil
-}
-
-// server is the server at an address, with its token.
-func (f *attachFlags) server(word string) (*attach.Server, error) {
-	address, err := attach.Parse(word)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("could not connect: %w", err)}
-	}
-	if !address.Private() {
-		return nil, usageError{fmt.Errorf("could not connect: others could read the token on its way to %s. Use https or a tunnel (ssh -L)", address.URL)}
-	}
-	token, err := f.token(address)
-	if err != nil {
-		return nil, fmt.Errorf("could not connect: %w", err)
-	}
-	return &attach.Server{URL: address.URL, Token: token}, nil
 }
 
 // say sends a line.

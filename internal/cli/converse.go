@@ -1,26 +1,44 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/acp"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/tui"
+	"github.com/haftdev/haft/internal/tui/style"
 	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/internal/workspace/worktree"
+	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/wire"
+	"github.com/haftdev/haft/workspace"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // converseFlags are the flags of a conversation that runs in this process.
@@ -95,19 +113,6 @@ func (f *converseFlags) serveConversation(ctx context.Context, stream wire.Strea
 	return code
 }
 
-func (d *denials) show(ev agent.Event) error {
-	if r, ok := ev.(agent.Returned); ok && (r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked || len(r.Outcome.Verdict.Dropped) > 0) {
-		d.n++
-		if d.out != nil {
-			fmt.Fprintf(d.out, "haft: %s\n", visible.Indented(deniedLine(r.Outcome)))
-		}
-	}
-	if d.watch == nil {
-		return nil
-	}
-	return d.watch(ev)
-}
-
 // options translates the flags into the options of lower packages.
 func (f *converseFlags) options(fs *pflag.FlagSet) (*headless.Options, error) {
 	o, err := f.Flags.Options(fs, version())
@@ -156,6 +161,428 @@ func (f *converseFlags) prompt(ctx context.Context, args []string) (string, erro
 		return "", usageError{errors.New(`no prompt given: use haft -p "…", or pipe the prompt in. To see haft work without an API key, run: haft demo`)}
 	}
 	return prompt, nil
+}
+
+// serveEditor speaks with the editor that started haft until it is gone.
+func (f *converseFlags) serveEditor(c *cobra.Command) error {
+	o, err := f.options(c.Flags())
+	if err != nil {
+		return err
+	}
+	err = acp.Serve(c.Context(), f.In, f.Out, &acp.Options{
+		Harness: o.Harness, Talk: o.Talk, Version: version(), Log: o.Log, StreamClosed: stdoutClosed(f.Out),
+		Configured: func() error {
+			credentialsFile().use() // it may have been set up since
+			_, _, err := provider.Open(&provider.Options{Model: o.Talk.Model, Getenv: os.Getenv})
+			if errors.Is(err, provider.ErrNotConfigured) {
+				return errors.New("no model is set up yet. Run haft in a terminal and choose one, or set ANTHROPIC_API_KEY in the editor's settings for haft")
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return code(c.Context(), exitOK)
+}
+
+func (f *converseFlags) define(fs *pflag.FlagSet) {
+	fs.BoolVarP(&f.print, "print", "p", false, "answer the prompt and exit, without a screen")
+	fs.StringVar(&f.attachTo, "attach", "", "watch and steer a session that runs elsewhere, given by its id or by an address of 'haft serve'; the same as 'haft attach'")
+	fs.StringVar(&f.on, "on", "", "with -p: run the prompt on the server at this address ('haft serve' or a fleet); the token comes from HAFT_SERVE_TOKEN or --token-file")
+	fs.StringVar(&f.tokenFile, "token-file", "", "with --on: file with the server's token, readable only by you")
+	fs.BoolVar(&f.plain, "plain", false, "talk line by line, without a screen: for screen readers and simple terminals")
+	fs.BoolVar(&f.verbose, "verbose", false, "with text output: show calls and progress on standard error; with json: write every message, as a list")
+	fs.StringVar(&f.onAsk, "on-ask", onAskDeny, "what to do when a call needs approval and no one can be asked: deny the call, or fail (deny it, and exit with code 3); with --on, a resumed session waits for an answer unless this flag is given")
+	fs.StringVarP(&f.worktree, "worktree", "w", "", "work in a git worktree of this name, created if it does not exist; without a name, in a new one")
+	fs.Lookup("worktree").NoOptDefVal = unnamed
+	f.Flags.Define(fs)
+}
+
+// asksSomething reports whether a call without a terminal is a conversation: it has a
+// prompt, or flags of one.
+func (f *converseFlags) asksSomething(flags *pflag.FlagSet, args []string) bool {
+	return len(args) > 0 || flags.NFlag() > 0 || piped(f.In) && f.hasInput()
+}
+
+// hasInput reports whether something is piped in, which it waits for.
+func (f *converseFlags) hasInput() bool {
+	in := bufio.NewReader(f.In)
+	f.In = in
+	_, err := in.Peek(1)
+	return err == nil
+}
+
+// notACommand refuses to send a misspelt command as a prompt, which costs money: a single word, or several of
+// which the first is nearly the name of a command.
+func (f *converseFlags) notACommand(c *cobra.Command, args []string, addCommands func()) error {
+	if f.print || f.Input == "stream-json" || len(args) == 0 || strings.ContainsAny(args[0], " \n") {
+		return nil
+	}
+	addCommands()
+	word := args[0]
+	hint := cmp.Or(elsewhere(c, word), near.Hint(word, commandNames(c)), " Run 'haft --help' for usage.")
+	if len(args) > 1 && !misspelt(word, commandNames(c)) && (elsewhere(c, word) == "" || !isVerb(c, args[1])) {
+		return nil
+	}
+	return usageError{fmt.Errorf("unknown command %q for 'haft'.%s To send it as a prompt, run: haft -- %s", word, hint, quoted(args))}
+}
+
+// misspelt reports whether a word at the beginning of several is meant as a command. Words that only contain a
+// command's name, such as demonstrate, are ordinary ones.
+func misspelt(word string, names []string) bool {
+	return slices.ContainsFunc(near.Names(word, names, len(names)), func(name string) bool {
+		return max(len(word)-len(name), len(name)-len(word)) <= 1
+	})
+}
+
+// isVerb reports whether commands of haft have a subcommand of this name, or would have: haft config set.
+func isVerb(root *cobra.Command, word string) bool {
+	return word == "set" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return slices.Contains(commandNames(c), word) })
+}
+
+// quoted is a prompt as one word of a shell.
+func quoted(args []string) string {
+	prompt := strings.Join(args, " ")
+	text, err := syntax.Quote(prompt, syntax.LangBash)
+	if err != nil {
+		return prompt // no shell takes it
+	}
+	return text
+}
+
+// interactive reports whether a user at a terminal wants to talk.
+func (f *converseFlags) interactive() bool {
+	return !f.print && f.Input != "stream-json" && (f.plain || tui.IsTerminal(f.In, f.Out))
+}
+
+// interact opens the screen.
+func (f *converseFlags) interact(c *cobra.Command, args []string) error {
+	opts, err := f.options(c.Flags())
+	if err != nil {
+		return err
+	}
+	ctx := c.Context()
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	words, err := f.wordsFor("")
+	if err != nil {
+		return err
+	}
+	choose := c.Flags().Changed("resume") && f.Resume == ""
+	if f.plain || os.Getenv("TERM") == "dumb" {
+		if choose {
+			if err := f.chooseSession(ctx, tui.Kept(dir)); err != nil {
+				return err
+			}
+		}
+		return f.interactPlain(ctx, opts, args)
+	}
+	term, err := tui.OpenTerminal(f.In.(*os.File), f.Out.(*os.File))
+	if err != nil {
+		return err
+	}
+	defer term.Close()
+	background := style.Detect(os.Getenv)
+	var light *style.Palette
+	if background == style.Dark && os.Getenv("HAFT_THEME") == "" {
+		p := style.Of(style.Light)
+		light = &p
+	}
+	toolsOn, toolsDir := "", ""
+	if host := opts.Harness.ToolHost; host != nil {
+		toolsOn, toolsDir = host.Machine(), host.Dir
+	}
+	return tui.Run(ctx, &tui.Options{
+		ToolsOn: toolsOn, ToolsDir: toolsDir,
+		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx), Now: term.Size,
+		Palette: style.Of(background).Fine(os.Getenv), Light: light, Lang: words, FixedLang: f.Streams.lang.said != "", FixedTheme: os.Getenv("HAFT_THEME") != "" || background == style.Plain, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Alternate: tui.HasAlternate(os.Getenv), Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend,
+		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
+		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue, Choose: choose},
+		Prompt:  strings.Join(args, " "),
+		Open:    opener(opts), Setup: credentialsFile(), Sessions: tui.Kept(dir),
+	})
+}
+
+// interactPlain talks line by line, for screen readers and for terminals without a screen.
+// Ctrl-C stops a turn; between turns it ends haft.
+func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Options, args []string) error {
+	if err := f.askGuards(ctx, opts); err != nil {
+		return err
+	}
+	interrupts := make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, append(terminations(), os.Interrupt)...)
+	defer signal.Stop(signals)
+	f.takeInterrupts()
+	go func() {
+		for s := range signals {
+			if s != os.Interrupt {
+				cancel()
+				return
+			}
+			select {
+			case interrupts <- struct{}{}:
+			default:
+				cancel() // nothing receives the first one
+			}
+		}
+	}()
+	words, err := f.wordsFor(uiLanguage(&opts.Harness))
+	if err != nil {
+		return err
+	}
+	return plain.Converse(ctx, &plain.ConverseOptions{
+		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
+		Show: &plain.Options{Lang: words, Asks: true, Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
+		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
+			return openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
+		},
+	})
+}
+
+// wordsFor are haft's messages in the language chosen by the flag, a setting or the locale. A
+// setting that names none keeps a conversation from starting.
+func (f *converseFlags) wordsFor(setting string) (*lang.Catalogue, error) {
+	words, err := lang.Load(lang.Choose(f.Streams.lang.said, setting, os.Getenv))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("could not choose the language: %w", err)}
+	}
+	return words, nil
+}
+
+// chooseSession lists the sessions of this folder and reads the number of one; anything
+// else starts a new one.
+func (f *converseFlags) chooseSession(ctx context.Context, sessions tui.Kept) error {
+	const most = 20
+	list, err := sessions.List(false)
+	if err != nil {
+		return err
+	}
+	for i, s := range list[:min(len(list), most)] {
+		cost := ""
+		if o, err := sessions.Look(ctx, s); err == nil {
+			cost = fmt.Sprintf("$%.2f, ", o.Cost)
+		}
+		fmt.Fprintf(f.Out, "%d: %s (%s%s)\n", i+1, inOneLine(cmp.Or(s.Title, s.Prompt), 60), cost, s.Modified.Local().Format("2006-01-02 15:04"))
+	}
+	fmt.Fprint(f.Out, "Number of the session to resume (anything else starts a new one):\n> ")
+	answer, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(answer)); err == nil && n >= 1 && n <= min(len(list), most) {
+		f.Resume = list[n-1].ID
+	}
+	return nil
+}
+
+// askGuards asks, line by line, what to do about a project whose hooks guard it but are not
+// trusted. The screen has its own dialog.
+func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) error {
+	p, err := project.Open(&opts.Harness)
+	if err != nil {
+		return nil // which the conversation says, when it cannot be opened
+	}
+	unguarded := trust.NewUnguarded(p.Dir, p.Held)
+	if unguarded == nil {
+		return nil
+	}
+	fmt.Fprintf(f.Out, "This folder has hooks that guard it and are not trusted:\n")
+	for _, h := range unguarded.Hooks {
+		fmt.Fprintf(f.Out, "  %s\n", visible.Indented(h.String()))
+	}
+	fmt.Fprintf(f.Out, "t: trust everything in this folder as it is now · w: continue without its hooks · anything else: quit\n> ")
+	answer, err := readLine(ctx, f.In)
+	if err != nil {
+		return err
+	}
+	switch strings.TrimSpace(answer) {
+	case "t":
+		var items []trust.Item
+		for _, h := range slices.Concat(p.Held, p.HeldClaims()) {
+			if h.Never == "" {
+				items = append(items, h.Item)
+			}
+		}
+		opts.Harness.TrustProject = true // also what cannot be kept
+		return p.Folder.Grant(ctx, items...)
+	case "w":
+		opts.Harness.IgnoreProjectHooks = true
+		return nil
+	}
+	return usageError{unguarded}
+}
+
+// opener opens conversations as the flags say.
+func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (*tui.Talk, error) {
+	asking := *opts
+	asking.Harness.AsksTrust = true // the screen does
+	if path, err := trust.DefaultPath(); err == nil {
+		asking.Harness.Trust = trust.NewStore(path) // what is agreed to for now holds when the conversation opens again
+	}
+	return func(ctx context.Context, o tui.Opening, person tui.Person) (*tui.Talk, error) {
+		c, err := openTalk(ctx, &asking, o, person)
+		if err != nil {
+			return nil, err
+		}
+		return tui.Of(c), nil
+	}
+}
+
+// answer answers one prompt.
+func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
+	opts.Interrupts, opts.Unattended = interrupts(ctx), true
+	opts.Talk.MCP.Waiting = func(names []string, most time.Duration) {
+		fmt.Fprintf(f.Err, "haft: waiting for the MCP servers %s, at most %s\n", visible.Indented(strings.Join(names, ", ")), most)
+	}
+	if f.Output == "stream-json" {
+		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
+	}
+	opts.OneAnswer = true
+	var words *lang.Catalogue
+	if f.Output == "text" && (f.verbose || strings.HasPrefix(prompt, "/")) { // a program reads the other formats
+		var err error
+		if words, err = f.wordsFor(uiLanguage(&opts.Harness)); err != nil {
+			return err
+		}
+	}
+	if strings.HasPrefix(prompt, "/") {
+		opts.Lang = words
+	}
+	if f.Output == "text" && !f.verbose && f.Debug == "" {
+		opts.Log = nil // the result says what went wrong
+	}
+	show := (&onePromptRemarks{remarks: remarks{f.Err}}).show
+	if f.Output == "text" && f.verbose {
+		show = plain.New(foldedPieces(f.Err), &plain.Options{Lang: words}).Show
+	}
+	beside := background{}
+	opts.Watch = func(ev agent.Event) error {
+		beside.follow(ev)
+		return show(ev)
+	}
+	heard := &messages{all: f.Output == "json" && f.verbose}
+	n := f.serveConversation(ctx, once{heard, prompted(prompt)}, opts)
+	beside.tell(f.Err)
+	if err := f.show(heard); err != nil {
+		return fmt.Errorf("could not write the answer: %w", err)
+	}
+	return code(ctx, n)
+}
+
+// show writes the one result there is, or every message as one list.
+func (f *converseFlags) show(heard *messages) error {
+	r := heard.result
+	switch {
+	case heard.all:
+		line, err := plainjson.Marshal(heard.list)
+		if err == nil {
+			_, err = f.Out.Write(append(line, '\n'))
+		}
+		return err
+	case r == nil:
+		return nil
+	case f.Output == "json":
+		line, err := wire.Encode(r)
+		if err == nil {
+			_, err = f.Out.Write(append(line, '\n'))
+		}
+		return err
+	case r.Subtype != wire.ResultSuccess || r.IsError:
+		text := strings.Join(r.Errors, "\n")
+		if text == "" {
+			text = r.Result
+		}
+		_, err := fmt.Fprintf(f.Err, "haft: %s\n", visible.Text(text))
+		return err
+	}
+	text := r.Result
+	if isTerminal(f.Out) {
+		text = visible.Prose(text)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, err := io.WriteString(f.Out, text)
+	return err
+}
+
+func prompted(text string) *prompts { return &prompts{left: []wire.Message{wire.Prompt(text)}} }
+
+// runOn submits a prompt to a server and follows it to its end.
+func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
+	if !f.print || f.Input == "stream-json" {
+		return usageError{errors.New("--on needs -p and a prompt; programs use 'haft connect' instead")}
+	}
+	if err := f.checkOnAsk(); err != nil {
+		return err
+	}
+	given, err := launch.SubmittedFlags(c.Flags(), true, ownFlags)
+	if err != nil {
+		return usageError{fmt.Errorf("could not submit the prompt: %w", err)}
+	}
+	if _, err := f.Options(c.Flags(), version()); err != nil { // it says what is wrong
+		return usageError{err}
+	}
+	if c.Flags().Changed("resume") && f.Resume == "" {
+		return usageError{errors.New("--resume needs a session id here; use --continue for the newest session")}
+	}
+	prompt, err := f.prompt(c.Context(), args)
+	if err != nil {
+		return err
+	}
+	server, err := (&attachFlags{Streams: f.Streams, tokenFile: f.tokenFile}).server(f.on)
+	if err != nil {
+		return err
+	}
+	s := &submission{converseFlags: f, server: server, refused: newRefusals(), submitted: make(chan struct{}), prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
+	s.partial, _ = c.Flags().GetBool("include-partial-messages") // it is defined
+	s.replay, _ = c.Flags().GetBool("replay-user-messages")
+	s.questions = &unattended{submission: s, ctx: c.Context(), denies: c.Flags().Changed("on-ask"), known: map[string]bool{}, patience: foreignTime}
+	return s.run(c.Context(), func(ctx context.Context) error { return s.submit(ctx, c.Flags(), prompt, given) })
+}
+
+// ownFlags are those that this process deals with: how it shows what it hears, and which
+// session it is.
+var ownFlags = []string{"output-format", "input-format", "session-id", "resume", "continue", "fork-session", "resume-session-at", "debug"}
+
+// foreignTime is the usual patience.
+const foreignTime = 3 * time.Second
+
+// unnamed is the value of --worktree without a name.
+const unnamed = "."
+
+// enterWorktree moves the process into a git worktree, for --worktree: a new one, or the
+// one of that name. It stays when haft ends.
+func (f *converseFlags) enterWorktree(ctx context.Context) error {
+	if f.worktree == "" {
+		return nil
+	}
+	name := f.worktree
+	if name == unnamed {
+		name = "haft-" + time.Now().Format("20060102-150405")
+	}
+	if err := worktree.CheckName(name); err != nil {
+		return usageError{fmt.Errorf("--worktree: %w", err)}
+	}
+	repo, err := worktree.Open(ctx, ".")
+	if err != nil {
+		return usageError{fmt.Errorf("--worktree: %w", err)}
+	}
+	tree, err := findOrAdd(ctx, repo, name)
+	if err != nil {
+		return fmt.Errorf("--worktree: %w", err)
+	}
+	if err := os.Chdir(tree.Path); err != nil {
+		return fmt.Errorf("--worktree: %w", err)
+	}
+	fmt.Fprintf(f.Err, "haft: working in %s on branch %s; remove it with 'git worktree remove'\n", tree.Path, tree.Branch)
+	return nil
 }
 
 // piped reports whether something other than a user's keyboard is at in.

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
@@ -15,6 +16,19 @@ type denials struct {
 	out   io.Writer               // nil: they are only counted
 	watch func(agent.Event) error // also sees every event; nil if there is none
 	n     int
+}
+
+func (d *denials) show(ev agent.Event) error {
+	if r, ok := ev.(agent.Returned); ok && (r.Outcome.Status == sched.Denied && r.Outcome.Verdict.Unasked || len(r.Outcome.Verdict.Dropped) > 0) {
+		d.n++
+		if d.out != nil {
+			fmt.Fprintf(d.out, "haft: %s\n", visible.Indented(deniedLine(r.Outcome)))
+		}
+	}
+	if d.watch == nil {
+		return nil
+	}
+	return d.watch(ev)
 }
 
 // droppedPaths names the files of a change that was dropped.

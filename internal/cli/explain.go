@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,7 +18,6 @@ import (
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/mcpresource"
 	"github.com/haftdev/haft/tool/websearch"
 )
@@ -48,38 +46,6 @@ func newVerdictInfo(d permission.Decision) verdictInfo {
 		v.Suggestions = append(v.Suggestions, s.Rule)
 	}
 	return v
-}
-
-// explain shows the verdict on one call under the current settings, as the pipeline of a
-// session would reach it.
-func (f *permissionsFlags) explain(ctx context.Context, name, input string) error {
-	if _, err := permission.ParseMode(f.mode); err != nil {
-		return usageError{err}
-	}
-	if strings.HasPrefix(input, "{") && !json.Valid([]byte(input)) {
-		return usageError{fmt.Errorf("the input is not valid JSON: %s", input)}
-	}
-	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true, DryRun: true})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	w.Project.Warn(f.Err)
-	if err := w.Project.Intact(); err != nil { // a session would not begin
-		fmt.Fprintf(f.Err, "warning: %s\n", visible.Indented(err.Error()))
-	}
-	for _, problem := range w.Engine.Policy().Problems() {
-		fmt.Fprintln(f.Err, visible.Indented(problem.String()))
-	}
-	v, err := dryRun(ctx, w, name, strings.TrimSpace(input))
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(f.Out, v)
-	}
-	v.write(f.Out)
-	return nil
 }
 
 // dryRun runs a call through the pipeline up to its verdict. MCP servers are not started
@@ -171,30 +137,6 @@ type question struct {
 	Cwd     string              `json:"cwd"`
 	Home    string              `json:"home"`
 	Trusted *bool               `json:"trusted"`
-}
-
-// explainBatch answers one question per line. A question contains everything that it is
-// judged by; the settings of this machine are not used.
-func (f *permissionsFlags) explainBatch() error {
-	in := bufio.NewReader(f.In)
-	out := bufio.NewWriter(f.Out)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	set := tool.NewSet(everything(), builtin.Unattached(), nil, nil)
-	for {
-		line, err := in.ReadString('\n')
-		if strings.TrimSpace(line) != "" {
-			if err := enc.Encode(answer(set, line)); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return out.Flush()
-		}
-		if err != nil {
-			return fmt.Errorf("could not read the questions: %w", err)
-		}
-	}
 }
 
 // answer judges one line. What cannot be judged is asked.

@@ -6,14 +6,9 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/term"
-
 	"github.com/haftdev/haft/internal/tui/wrap"
+	"golang.org/x/term"
 )
-
-// folded is standard output for sentences and tables: a terminal gets lines that end between
-// words, anything else gets them as they are.
-func (s Streams) folded() io.Writer { return foldedTo(s.Out) }
 
 func foldedTo(w io.Writer) io.Writer {
 	if width := terminalWidth(w); width > 0 {

@@ -2,34 +2,14 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/lang"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/haftdev/haft/internal/lang"
 )
-
-// showHelp writes what a command does and how it is used. The library's own help has one
-// language and knows no width.
-func (s Streams) showHelp(c *cobra.Command) error {
-	h := &helpText{words: s.words(), width: terminalWidth(s.Out)}
-	about := strings.TrimRightFunc(c.Long, unicode.IsSpace)
-	if about == "" {
-		about = c.Short
-	}
-	if about != "" {
-		fmt.Fprintf(&h.b, "%s\n\n", h.filled(h.words.T(lang.Text(about))))
-	}
-	if c.Runnable() || c.HasSubCommands() {
-		h.usage(c)
-	}
-	_, err := io.WriteString(s.folded(), h.b.String())
-	return err
-}
 
 // A helpText is the help of a command while it is written.
 type helpText struct {

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"os"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/lang"
+	"github.com/spf13/cobra"
 )
 
 // A language is the value of --lang, which every command takes.
@@ -31,16 +29,6 @@ func (l *language) Set(name string) (err error) {
 	l.said = name
 	l.words, err = lang.Load(name)
 	return err
-}
-
-// words are haft's messages in the language chosen by the flag, the settings or the locale.
-// What is set wrong is for a conversation to report; other commands are then in English.
-func (s Streams) words() *lang.Catalogue {
-	if s.lang != nil && s.lang.said != "" {
-		return s.lang.words
-	}
-	words, _ := lang.Load(lang.Choose("", uiLanguage(nil), os.Getenv))
-	return words
 }
 
 // uiLanguage is the language in the settings of a project, nil for the one in this folder.

@@ -3,20 +3,25 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/lazyregexp"
-
-	"github.com/spf13/cobra"
-
+	"github.com/haftdev/haft/internal/mcp/bundle"
+	"github.com/haftdev/haft/internal/regular"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/settings"
+	"github.com/spf13/cobra"
 )
 
 type addFlags struct {
@@ -197,9 +202,6 @@ func pairs(flag string, list []string, sep string) (map[string]string, error) {
 	return m, nil
 }
 
-// serverName checks the name of a server, which becomes part of its tools' names.
-var serverName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-
 // kept is an entry that was kept, as programs read it.
 type kept struct {
 	Name    string `json:"name"`
@@ -255,26 +257,6 @@ func (f *addFlags) keep(ctx context.Context, entries []config.Entry) error {
 	return nil
 }
 
-// scope is where to store entries. In a folder where nothing of a project can be approved,
-// which is the home folder, only the user's own settings are used.
-func (m *mcpServers) scope(flag string) (settings.Source, error) {
-	here := m.Project.Folder != nil
-	if flag == "" && here {
-		return settings.Local, nil
-	}
-	if flag == "" {
-		return settings.User, nil
-	}
-	scope, err := settings.ParseSource(flag)
-	switch {
-	case err != nil || scope != settings.Local && scope != settings.Project && scope != settings.User:
-		return scope, usageError{fmt.Errorf("%q is not a scope: use local, project or user", flag)}
-	case scope != settings.User && !here:
-		return scope, usageError{fmt.Errorf("a server with scope %s would have no effect here: this folder holds your own settings and approvals, so project settings do not apply in it. Use --scope user", flag)}
-	}
-	return scope, nil
-}
-
 // placeOf is what an entry starts or connects to.
 func placeOf(e config.Entry) string {
 	var s mcp.Server
@@ -282,28 +264,6 @@ func placeOf(e config.Entry) string {
 		return ""
 	}
 	return describeServer(mcp.Status{Config: s}).place()
-}
-
-// acceptable says what is wrong with an entry that is about to be stored.
-func (m *mcpServers) acceptable(e config.Entry, scope settings.Source, overwrite bool) error {
-	if !serverName.MatchString(e.Name) {
-		return usageError{fmt.Errorf("%q is not a valid server name: use up to 64 letters, digits, dots, _ and -", e.Name)}
-	}
-	never := func(string) (string, bool) { return "set", true } // variables are filled in when it is used
-	e.Scope = scope.String()
-	servers, _ := config.Servers([]config.Entry{e}, &config.Options{Lookup: never})
-	if servers[0].Problem != "" {
-		return usageError{errors.New(servers[0].Problem)}
-	}
-	if ok, reason := m.Rules.Judge(servers[0]); !ok {
-		return errors.New(reason)
-	}
-	for _, v := range m.Project.Settings.All("mcpServers", e.Name) { // also if another entry takes precedence
-		if v.Source == scope && !overwrite {
-			return fmt.Errorf("there is already a server %q in %s: use --overwrite to replace it", e.Name, v.Origin)
-		}
-	}
-	return nil
 }
 
 func (f *addFlags) keepOne(ctx context.Context, target settings.Target, scope settings.Source, e config.Entry) error {
@@ -318,6 +278,139 @@ func (f *addFlags) keepOne(ctx context.Context, target settings.Target, scope se
 		return now.Folder.Grant(ctx, *item)
 	}
 	return nil
+}
+
+// addBundle sets up the server of a bundle, unpacked to a folder named after its content,
+// so that the same bundle is unpacked only once.
+func (f *addFlags) addBundle(ctx context.Context, file string, name []string) error {
+	b, err := bundle.Open(file)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	values, err := f.values()
+	if err != nil {
+		return err
+	}
+	dir, err := bundleDir(file)
+	if err != nil {
+		return err
+	}
+	s, err := b.Entry(dir, values)
+	if err != nil {
+		return usageError{err}
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	entry := config.Entry{Name: bundleName(b.Manifest.Name), Raw: raw}
+	if len(name) > 0 {
+		entry.Name = name[0]
+	}
+	if _, err := os.Stat(dir); err != nil {
+		if err := b.Unpack(dir); err != nil {
+			return err
+		}
+	}
+	return f.keep(ctx, []config.Entry{entry})
+}
+
+// values are what the user has set by --config.
+func (f *addFlags) values() (map[string][]string, error) {
+	values := map[string][]string{}
+	for _, pair := range f.config {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--config %s: write NAME=VALUE", pair)}
+		}
+		values[key] = append(values[key], value)
+	}
+	return values, nil
+}
+
+// bundleDir is where a bundle is unpacked: in the user's configuration folder, by its
+// content.
+func bundleDir(file string) (string, error) {
+	in, err := regular.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, in); err != nil {
+		return "", err
+	}
+	base, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(base, "haft", "mcp-bundles", hex.EncodeToString(sum.Sum(nil)[:12])), nil
+}
+
+// bundleName makes a manifest's name one that a server may have.
+func bundleName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, name)
+}
+
+// registryName is what servers are called in registries.
+var registryName = lazyregexp.New(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`)
+
+// addFound sets up a server of a registry, under a name that the user chose or the last
+// part of its own.
+func (f *addFlags) addFound(ctx context.Context, full string, name []string) error {
+	if err := f.onlyForFound(full); err != nil {
+		return err
+	}
+	r, err := openRegistry(f.reexec, f.registry)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchPatience)
+	defer cancel()
+	s, err := r.Find(ctx, full)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return usageError{fmt.Errorf("the registry has no server %q. To see what it has, run 'haft mcp search'", full)}
+	}
+	values, err := f.values()
+	if err != nil {
+		return err
+	}
+	e, err := s.Entry(f.transport, values)
+	if err != nil {
+		return usageError{errors.New(visible.Text(err.Error()))}
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	entry := config.Entry{Name: bundleName(full[strings.LastIndexByte(full, '/')+1:]), Raw: raw}
+	if len(name) > 0 {
+		entry.Name = name[0]
+	}
+	f.showPlace = true
+	return f.keep(ctx, []config.Entry{entry})
+}
+
+// onlyForFound refuses what has no meaning for a server of a registry.
+func (f *addFlags) onlyForFound(full string) error {
+	switch {
+	case !registryName.MatchString(full):
+		return usageError{fmt.Errorf("%q is not the name of a server in a registry, such as com.example/weather", full)}
+	case len(f.env)+len(f.headers) > 0:
+		return usageError{errors.New("--env and --header do not apply to servers from a registry: set what the server asks for with --config NAME=VALUE")}
+	case f.clientID != "" || f.clientSecret || f.callbackPort != 0:
+		return usageError{errors.New("login flags do not apply to servers from a registry: set the server up by its address with 'haft mcp add NAME URL'")}
+	}
+	return f.checkTransport("")
 }
 
 // putServer sets the entry of a server.

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // An mcpCaller takes the calls of MCP clients through the pipeline.
@@ -50,35 +49,6 @@ func (m *mcpCaller) Call(ctx context.Context, c serve.Call) (tool.Result, error)
 	feed.Close()
 	<-shown // progress after the result would be about nothing
 	return m.result(out), nil
-}
-
-// enter waits for one place, or for all of them, and returns a function that releases them.
-func (t *turns) enter(ctx context.Context, alone bool) (leave func(), err error) {
-	want, got := 1, 0
-	if alone {
-		want = maxTogether
-	}
-	leave = func() {
-		for range got {
-			<-t.places
-		}
-	}
-	select {
-	case t.gate <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-t.gate }()
-	for got < want {
-		select {
-		case t.places <- struct{}{}:
-			got++
-		case <-ctx.Done():
-			leave()
-			return nil, ctx.Err()
-		}
-	}
-	return leave, nil
 }
 
 // asker asks the user's hooks first, because they can decide without a user.

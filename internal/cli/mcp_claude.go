@@ -1,17 +1,11 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/settings"
 )
@@ -46,24 +40,4 @@ func firstOfEach(entries []config.Entry) []config.Entry {
 		seen[e.Name] = true
 		return double
 	})
-}
-
-// offerClaude lists servers of Claude Code that are not set up here, and says how to import
-// them.
-func (f *mcpFlags) offerClaude(m *mcpServers) {
-	path := filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), m.Project.Home), claudeFile)
-	entries, err := imported(path, m.Project.Dir)
-	if err != nil {
-		return // there is none, or its owner has to fix it
-	}
-	var names []string
-	for _, e := range firstOfEach(entries) {
-		if !slices.ContainsFunc(m.List, func(s mcp.Server) bool { return s.Name == e.Name }) {
-			names = append(names, e.Name)
-		}
-	}
-	word, err := syntax.Quote(path, syntax.LangBash)
-	if err == nil && len(names) > 0 {
-		fmt.Fprintf(f.Err, "Claude Code has MCP servers that are not set up here: %s. To set them up, run: haft mcp import %s\n", visible.Indented(strings.Join(names, ", ")), visible.Indented(word))
-	}
 }

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
-	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -15,39 +12,6 @@ type finding struct {
 	Level  string `json:"level"` // ok, warning or error
 	Text   string `json:"text"`
 	Advice string `json:"advice,omitempty"`
-}
-
-func (f *mcpFlags) doctor(ctx context.Context) error {
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return err
-	}
-	findings := []finding{}
-	for _, w := range m.Warnings {
-		findings = append(findings, finding{Level: "warning", Text: w})
-	}
-	infos, err := f.connect(ctx, m, m.List)
-	if err != nil {
-		return err
-	}
-	for _, i := range infos {
-		findings = append(findings, examine(i)...)
-	}
-	bad := 0
-	for _, x := range findings {
-		if x.Level == "error" {
-			bad++
-		}
-	}
-	if f.json {
-		err = writeJSON(f.Out, findings)
-	} else {
-		err = f.tell(findings)
-	}
-	if err == nil && bad > 0 {
-		return errors.New(count(bad, "server does", "servers do") + " not work")
-	}
-	return err
 }
 
 func count(n int, one, many string) string {
@@ -88,24 +52,4 @@ func examine(i serverInfo) []finding {
 		}
 	}
 	return out
-}
-
-var levelMarks = map[string]string{"ok": "✓", "warning": "!", "error": "✗"}
-
-func (f *mcpFlags) tell(findings []finding) error {
-	if len(findings) == 0 {
-		_, err := fmt.Fprintln(f.Out, "No MCP servers are set up. Add one with: haft mcp add")
-		return err
-	}
-	for _, x := range findings {
-		fmt.Fprintf(f.Out, "%s ", levelMarks[x.Level])
-		if x.Server != "" {
-			fmt.Fprintf(f.Out, "%s: ", visible.Indented(x.Server))
-		}
-		fmt.Fprintf(f.Out, "%s\n", visible.Indented(x.Text))
-		if x.Advice != "" {
-			fmt.Fprintf(f.Out, "  → %s\n", visible.Indented(x.Advice))
-		}
-	}
-	return nil
 }

@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/haftdev/haft/internal/rewrite"
 	"github.com/haftdev/haft/settings"
+	"github.com/tailscale/hujson"
 )
 
 // An edit changes a settings file: it returns JSON Patch operations for the content of the
@@ -149,48 +148,4 @@ func pointer(keys ...string) string {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(k))
 	}
 	return b.String()
-}
-
-// switchEntry switches a server off in its own entry, or on again.
-func switchEntry(name string, off bool) edit {
-	return func(document map[string]json.RawMessage) []patchOp {
-		var servers map[string]map[string]json.RawMessage
-		if json.Unmarshal(document["mcpServers"], &servers) != nil || servers[name] == nil {
-			return nil
-		}
-		switch is := string(servers[name]["disabled"]) == "true"; {
-		case off && !is:
-			return []patchOp{{"add", pointer("mcpServers", name, "disabled"), true}}
-		case !off && is:
-			return []patchOp{{Op: "remove", Path: pointer("mcpServers", name, "disabled")}}
-		}
-		return nil
-	}
-}
-
-// switchProject disables a project's server in the user's own list, or enables it again:
-// the project's file is shared.
-func switchProject(name string, off bool) edit {
-	const key = "disabledMcpjsonServers"
-	return func(document map[string]json.RawMessage) []patchOp {
-		var names, kept []string
-		if json.Unmarshal(document[key], &names) != nil && document[key] != nil {
-			return nil
-		}
-		for _, n := range names {
-			if n != name {
-				kept = append(kept, n)
-			}
-		}
-		if off {
-			kept = append(kept, name)
-		}
-		if len(kept) == len(names) {
-			return nil
-		}
-		if len(kept) == 0 {
-			return []patchOp{{Op: "remove", Path: pointer(key)}}
-		}
-		return []patchOp{{"add", pointer(key), kept}}
-	}
 }

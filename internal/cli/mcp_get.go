@@ -1,72 +1,15 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/plural"
-
-	"github.com/haftdev/haft/internal/mcp/wirelog"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
-
-func (f *mcpFlags) get(ctx context.Context, name string) error {
-	i, err := f.connectOne(ctx, name)
-	if err != nil {
-		return err
-	}
-	return f.showOne(i)
-}
-
-func (f *mcpFlags) reconnect(ctx context.Context, name string) error {
-	i, err := f.connectOne(ctx, name)
-	if err != nil {
-		return err
-	}
-	if err := f.showOne(i); err != nil {
-		return err
-	}
-	if i.Status != string(mcp.Connected) {
-		return errors.New("the server " + name + " is not connected")
-	}
-	return nil
-}
-
-// connectOne tries one server.
-func (f *mcpFlags) connectOne(ctx context.Context, name string) (serverInfo, error) {
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return serverInfo{}, err
-	}
-	s, err := m.find(name)
-	if err != nil {
-		return serverInfo{}, err
-	}
-	infos, err := f.connect(ctx, m, []mcp.Server{s})
-	if err != nil {
-		return serverInfo{}, err
-	}
-	i := infos[0]
-	path := wirelog.Path(project.WireLogs(), name)
-	if _, err := os.Stat(path); err == nil {
-		i.Log = path
-	}
-	return i, nil
-}
-
-func (f *mcpFlags) showOne(i serverInfo) error {
-	if f.json {
-		return writeJSON(f.Out, i)
-	}
-	return show(f.Out, i)
-}
 
 // show writes all about a server for people.
 func show(out io.Writer, i serverInfo) error {

@@ -2,19 +2,14 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/redact"
-
-	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 )
 
@@ -102,105 +97,8 @@ func shownURL(address string) string {
 	return u.Redacted()
 }
 
-// connect tries all servers at once, and returns the results.
-func (f *mcpFlags) connect(ctx context.Context, m *mcpServers, servers []mcp.Server) ([]serverInfo, error) {
-	h, end, err := m.Host(version())
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	bounded, cancel := context.WithTimeout(ctx, mcpPatience)
-	defer cancel()
-	h.Start(servers)
-	if err := h.Wait(bounded); err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	infos := []serverInfo{}
-	for _, s := range h.Status() {
-		infos = append(infos, m.withLogin(describeServer(s), s.Config))
-	}
-	return infos, nil
-}
-
-// withLogin adds what is known of the login to a remote server.
-func (m *mcpServers) withLogin(i serverInfo, s mcp.Server) serverInfo {
-	l, err := project.Logins()
-	if err != nil || s.URL == "" {
-		return i
-	}
-	c, err := l.Client(s)
-	if err != nil {
-		return i
-	}
-	if state, err := c.State(); err == nil && (state.LoggedIn || i.Status == string(mcp.NeedsAuth)) {
-		info := loginInfo(s.Name, state)
-		i.Login = &info
-	}
-	return i
-}
-
-func (f *mcpFlags) list(ctx context.Context, offline bool) error {
-	m, err := openServers(f.reexec)
-	if err != nil {
-		return err
-	}
-	f.warnServers(m)
-	f.offerClaude(m)
-	var infos []serverInfo
-	if offline {
-		infos = []serverInfo{}
-		for _, s := range m.List {
-			infos = append(infos, describeServer(mcp.Status{State: m.untried(s), Config: s, Type: s.Type, Error: s.Problem}))
-		}
-	} else if infos, err = f.connect(ctx, m, m.List); err != nil {
-		return err
-	}
-	if f.json {
-		for _, i := range infos {
-			for n := range i.Tools {
-				i.Tools[n].Schema = nil // that of each tool is in haft mcp get
-			}
-		}
-		return writeJSON(f.Out, infos)
-	}
-	if len(infos) == 0 {
-		_, err := fmt.Fprintln(f.Out, "No MCP servers are set up. Add one with: haft mcp add")
-		return err
-	}
-	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSTATUS\tSCOPE\tTOOLS\tSERVER")
-	for _, i := range infos {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", visible.Indented(i.Name), i.Status, i.Scope, i.offered(), visible.Indented(oneLine(i.place())))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, i := range infos {
-		if i.Reason != "" {
-			fmt.Fprintf(f.Out, "\n%s: %s\n", visible.Indented(i.Name), visible.Indented(i.Reason))
-		}
-		if text := i.leftOut(); text != "" {
-			fmt.Fprintf(f.Out, "\n%s: %s\n", visible.Indented(i.Name), visible.Indented(text))
-		}
-	}
-	return nil
-}
-
 // notApproved is the status of a server that the user has not reviewed yet.
 const notApproved = "not approved"
-
-// untried is the status of a server, as far as it is known without connecting.
-func (m *mcpServers) untried(s mcp.Server) mcp.State {
-	switch {
-	case s.Disabled:
-		return mcp.Disabled
-	case s.Problem != "" || !m.Approve(s).Allowed && !m.Approve(s).Pending:
-		return mcp.Failed
-	case m.Approve(s).Pending:
-		return notApproved
-	}
-	return "not tried"
-}
 
 func (i serverInfo) place() string {
 	if i.URL != "" {
@@ -242,14 +140,6 @@ func (i serverInfo) offered() (n int) {
 		}
 	}
 	return n
-}
-
-// warnServers reports problems with the files.
-func (f *mcpFlags) warnServers(m *mcpServers) {
-	m.Project.Warn(f.Err)
-	for _, w := range m.Warnings {
-		fmt.Fprintf(f.Err, "warning: %s\n", visible.Indented(w))
-	}
 }
 
 // oneLine cuts a text to what a table bears.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/project"
-
 	"github.com/haftdev/haft/internal/mcp/oauth"
 	"github.com/haftdev/haft/internal/ownprogram"
 	"github.com/haftdev/haft/shellrun"
@@ -43,34 +41,6 @@ func account(name string) (*oauth.Client, error) {
 	return l.Client(s)
 }
 
-func (f *mcpFlags) login(ctx context.Context, name string, noBrowser bool) error {
-	c, err := account(name)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, loginTime)
-	defer cancel()
-	var paste io.Reader
-	if file, ok := f.In.(*os.File); ok && isTerminal(file) {
-		paste = file
-	}
-	err = c.Login(ctx, func(port int) (oauth.UserAgent, error) {
-		return oauth.NewLoopback(port, func(page string) {
-			fmt.Fprintf(f.Err, "Log in at this page:\n\n  %s\n\n", page)
-			if paste != nil {
-				fmt.Fprintln(f.Err, "If the browser is on another machine, paste the address that it ends on here.")
-			}
-			if !noBrowser {
-				openBrowser(ctx, page)
-			}
-		}, paste)
-	})
-	if err != nil {
-		return err
-	}
-	return f.loggedIn(name, c)
-}
-
 // loginFromScreen logs in without using the terminal, which belongs to the screen: show is
 // called with the page.
 func loginFromScreen(ctx context.Context, name string, show func(page string)) error {
@@ -88,19 +58,6 @@ func loginFromScreen(ctx context.Context, name string, show func(page string)) e
 	})
 }
 
-// loggedIn reports what the login allows.
-func (f *mcpFlags) loggedIn(name string, c *oauth.Client) error {
-	state, err := c.State()
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(f.Out, loginInfo(name, state))
-	}
-	_, err = fmt.Fprintf(f.Out, "%s: logged in at %s\n", name, state.Issuer)
-	return err
-}
-
 type loginState struct {
 	Name      string     `json:"name"`
 	LoggedIn  bool       `json:"loggedIn"`
@@ -116,26 +73,6 @@ func loginInfo(name string, s oauth.State) loginState {
 		i.Expires = &s.Expires
 	}
 	return i
-}
-
-func (f *mcpFlags) logout(ctx context.Context, name string) error {
-	c, err := account(name)
-	if err != nil {
-		return err
-	}
-	was, err := c.Logout(ctx)
-	if err != nil {
-		return err
-	}
-	if f.json {
-		return writeJSON(f.Out, loginState{Name: name})
-	}
-	text := "logged out"
-	if !was {
-		text = "you were not logged in"
-	}
-	_, err = fmt.Fprintf(f.Out, "%s: %s\n", name, text)
-	return err
 }
 
 // openBrowser shows a page to the user, if there is a screen.

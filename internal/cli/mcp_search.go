@@ -9,13 +9,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/mcp/registry"
 	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp/config"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/spf13/cobra"
 )
 
 const registryHelp = "file or https address of the registry; defaults to the setting mcp.registry"
@@ -134,59 +131,4 @@ func openRegistry(reexec shellrun.Reexec, flag string) (*registry.Registry, erro
 		return nil, usageError{err}
 	}
 	return r, nil
-}
-
-// registryName is what servers are called in registries.
-var registryName = lazyregexp.New(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`)
-
-// addFound sets up a server of a registry, under a name that the user chose or the last
-// part of its own.
-func (f *addFlags) addFound(ctx context.Context, full string, name []string) error {
-	if err := f.onlyForFound(full); err != nil {
-		return err
-	}
-	r, err := openRegistry(f.reexec, f.registry)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, searchPatience)
-	defer cancel()
-	s, err := r.Find(ctx, full)
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		return usageError{fmt.Errorf("the registry has no server %q. To see what it has, run 'haft mcp search'", full)}
-	}
-	values, err := f.values()
-	if err != nil {
-		return err
-	}
-	e, err := s.Entry(f.transport, values)
-	if err != nil {
-		return usageError{errors.New(visible.Text(err.Error()))}
-	}
-	raw, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	entry := config.Entry{Name: bundleName(full[strings.LastIndexByte(full, '/')+1:]), Raw: raw}
-	if len(name) > 0 {
-		entry.Name = name[0]
-	}
-	f.showPlace = true
-	return f.keep(ctx, []config.Entry{entry})
-}
-
-// onlyForFound refuses what has no meaning for a server of a registry.
-func (f *addFlags) onlyForFound(full string) error {
-	switch {
-	case !registryName.MatchString(full):
-		return usageError{fmt.Errorf("%q is not the name of a server in a registry, such as com.example/weather", full)}
-	case len(f.env)+len(f.headers) > 0:
-		return usageError{errors.New("--env and --header do not apply to servers from a registry: set what the server asks for with --config NAME=VALUE")}
-	case f.clientID != "" || f.clientSecret || f.callbackPort != 0:
-		return usageError{errors.New("login flags do not apply to servers from a registry: set the server up by its address with 'haft mcp add NAME URL'")}
-	}
-	return f.checkTransport("")
 }

@@ -16,14 +16,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/mcp/serve"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/bash"
 	"github.com/haftdev/haft/tool/builtin"
+	"github.com/spf13/cobra"
 )
 
 // tokenEnv holds the token of an HTTP server: arguments are visible to every user.
@@ -121,10 +120,6 @@ func newMCPCaller(w *harness.World, set *tool.Set, warnings io.Writer) (*mcpCall
 		world: w, set: set, err: warnings, turns: newTurns(),
 		opts: sched.Options{Judge: w.Engine, Hooks: w.Hooks, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir},
 	}, nil
-}
-
-func newTurns() *turns {
-	return &turns{gate: make(chan struct{}, 1), places: make(chan struct{}, maxTogether)}
 }
 
 func (f *serveFlags) checkAddress() error {

@@ -1,22 +1,26 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/haftdev/haft/internal/harness/project"
-
-	"github.com/spf13/cobra"
-
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/builtin"
+	"github.com/spf13/cobra"
 )
 
 // permissionsFlags are what the commands under "haft permissions" share.
@@ -291,4 +295,60 @@ func (f *permissionsFlags) why(id string) error {
 		}
 	}
 	return nil
+}
+
+// explain shows the verdict on one call under the current settings, as the pipeline of a
+// session would reach it.
+func (f *permissionsFlags) explain(ctx context.Context, name, input string) error {
+	if _, err := permission.ParseMode(f.mode); err != nil {
+		return usageError{err}
+	}
+	if strings.HasPrefix(input, "{") && !json.Valid([]byte(input)) {
+		return usageError{fmt.Errorf("the input is not valid JSON: %s", input)}
+	}
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Mode: f.mode, IgnoreBadRules: true, DryRun: true})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	w.Project.Warn(f.Err)
+	if err := w.Project.Intact(); err != nil { // a session would not begin
+		fmt.Fprintf(f.Err, "warning: %s\n", visible.Indented(err.Error()))
+	}
+	for _, problem := range w.Engine.Policy().Problems() {
+		fmt.Fprintln(f.Err, visible.Indented(problem.String()))
+	}
+	v, err := dryRun(ctx, w, name, strings.TrimSpace(input))
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(f.Out, v)
+	}
+	v.write(f.Out)
+	return nil
+}
+
+// explainBatch answers one question per line. A question contains everything that it is
+// judged by; the settings of this machine are not used.
+func (f *permissionsFlags) explainBatch() error {
+	in := bufio.NewReader(f.In)
+	out := bufio.NewWriter(f.Out)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	set := tool.NewSet(everything(), builtin.Unattached(), nil, nil)
+	for {
+		line, err := in.ReadString('\n')
+		if strings.TrimSpace(line) != "" {
+			if err := enc.Encode(answer(set, line)); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return fmt.Errorf("could not read the questions: %w", err)
+		}
+	}
 }

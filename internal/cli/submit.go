@@ -11,16 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/haftdev/haft/internal/headless/launch"
 	"github.com/haftdev/haft/internal/linelimit"
 	"github.com/haftdev/haft/internal/serve"
 	"github.com/haftdev/haft/internal/serve/attach"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
+	"github.com/spf13/pflag"
 )
 
 // A submission is a prompt that a server runs. This process only follows it: it can end, or
@@ -40,39 +37,6 @@ type submission struct {
 	submitted chan struct{} // closed when the server has the prompt
 }
 
-// runOn submits a prompt to a server and follows it to its end.
-func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
-	if !f.print || f.Input == "stream-json" {
-		return usageError{errors.New("--on needs -p and a prompt; programs use 'haft connect' instead")}
-	}
-	if err := f.checkOnAsk(); err != nil {
-		return err
-	}
-	given, err := launch.SubmittedFlags(c.Flags(), true, ownFlags)
-	if err != nil {
-		return usageError{fmt.Errorf("could not submit the prompt: %w", err)}
-	}
-	if _, err := f.Options(c.Flags(), version()); err != nil { // it says what is wrong
-		return usageError{err}
-	}
-	if c.Flags().Changed("resume") && f.Resume == "" {
-		return usageError{errors.New("--resume needs a session id here; use --continue for the newest session")}
-	}
-	prompt, err := f.prompt(c.Context(), args)
-	if err != nil {
-		return err
-	}
-	server, err := (&attachFlags{Streams: f.Streams, tokenFile: f.tokenFile}).server(f.on)
-	if err != nil {
-		return err
-	}
-	s := &submission{converseFlags: f, server: server, refused: newRefusals(), submitted: make(chan struct{}), prompt: session.NewUUID(), heard: &messages{all: f.Output == "json" && f.verbose}}
-	s.partial, _ = c.Flags().GetBool("include-partial-messages") // it is defined
-	s.replay, _ = c.Flags().GetBool("replay-user-messages")
-	s.questions = &unattended{submission: s, ctx: c.Context(), denies: c.Flags().Changed("on-ask"), known: map[string]bool{}, patience: foreignTime}
-	return s.run(c.Context(), func(ctx context.Context) error { return s.submit(ctx, c.Flags(), prompt, given) })
-}
-
 // refusedError is the error of a prompt that was not submitted.
 func (s *submission) refusedError(err error) error {
 	var refusal *serve.Problem
@@ -81,10 +45,6 @@ func (s *submission) refusedError(err error) error {
 	}
 	return fmt.Errorf("could not connect: %w", err)
 }
-
-// ownFlags are those that this process deals with: how it shows what it hears, and which
-// session it is.
-var ownFlags = []string{"output-format", "input-format", "session-id", "resume", "continue", "fork-session", "resume-session-at", "debug"}
 
 // submit hands the prompt to the session that the flags name, or to a new one.
 func (s *submission) submit(ctx context.Context, flags *pflag.FlagSet, text string, args []string) error {
@@ -409,4 +369,14 @@ func (s *submission) finish(out *serve.Outcome) error {
 		return codeError(exitDenied)
 	}
 	return nil
+}
+
+// showDenials says on standard error what was denied, if the output does not say it.
+func (s *submission) showDenials(denials []wire.PermissionDenial) {
+	if s.Output == "stream-json" {
+		return
+	}
+	for _, line := range s.refused.lines(denials) {
+		fmt.Fprintf(s.Err, "haft: %s\n", visible.Indented(line))
+	}
 }

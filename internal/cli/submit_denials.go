@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -53,14 +51,4 @@ func (r *refusals) lines(denials []wire.PermissionDenial) []string {
 		}
 	}
 	return lines
-}
-
-// showDenials says on standard error what was denied, if the output does not say it.
-func (s *submission) showDenials(denials []wire.PermissionDenial) {
-	if s.Output == "stream-json" {
-		return
-	}
-	for _, line := range s.refused.lines(denials) {
-		fmt.Fprintf(s.Err, "haft: %s\n", visible.Indented(line))
-	}
 }

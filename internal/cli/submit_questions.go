@@ -34,9 +34,6 @@ type unattended struct {
 	left  bool            // the prompt was cancelled because of another one's question
 }
 
-// foreignTime is the usual patience.
-const foreignTime = 3 * time.Second
-
 // opened takes the questions that are open now. They come in order with the messages: those of the
 // prompt's own turn come after the prompt, and what was open before is about something else.
 func (u *unattended) opened(open []serve.Question) {

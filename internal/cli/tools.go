@@ -8,17 +8,25 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/spf13/cobra"
+	"time"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/builtin"
 	"github.com/haftdev/haft/tool/schema"
+	"github.com/haftdev/haft/tool/websearch"
+	"github.com/spf13/cobra"
 )
 
 // toolsFlags are what the commands under "haft tools" share.
@@ -211,6 +219,238 @@ func (f *toolsFlags) schema(set *tool.Set, name string) error {
 	}
 	_, err = fmt.Fprintln(f.Out, b.String())
 	return err
+}
+
+// call runs calls in one session, until one does not succeed.
+func (f *toolsFlags) call(ctx context.Context, args []string) error {
+	say := remarks{f.Err}
+	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Bare: f.bare, Notice: say.notice, TrustProject: f.trust.project, IgnoreProjectHooks: f.trust.ignoreHooks, IgnoreBadRules: f.trust.ignoreBadRules})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := w.Project.Intact(); err != nil {
+		return err
+	}
+	say.all(w.Warnings())
+	f.recoverFiles(w)
+	feed := sched.NewFeed()
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		f.showProgress(feed)
+	}()
+	defer func() {
+		feed.Close()
+		<-shown
+	}()
+	opts, err := f.pipeline(w, feed)
+	if err != nil {
+		return err
+	}
+	aside := *opts
+	aside.Feeds = nil // what a skill runs is not what was asked for
+	pool := w.Pool(w.Nested(aside))
+	s := sched.New(opts)
+	foreign, end, err := f.foreign(ctx, w, args...)
+	if err != nil {
+		return err
+	}
+	defer end()
+	// Without the background flag: a command must not outlive this process.
+	set := pool.Set(&tool.Session{Flags: map[string]bool{websearch.Flag: true}}, foreign...)
+	set = set.Reveal(set.Session().Tools...)
+	for i := 0; i < len(args); i += 2 {
+		if err := f.callOne(ctx, s, pool.SetForManualCall(args[i], set, foreign...), args[i], args[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *toolsFlags) showProgress(feed *sched.Feed) {
+	for e := range feed.Events(context.Background()) {
+		if e.Progress != nil {
+			fmt.Fprintln(f.Err, progressLine(e.Progress))
+		}
+	}
+}
+
+// recoverFiles fixes what an interrupted write left behind, and says so.
+func (f *toolsFlags) recoverFiles(w *harness.World) {
+	leftovers, err := w.Files.Recover()
+	if err != nil {
+		fmt.Fprintf(f.Err, "Could not check for interrupted writes: %v\n", err)
+	}
+	for _, l := range leftovers {
+		fmt.Fprintf(f.Err, "%s: %s\n", l.Path, l.Action)
+	}
+}
+
+func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.Set, name, input string) error {
+	var raw []byte
+	if input == "-" {
+		var err error
+		if raw, err = readAll(ctx, f.In); err != nil {
+			return fmt.Errorf("could not read the input from standard input: %w", err)
+		}
+	} else {
+		var err error
+		if raw, err = given(set, name, input); err != nil {
+			return err
+		}
+	}
+	useID := fmt.Sprintf("cli-%d-%d", time.Now().UnixMicro(), os.Getpid())
+	out := s.Call(ctx, set, useID, name, raw)
+	if err := f.show(out); err != nil {
+		return err
+	}
+	if out.Status == sched.Succeeded {
+		return nil
+	}
+	return outcomeError{out.Status}
+}
+
+// pipeline is the pipeline of a session in this folder, for the user at the shell: what the
+// rules deny stays denied, but what they would ask about was answered by typing the call.
+func (f *toolsFlags) pipeline(w *harness.World, feed *sched.Feed) (*sched.Options, error) {
+	audit, err := w.Audit()
+	if err != nil {
+		return nil, err
+	}
+	return &sched.Options{
+		Judge:    w.Engine,
+		Hooks:    w.CallHooks(),
+		Askers:   []sched.Asker{w.Hooks, sched.AskerFunc(typedByThePerson)},
+		Recorder: audit,
+		Feeds:    []*sched.Feed{feed},
+		Output:   w.Project.Results(),
+		Dir:      w.Shell.Dir,
+	}, nil
+}
+
+func typedByThePerson(context.Context, tool.Case, tool.Verdict) (tool.Verdict, error) {
+	return tool.Verdict{Behavior: tool.Allow, Reason: "the user typed the call on the command line"}, nil
+}
+
+// progressLine is progress for people, in one line.
+func progressLine(p tool.Progress) string {
+	switch p := p.(type) {
+	case tool.TextProgress:
+		return p.Text
+	case tool.BashProgress:
+		last := strings.TrimRight(p.Output, "\n")
+		last = last[strings.LastIndexByte(last, '\n')+1:]
+		return fmt.Sprintf("%s, %s, %s: %s", p.Elapsed.Round(time.Second), plural.Of(p.Lines, "line"), plural.Of(p.Bytes, "byte"), last)
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		return p.ProgressType()
+	}
+	return p.ProgressType() + " " + string(b)
+}
+
+// callInfo is an outcome as programs read it.
+type callInfo struct {
+	UseID      string          `json:"tool_use_id"`
+	Tool       string          `json:"tool"`
+	Status     string          `json:"status"`
+	IsError    bool            `json:"is_error"`
+	Code       int             `json:"code,omitempty"` // of the tool's own check; its meanings belong to the tool
+	Content    []tool.Block    `json:"content"`
+	Messages   []string        `json:"messages,omitempty"`
+	Output     any             `json:"output,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Repairs    []string        `json:"repairs,omitempty"`
+	Verdict    string          `json:"verdict,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Kept       *output.Kept    `json:"kept,omitempty"`
+	DurationMS int64           `json:"duration_ms"`
+}
+
+func (f *toolsFlags) show(out *sched.Outcome) error {
+	if f.json {
+		i := callInfo{
+			UseID: out.UseID, Tool: out.Tool, Status: out.Status.String(), IsError: out.IsError(), Code: out.Code, Content: out.Result.Content, Output: out.Result.Output,
+			Repairs: repairTexts(out.Repairs), Kept: out.Kept, DurationMS: out.Ended.Sub(out.Started).Milliseconds(), Reason: out.Verdict.Reason,
+		}
+		if out.Verdict.Behavior != tool.NoView {
+			i.Verdict = out.Verdict.Behavior.String()
+		}
+		for _, m := range out.Result.Messages {
+			i.Messages = append(i.Messages, tool.JoinText(m.Content))
+		}
+		if json.Valid(out.Input) {
+			i.Input = out.Input
+		}
+		return writeJSON(f.Out, i)
+	}
+	for _, r := range repairTexts(out.Repairs) {
+		fmt.Fprintf(f.Err, "input repaired: %s\n", r)
+	}
+	for _, n := range out.Notes {
+		fmt.Fprintln(f.Err, n)
+	}
+	if out.Fatal != nil {
+		fmt.Fprintln(f.Err, out.Fatal)
+	}
+	for _, b := range shownBlocks(out.Result) {
+		text := blockText(b)
+		if isTerminal(f.Out) {
+			text = visible.Text(text)
+		}
+		if _, err := io.WriteString(f.Out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownBlocks are the blocks of the result and of what joins the conversation after it.
+func shownBlocks(r tool.Result) []tool.Block {
+	blocks := slices.Clone(r.Content)
+	for _, m := range r.Messages {
+		blocks = append(blocks, m.Content...)
+	}
+	return blocks
+}
+
+// blockText is a block as a terminal can show it.
+func blockText(b tool.Block) string {
+	switch b.Type {
+	case tool.TextBlock:
+		return strings.TrimSuffix(untagged.Replace(b.Text), "\n") + "\n"
+	case tool.ReferenceBlock:
+		return ""
+	}
+	return fmt.Sprintf("[%s, %s, %d bytes; use --json to get it]\n", b.Type, b.MediaType, len(b.Data))
+}
+
+// foreign returns the tools of MCP servers if any of names is one of theirs, and a function
+// that ends the servers. It starts all servers that are set up and approved, and waits for
+// them as long as haft mcp list does.
+func (f *toolsFlags) foreign(ctx context.Context, w *harness.World, names ...string) ([]tool.Tool, func() error, error) {
+	if !f.mcp && !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "mcp__") }) {
+		return nil, func() error { return nil }, nil
+	}
+	m, err := w.Project.Servers()
+	if err != nil {
+		return nil, nil, err
+	}
+	h, end, err := m.Host(version())
+	if err != nil {
+		return nil, nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, mcpPatience)
+	defer cancel()
+	h.Start(m.List)
+	_ = h.Wait(bounded) // servers that are not ready by then are reported
+	for _, s := range h.Status() {
+		if i := describeServer(s); s.State != mcp.Connected && s.State != mcp.Disabled {
+			fmt.Fprintf(f.Err, "warning: the MCP server %s is not available (%s): %s\n", visible.Indented(i.Name), i.Status, visible.Indented(i.Reason))
+		}
+	}
+	return h.Tools(), end, nil
 }
 
 // parameters lists the fields of an input, a line each.

@@ -19,6 +19,18 @@ type mirror struct {
 	seen map[string]int64 // how far each file was repeated
 }
 
+// newMirror returns a mirror of what is written from now on to a session that continues,
+// and of all of a new one.
+func newMirror(talk *harness.Conversation, goesOn bool, send func(wire.Message)) *mirror {
+	m := &mirror{send: send, seen: make(map[string]int64)}
+	for _, path := range transcripts(talk) {
+		if info, err := os.Stat(path); err == nil && goesOn {
+			m.seen[path] = info.Size()
+		}
+	}
+	return m
+}
+
 // transcripts are the files of a session: its own, and those of its agents.
 func transcripts(talk *harness.Conversation) []string {
 	journal := talk.Journal()

@@ -24,6 +24,10 @@ type outlet struct {
 	err   error     // why not everything was written
 }
 
+func newOutlet(stream wire.Stream, broken func(error)) *outlet {
+	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
+}
+
 func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
 
 // Write writes a message after those before it.
@@ -99,3 +103,6 @@ func (o *outlet) expire(after time.Duration) {
 		}
 	}()
 }
+
+// close ends what watches the stream.
+func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }

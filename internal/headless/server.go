@@ -5,19 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/stackroom"
-
-	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -190,13 +188,6 @@ func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
 	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
 		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
 }
-
-func newOutlet(stream wire.Stream, broken func(error)) *outlet {
-	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
-}
-
-// close ends what watches the stream.
-func (o *outlet) close() { o.once.Do(func() { close(o.gone) }) }
 
 // read reads what the program sends until its end.
 func (s *server) read(ctx context.Context) {
@@ -476,18 +467,6 @@ func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...he
 	for _, p := range waiting {
 		s.accept(p)
 	}
-}
-
-// newMirror returns a mirror of what is written from now on to a session that continues,
-// and of all of a new one.
-func newMirror(talk *harness.Conversation, goesOn bool, send func(wire.Message)) *mirror {
-	m := &mirror{send: send, seen: make(map[string]int64)}
-	for _, path := range transcripts(talk) {
-		if info, err := os.Stat(path); err == nil && goesOn {
-			m.seen[path] = info.Size()
-		}
-	}
-	return m
 }
 
 // accept gives a prompt to the conversation, or keeps it.

@@ -37,3 +37,13 @@ func (s *keySet) add(name string) bool {
 	}
 	return true
 }
+
+// reset empties the set. The index is dropped and not cleared: clearing costs its
+// capacity, which one large object would pass on to every small one after it.
+func (s *keySet) reset() {
+	clear(s.names)
+	s.names = s.names[:0]
+	s.index = nil
+}
+
+func (s *keySet) last() string { return s.names[len(s.names)-1] }

@@ -228,14 +228,6 @@ func (m *machine) pop() {
 	m.endValue(m.pos + 1)
 }
 
-// reset empties the set. The index is dropped and not cleared: clearing costs its
-// capacity, which one large object would pass on to every small one after it.
-func (s *keySet) reset() {
-	clear(s.names)
-	s.names = s.names[:0]
-	s.index = nil
-}
-
 // path names the value being read, or the enclosing one between fields. It is for
 // reading: edits[2].old_string, with what is long cut.
 func (m *machine) path() string {
@@ -269,7 +261,5 @@ func writeKey(b *strings.Builder, key string) {
 }
 
 func writeIndex(b *strings.Builder, i int) { fmt.Fprintf(b, "[%d]", i) }
-
-func (s *keySet) last() string { return s.names[len(s.names)-1] }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -3,11 +3,13 @@ package knowledge
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/settings"
 )
@@ -29,6 +31,123 @@ type Piece struct {
 	Body string
 	// Digest stands for all that the file says.
 	Digest string
+}
+
+// Hooks returns the hooks of a skill, a command or an agent as the settings file that they
+// are written like; nil if it has none. An error means that nobody can know what they were
+// to guard.
+func (p Piece) Hooks() (*settings.File, error) {
+	if p.Kind == Style || !p.Fields.Has("hooks") {
+		return nil, nil
+	}
+	value, err := p.Fields.JSON("hooks")
+	if err != nil {
+		return nil, errHooks
+	}
+	file, err := ParseHooks(p.Source, p.Path, value)
+	if file != nil && p.Plugin != "" {
+		file.Shared = true
+	}
+	return file, err
+}
+
+// HookVars are the variables that the hooks of the piece have.
+func (p Piece) HookVars() map[string]string {
+	vars := map[string]string{}
+	if p.Kind == Skill { // as in Claude Code
+		dir := filepath.Dir(p.Path)
+		vars["CLAUDE_PLUGIN_ROOT"], vars["HAFT_PLUGIN_ROOT"] = dir, dir
+	}
+	maps.Copy(vars, p.Vars(nil))
+	return vars
+}
+
+// HookProblems are what is wrong with the hooks of the piece, which run all the same.
+func (p Piece) HookProblems() (problems []Problem) {
+	file, err := p.Hooks()
+	if file == nil || err != nil {
+		return nil // then it is not listed
+	}
+	for _, problem := range settings.Of(file).Problems() {
+		if problem.Kind != settings.Unknown {
+			problems = append(problems, Problem{Path: p.Path, Text: problem.About()})
+		}
+	}
+	return problems
+}
+
+// hookRuns returns what the hooks of the piece run, and the same as people are told it.
+func (p Piece) hookRuns() (runs, said []string, err error) {
+	file, err := p.Hooks()
+	if file == nil || err != nil {
+		return nil, nil, err
+	}
+	for _, h := range settings.Of(file).Hooks() {
+		runs = append(runs, fillIn(h.Line(), p.HookVars()))
+	}
+	return runs, HookTexts(file), nil
+}
+
+// fillIn puts values in the place of variables.
+func fillIn(text string, vars map[string]string) string {
+	var pairs []string
+	for name, value := range vars {
+		pairs = append(pairs, "${"+name+"}", value, "$"+name, value)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// HookTexts say what the hooks of the piece run and when, for people.
+func (p Piece) HookTexts() []string {
+	_, said, _ := p.hookRuns() // one with an error is left out
+	return said
+}
+
+// Vars returns what stands for what in the piece's text, beside what is given.
+func (p Piece) Vars(given map[string]string) map[string]string {
+	vars := map[string]string{}
+	for _, prefix := range []string{"CLAUDE_", "HAFT_"} {
+		if p.Kind == Skill {
+			vars[prefix+"SKILL_DIR"] = filepath.Dir(p.Path)
+		}
+		if p.Plugin != "" {
+			vars[prefix+"PLUGIN_ROOT"] = p.PluginDir
+		}
+	}
+	maps.Copy(vars, given)
+	return vars
+}
+
+// runs returns the texts of the piece that may name files to run.
+func (p Piece) runs() []string {
+	runs, _, _ := p.hookRuns() // what is wrong with them was said
+	for _, text := range append(prompt.Parse(p.Body).Commands(), p.Fields.List("allowed-tools")...) {
+		runs = append(runs, fillIn(text, p.Vars(nil)))
+	}
+	return runs
+}
+
+// grants says what the piece would be allowed and run.
+func (p Piece) grants() []string {
+	var said []string
+	say := func(what string, list ...string) {
+		if text := strings.Join(list, ", "); text != "" {
+			said = append(said, what+": "+text)
+		}
+	}
+	if p.Kind == Agent {
+		say("tools", p.Fields.List("tools")...)
+		say("mode", p.Fields.Text("permission-mode"))
+	} else {
+		say("allows", p.Fields.List("allowed-tools")...)
+		for _, command := range prompt.Parse(p.Body).Commands() {
+			say("runs", command)
+		}
+	}
+	for _, hook := range p.HookTexts() {
+		say("hook", hook)
+	}
+	return said
 }
 
 // A Library is the pieces of one kind in some places. It reads files when it is
@@ -87,6 +206,16 @@ func (l *Library) Read(name string) (Piece, error) {
 		hint = " A file in this project has that name but is not trusted in its current form; the user can review and trust it with: haft trust."
 	}
 	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint, Held: held}
+}
+
+func (l *Library) scan(only string) *scan {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
+	for i, p := range l.places {
+		s.place(i, p)
+	}
+	return s
 }
 
 // Hint is a sentence, with a space before it, that names what may have been meant in

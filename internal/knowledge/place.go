@@ -3,6 +3,7 @@ package knowledge
 import (
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/knowledge/shelf"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
@@ -24,6 +25,19 @@ type Place struct {
 	// Extra are further folders and files of a kind, as slash-separated names below
 	// Dir.
 	Extra map[Kind][]string
+}
+
+// open returns the place's files, and the name that Dir has on the shelf.
+func (p Place) open() (s *shelf.Shelf, dir string, err error) {
+	if p.Root == "" {
+		return shelf.Open(p.Dir), ".", nil
+	}
+	dir, err = filepath.Rel(p.Root, p.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err = shelf.Confine(p.Root)
+	return s, filepath.ToSlash(dir), err
 }
 
 // names are the folders that are places, the first before the other.

@@ -5,11 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
-	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
 )
 
@@ -38,16 +36,6 @@ type scan struct {
 type found struct {
 	Piece
 	place int
-}
-
-func (l *Library) scan(only string) *scan {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
-	for i, p := range l.places {
-		s.place(i, p)
-	}
-	return s
 }
 
 func (s *scan) report(path, format string, args ...any) {
@@ -90,19 +78,6 @@ func (s *scan) place(at int, p Place) {
 			}
 		}
 	}
-}
-
-// open returns the place's files, and the name that Dir has on the shelf.
-func (p Place) open() (s *shelf.Shelf, dir string, err error) {
-	if p.Root == "" {
-		return shelf.Open(p.Dir), ".", nil
-	}
-	dir, err = filepath.Rel(p.Root, p.Dir)
-	if err != nil {
-		return nil, "", err
-	}
-	s, err = shelf.Confine(p.Root)
-	return s, filepath.ToSlash(dir), err
 }
 
 // files returns the files at or below dir that hold pieces of the kind: SKILL.md in
@@ -190,38 +165,6 @@ func (s *scan) take(p Place, f file) error {
 	}
 	s.found[name] = found{piece, f.place}
 	return nil
-}
-
-// runs returns the texts of the piece that may name files to run.
-func (p Piece) runs() []string {
-	runs, _, _ := p.hookRuns() // what is wrong with them was said
-	for _, text := range append(prompt.Parse(p.Body).Commands(), p.Fields.List("allowed-tools")...) {
-		runs = append(runs, fillIn(text, p.Vars(nil)))
-	}
-	return runs
-}
-
-// grants says what the piece would be allowed and run.
-func (p Piece) grants() []string {
-	var said []string
-	say := func(what string, list ...string) {
-		if text := strings.Join(list, ", "); text != "" {
-			said = append(said, what+": "+text)
-		}
-	}
-	if p.Kind == Agent {
-		say("tools", p.Fields.List("tools")...)
-		say("mode", p.Fields.Text("permission-mode"))
-	} else {
-		say("allows", p.Fields.List("allowed-tools")...)
-		for _, command := range prompt.Parse(p.Body).Commands() {
-			say("runs", command)
-		}
-	}
-	for _, hook := range p.HookTexts() {
-		say("hook", hook)
-	}
-	return said
 }
 
 // parse parses a text unless it is the one that was parsed before.

@@ -91,6 +91,13 @@ func (f *findings) about(path string) (*report, <-chan struct{}) {
 	return f.files[path], f.changed
 }
 
+// count is how many reports have come.
+func (f *findings) count() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reports
+}
+
 // current reports whether the report is about the file as it was last sent.
 func (r *report) current(d document) bool {
 	return r != nil && r.number > d.sent && (r.version == nil || *r.version >= d.version)

@@ -141,10 +141,3 @@ func (c *Client) refresh() {
 		_ = c.conn.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": changes})
 	}
 }
-
-// count is how many reports have come.
-func (f *findings) count() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.reports
-}

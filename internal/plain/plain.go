@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -290,6 +291,64 @@ func (p *Printer) end(r agent.Result) {
 	p.line(dim, "— %s", s)
 }
 
+// line prints one line of its own.
+func (p *Printer) line(s style, format string, args ...any) {
+	p.breakLine()
+	text := fmt.Sprintf(format, args...)
+	if p.opts.Color {
+		text = "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	}
+	p.print(text + "\n")
+}
+
+// breakLine ends the model's text if it stands in the middle of a line.
+func (p *Printer) breakLine() {
+	if p.said {
+		p.said = false
+		p.print("\n")
+	}
+}
+
+func (p *Printer) print(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.out, s)
+	}
+}
+
+// todos prints the list. The tools' own types are not needed for that: they are what
+// goes to every front end, as JSON. Tasks are added one by one, each with a line of its
+// own: their list is printed once one is begun.
+func (p *Printer) todos(value any) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return
+	}
+	type item struct {
+		Content    string `json:"content"`
+		Subject    string `json:"subject"`
+		ActiveForm string `json:"activeForm"`
+		Status     string `json:"status"`
+	}
+	var list []item
+	if json.Unmarshal(raw, &list) != nil {
+		return
+	}
+	if !slices.ContainsFunc(list, func(i item) bool { return i.Subject == "" || i.Status != "pending" }) {
+		return
+	}
+	for _, t := range list {
+		what := cmp.Or(t.Content, t.Subject)
+		switch t.Status {
+		case "completed":
+			p.line(dim, "  [x] %s", visible.Indented(what))
+		case "in_progress":
+			p.line(bold, "  [>] %s", visible.Indented(cmp.Or(t.ActiveForm, what)))
+		default:
+			p.line(dim, "  [ ] %s", visible.Indented(what))
+		}
+	}
+}
+
 // aside is what else is to be said of a call: how long it took and what held it.
 func aside(took time.Duration, confined string) string {
 	var parts []string
@@ -308,3 +367,13 @@ func aside(took time.Duration, confined string) string {
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }
+
+type style string
+
+const (
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+)

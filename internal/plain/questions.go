@@ -357,3 +357,43 @@ func (p *Person) fieldQuestion(f elicit.Field) string {
 	}
 	return b.String() + ": "
 }
+
+// Hear takes a line as an answer, and reports false if it is none.
+func (p *Person) Hear(line string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.answer == nil {
+		return false
+	}
+	if time.Since(p.asked) < arming {
+		io.WriteString(p.out, p.words.T("(a question appeared while you were typing, so this line was sent as a message)")+"\n"+p.prompt) // as in until
+		return false
+	}
+	switch strings.TrimSpace(line) {
+	case "/stop", "/exit", "/quit":
+		return false // they end the question too
+	case "/help":
+		io.WriteString(p.out, p.words.T("A question is waiting for your answer. /stop stops the turn, /exit quits; other commands work once it is answered.")+"\n"+p.prompt) // as in until
+		return true
+	}
+	select {
+	case p.answer <- line:
+	default:
+	}
+	return true
+}
+
+// arming is how long a question must be there before a line answers it: what was
+// being typed when it came is no answer.
+const arming = 300 * time.Millisecond
+
+// HangUp says that nothing more will be typed: nobody is there to allow anything.
+func (p *Person) HangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.answer != nil {
+		close(p.answer)
+		p.answer = nil
+	}
+}

@@ -274,3 +274,10 @@ func (r *reader) digits() bool {
 	}
 	return r.at > start
 }
+
+func (r *reader) parts(begin byte, part func() bool, failed *error) error {
+	if !r.space() || r.raw[r.at] != begin || !r.nested(begin+2, part) || r.space() {
+		return fmt.Errorf("invalid JSON at byte %d of %d", r.at, len(r.raw))
+	}
+	return *failed
+}

@@ -3,7 +3,6 @@ package plainjson
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,13 +53,6 @@ func Elements(raw []byte, each func(value []byte) error) error {
 		}
 		return true
 	}, &failed)
-}
-
-func (r *reader) parts(begin byte, part func() bool, failed *error) error {
-	if !r.space() || r.raw[r.at] != begin || !r.nested(begin+2, part) || r.space() {
-		return fmt.Errorf("invalid JSON at byte %d of %d", r.at, len(r.raw))
-	}
-	return *failed
 }
 
 // Text decodes a string, which is valid JSON.

@@ -130,25 +130,6 @@ type repository struct {
 	logs    bool
 }
 
-// repositories sums up what changed in the folders of git itself.
-func repositories(list []entry) []repository {
-	var all []repository
-	for i := range list {
-		e := &list[i]
-		dir := gitDir(e.path)
-		if gitPart(e.path) == gitOther || e.path == dir || e.before.Mode.IsDir() || e.after.Mode.IsDir() {
-			continue
-		}
-		n := slices.IndexFunc(all, func(r repository) bool { return r.dir == dir })
-		if n < 0 {
-			n = len(all)
-			all = append(all, repository{dir: dir})
-		}
-		all[n].note(strings.TrimPrefix(e.path, dir+"/"), e)
-	}
-	return all
-}
-
 func (r *repository) note(name string, e *entry) {
 	switch gitPart(e.path) {
 	case gitRefs:

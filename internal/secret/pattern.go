@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/haftdev/haft/internal/lazyregexp"
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Pattern matches paths by their names, as a careless file system or reader takes them.
@@ -64,6 +63,31 @@ type Names struct {
 	All    []string   // from the root of the file system
 	Below  [][]string // below each home directory that holds it
 	Inside []string   // inside the project; all of them outside of it
+}
+
+// end returns the names of the rest of a path, which are the last of all if the rest is spelled as the path is.
+func (n *Names) end(path, rest string) []string {
+	if !strings.HasSuffix(path, rest) {
+		return Fold(rest)
+	}
+	count := 0
+	for name := range strings.SplitSeq(filepath.ToSlash(rest), "/") {
+		if name != "" {
+			count++
+		}
+	}
+	return n.All[len(n.All)-count:]
+}
+
+// Look returns the first entry that matches.
+func (n *Names) Look() Entry {
+	list := list()
+	for i := range list {
+		if list[i].pattern.Matches(n) {
+			return list[i].Entry
+		}
+	}
+	return Entry{}
 }
 
 // Matches reports whether a pattern is about a path.

@@ -63,31 +63,6 @@ func (w Where) Names(path string) Names {
 	return n
 }
 
-// end returns the names of the rest of a path, which are the last of all if the rest is spelled as the path is.
-func (n *Names) end(path, rest string) []string {
-	if !strings.HasSuffix(path, rest) {
-		return Fold(rest)
-	}
-	count := 0
-	for name := range strings.SplitSeq(filepath.ToSlash(rest), "/") {
-		if name != "" {
-			count++
-		}
-	}
-	return n.All[len(n.All)-count:]
-}
-
-// Look returns the first entry that matches.
-func (n *Names) Look() Entry {
-	list := list()
-	for i := range list {
-		if list[i].pattern.Matches(n) {
-			return list[i].Entry
-		}
-	}
-	return Entry{}
-}
-
 // GuardedNames returns the patterns of what is guarded in any folder.
 func GuardedNames() []string {
 	var names []string

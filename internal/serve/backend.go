@@ -69,6 +69,8 @@ type Status struct {
 	Failed string
 }
 
+func (s Status) fill(row *Session) { row.Running, row.PID, row.Led = s.Running, s.PID, s.Led }
+
 // A Conn is the connection of an observer.
 type Conn struct {
 	wire.Stream

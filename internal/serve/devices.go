@@ -6,10 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/qr"
 )
 
 // Devices are the phones and browsers that were paired by a code, each with a token of its
@@ -46,11 +47,6 @@ const (
 	seenTime   = time.Hour // between notes of when a device was seen
 	maxDevices = 50
 )
-
-// Devices are those of the home's user.
-func (h *Home) Devices() *Devices {
-	return &Devices{privateFile[deviceFile]{filepath.Join(filepath.Dir(h.File), "devices.json")}}
-}
 
 // newCode returns a code that makes one device known within a minute. An earlier one ends.
 // Full says that the device may do what the page on this machine can.
@@ -171,6 +167,21 @@ func (d *Devices) read() (deviceFile, error) {
 		return deviceFile{}, fmt.Errorf("could not read the paired devices: %w. To revoke all of them, delete %s", err, d.file.path)
 	}
 	return f, nil
+}
+
+// NewPairing makes a code for the server at an address that ends in a slash.
+func (d *Devices) NewPairing(base string, full bool) (Pairing, error) {
+	code, expires, err := d.newCode(full)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p := Pairing{Code: code, URL: base + "#pair=" + code, Full: full, Expires: milliseconds(expires)}
+	drawn, err := qr.Encode(p.URL)
+	if err != nil {
+		return Pairing{}, err
+	}
+	p.SVG, p.text = drawn.SVG(), drawn.Text()
+	return p, nil
 }
 
 // hashed is what is kept of a token or code. They are random, so a plain hash will do.

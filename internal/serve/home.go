@@ -127,3 +127,13 @@ func (h *Home) Has(name string) bool {
 
 // Close lets another server have the home.
 func (h *Home) Close() error { return h.lock.Close() }
+
+// Devices are those of the home's user.
+func (h *Home) Devices() *Devices {
+	return &Devices{privateFile[deviceFile]{filepath.Join(filepath.Dir(h.File), "devices.json")}}
+}
+
+// Logins are those of the home's server.
+func (h *Home) Logins() *Logins {
+	return &Logins{privateFile[loginFile]{filepath.Join(filepath.Dir(h.File), "logins.json")}}
+}

@@ -227,32 +227,6 @@ func milliseconds(t time.Time) timeline.Time {
 	return timeline.Time(t.UnixMilli())
 }
 
-// judge says what the session does.
-func (r *Session) judge(s Status, sum *timeline.Summary) {
-	working := s.Working || sum.Working && !s.Led
-	switch {
-	case s.Failed != "":
-		r.State, r.Last = Failed, s.Failed
-	case r.Running && r.Asking > 0:
-		r.State = Asks
-	case r.Running && working:
-		r.State = Working
-	case working:
-		r.State = Stopped
-	case sum.Failed:
-		r.State = Failed
-	case r.Items == 0 && !r.Partial:
-		r.State = Idle
-	default:
-		r.State = Done
-	}
-	if !r.Running {
-		r.Asking = 0 // who asked is gone
-	}
-}
-
-func (s Status) fill(row *Session) { row.Running, row.PID, row.Led = s.Running, s.PID, s.Led }
-
 // status fills in who leads a session, and returns it.
 func (w *watch) status(row *Session) Status {
 	s := w.srv.back.Status(w.id, w.file())

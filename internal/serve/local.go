@@ -57,13 +57,6 @@ func (l *local) Status(id, path string) (s Status) {
 	return s
 }
 
-// working reports whether a turn runs.
-func (r *run) working() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.busy
-}
-
 // link is that of a session which is watched, nil if it has none.
 func (l *local) link(id string) *link {
 	l.srv.mu.Lock()

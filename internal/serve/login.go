@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,11 +34,6 @@ const (
 	maxLogins = 20               // codes at a time
 	maxPages  = 200              // browsers that are logged in at a time
 )
-
-// Logins are those of the home's server.
-func (h *Home) Logins() *Logins {
-	return &Logins{privateFile[loginFile]{filepath.Join(filepath.Dir(h.File), "logins.json")}}
-}
 
 // New returns a code. It is as long as a token: unlike a pairing code, nobody has to type it.
 func (l *Logins) New() (code string, err error) {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/haftdev/haft/internal/qr"
 )
 
 // pairRoutes are those about devices.
@@ -38,24 +36,6 @@ func (s *Server) makePairing(r *http.Request, in *NewPairing) (Pairing, error) {
 
 // Unreachable says what to do about a server that a phone cannot call.
 const Unreachable = "A phone cannot reach this server: it listens on this machine only. Start it with --host https://NAME, where NAME is the host name of a tunnel to it (such as 'tailscale serve'), or with --listen and a certificate. See 'haft help serve'."
-
-// NewPairing makes a code for the server at an address that ends in a slash.
-func (d *Devices) NewPairing(base string, full bool) (Pairing, error) {
-	code, expires, err := d.newCode(full)
-	if err != nil {
-		return Pairing{}, err
-	}
-	p := Pairing{Code: code, URL: base + "#pair=" + code, Full: full, Expires: milliseconds(expires)}
-	drawn, err := qr.Encode(p.URL)
-	if err != nil {
-		return Pairing{}, err
-	}
-	p.SVG, p.text = drawn.SVG(), drawn.Text()
-	return p, nil
-}
-
-// Text is the drawing for a terminal.
-func (p Pairing) Text() string { return p.text }
 
 // reachable is the address by which other machines call this server, "" if there is none.
 func (s *Server) reachable(r *http.Request) string {

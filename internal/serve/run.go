@@ -194,6 +194,20 @@ func (r *run) forgetLeft() {
 	}
 }
 
+// working reports whether a turn runs.
+func (r *run) working() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.busy
+}
+
+// idle reports whether the run has had nothing to do for a while.
+func (r *run) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.busy && time.Since(r.since) > idleTime
+}
+
 // linked returns the link of the watch, nil if there is none.
 func (w *watch) linked() *link {
 	w.mu.Lock()

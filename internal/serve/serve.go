@@ -20,7 +20,9 @@ import (
 
 	"github.com/haftdev/haft/internal/handshake"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/headless"
 	"github.com/haftdev/haft/internal/redact"
+	"github.com/haftdev/haft/internal/timeline"
 	"github.com/haftdev/haft/session"
 )
 
@@ -57,6 +59,48 @@ type Options struct {
 	Version string
 	// Log is for what a user who looks for a fault should know; nil means nobody.
 	Log io.Writer
+}
+
+// program are the options of a conversation that a program leads: what the owner of the server
+// has chosen, made narrower by the flags that a resumed session began with, and by those of the
+// program.
+func (o *Options) program(dir string, said *headless.Options, began *submitted, log io.Writer) (*headless.Options, error) {
+	opts := &headless.Options{Harness: o.Harness, Talk: o.Talk}
+	if len(began.Args) > 0 {
+		kept, err := began.parse(o.Version, log)
+		if err != nil {
+			return nil, err
+		}
+		if err := (&start{resume: true}).narrow(opts, kept); err != nil {
+			return nil, err
+		}
+	}
+	opts.OwnersAgents = agentsOf(&opts.Harness)
+	if err := new(start).narrow(opts, said); err != nil {
+		return nil, err
+	}
+	opts.Harness.Dir, opts.Harness.Typed, opts.Harness.MayBypass = dir, false, false
+	t := &opts.Talk
+	t.Resume, t.ResumeAt, t.Drops, t.Continue, t.Fork, t.ID = said.Talk.Resume, said.Talk.ResumeAt, said.Talk.Drops, said.Talk.Continue, said.Talk.Fork, said.Talk.ID
+	t.MCP.Entries = slices.Concat(t.MCP.Entries, said.Talk.MCP.Entries)
+	t.ByProgram, t.Version = said.Talk.ByProgram, o.Version
+	opts.AskHost, opts.Partial, opts.Mirror, opts.Guest = said.AskHost && !began.Unattended, said.Partial, said.Mirror, said.Guest
+	opts.States, opts.Version = true, o.Version
+	if len(began.Args) > 0 || began.Unattended {
+		t.States = map[string]any{timeline.StateSubmitted: *began} // a copy has them, too
+	}
+	return opts, nil
+}
+
+// agentsOf are the agents that options choose or define.
+func agentsOf(h *harness.Options) (names []string) {
+	if h.Agent != "" {
+		names = append(names, h.Agent)
+	}
+	for _, d := range h.Agents {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // A Server serves sessions.

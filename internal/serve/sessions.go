@@ -1,10 +1,8 @@
 package serve
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,33 +151,6 @@ func (s *Server) same(ctx context.Context, w *watch, in *NewSession) error {
 		return taken
 	}
 	return nil
-}
-
-// unlike are the names of what two requests for a session give it differently. The values may be
-// long, or meant for nobody else.
-func (n *NewSession) unlike(in *NewSession) (names []string) {
-	for _, f := range []struct {
-		name  string
-		alike bool
-	}{
-		{"mode", n.Mode == in.Mode}, {"model", n.Model == in.Model}, {"title", n.Title == in.Title}, {"unattended", n.Unattended == in.Unattended},
-	} {
-		if !f.alike {
-			names = append(names, f.name)
-		}
-	}
-	if slices.Equal(n.Args, in.Args) {
-		return names
-	}
-	var flags []string
-	for _, both := range [][2][]string{{n.Args, in.Args}, {in.Args, n.Args}} {
-		for _, arg := range both[0] {
-			if flag, _, _ := strings.Cut(arg, "="); !slices.Contains(both[1], arg) && !slices.Contains(flags, flag) {
-				flags = append(flags, flag)
-			}
-		}
-	}
-	return append(names, "args ("+strings.Join(flags, ", ")+")") // each flag is there once, in the order of names
 }
 
 // create begins a new session, unless there is the one that is meant.
@@ -453,47 +424,6 @@ const maxRemembered = 200
 // uuid reports whether a text names a message.
 func uuid(text string) bool {
 	return len(text) == 36 && strings.Count(text, "-") == 4 && strings.Trim(text, "0123456789abcdefABCDEF-") == ""
-}
-
-// content is a prompt as the wire has it. Nothing but text is a string, in which slash
-// commands and mentions count.
-func (p *Prompt) content() (wire.Content, error) {
-	var blocks []wire.Block
-	for _, i := range p.Images {
-		if !isImage(i.MediaType, i.Data) {
-			return wire.Content{}, invalid("An image must be a PNG, JPEG, GIF or WebP of at most 5 MB.")
-		}
-		raw, err := json.Marshal(map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": i.MediaType, "data": i.Data}})
-		if err != nil {
-			return wire.Content{}, err
-		}
-		blocks = append(blocks, wire.Block{Type: "image", Raw: raw})
-	}
-	for _, f := range p.Files {
-		if f.Name == "" || strings.ContainsAny(f.Name, "\n\"<>") {
-			return wire.Content{}, invalid("%q is not a valid file name.", f.Name)
-		}
-		blocks = append(blocks, wire.Text(fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Name, f.Text)))
-	}
-	if blocks == nil {
-		if strings.TrimSpace(p.Text) == "" {
-			return wire.Content{}, invalid("The prompt is empty.")
-		}
-		return wire.Content{Text: p.Text}, nil
-	}
-	if strings.TrimSpace(p.Text) != "" {
-		blocks = append(blocks, wire.Text(p.Text))
-	}
-	return wire.Content{Blocks: blocks}, nil
-}
-
-// magic are the first bytes of the kinds of images that models take.
-var magic = map[string]string{"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF"}
-
-// isImage reports whether an image is what it is said to be.
-func isImage(kind string, data []byte) bool {
-	begins, ok := magic[kind]
-	return ok && len(data) <= 5<<20 && bytes.HasPrefix(data, []byte(begins))
 }
 
 // interrupt stops the turn that runs.

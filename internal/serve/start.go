@@ -56,37 +56,6 @@ func (s *submitted) parse(version string, log io.Writer) (*headless.Options, err
 	return launch.Program(append([]string{"--input-format=stream-json", "--output-format=stream-json"}, s.Args...), version, log)
 }
 
-// program are the options of a conversation that a program leads: what the owner of the server
-// has chosen, made narrower by the flags that a resumed session began with, and by those of the
-// program.
-func (o *Options) program(dir string, said *headless.Options, began *submitted, log io.Writer) (*headless.Options, error) {
-	opts := &headless.Options{Harness: o.Harness, Talk: o.Talk}
-	if len(began.Args) > 0 {
-		kept, err := began.parse(o.Version, log)
-		if err != nil {
-			return nil, err
-		}
-		if err := (&start{resume: true}).narrow(opts, kept); err != nil {
-			return nil, err
-		}
-	}
-	opts.OwnersAgents = agentsOf(&opts.Harness)
-	if err := new(start).narrow(opts, said); err != nil {
-		return nil, err
-	}
-	opts.Harness.Dir, opts.Harness.Typed, opts.Harness.MayBypass = dir, false, false
-	t := &opts.Talk
-	t.Resume, t.ResumeAt, t.Drops, t.Continue, t.Fork, t.ID = said.Talk.Resume, said.Talk.ResumeAt, said.Talk.Drops, said.Talk.Continue, said.Talk.Fork, said.Talk.ID
-	t.MCP.Entries = slices.Concat(t.MCP.Entries, said.Talk.MCP.Entries)
-	t.ByProgram, t.Version = said.Talk.ByProgram, o.Version
-	opts.AskHost, opts.Partial, opts.Mirror, opts.Guest = said.AskHost && !began.Unattended, said.Partial, said.Mirror, said.Guest
-	opts.States, opts.Version = true, o.Version
-	if len(began.Args) > 0 || began.Unattended {
-		t.States = map[string]any{timeline.StateSubmitted: *began} // a copy has them, too
-	}
-	return opts, nil
-}
-
 // Narrowed are the options of a program that resumes a session which began with flags: those of
 // the program, by which nothing that the flags deny or limit is lost.
 func Narrowed(args []string, said *headless.Options, version string, log io.Writer) (*headless.Options, error) {
@@ -95,17 +64,6 @@ func Narrowed(args []string, said *headless.Options, version string, log io.Writ
 		return nil, err
 	}
 	return (&Options{Version: version}).program("", said, &submitted{Args: args}, log)
-}
-
-// agentsOf are the agents that options choose or define.
-func agentsOf(h *harness.Options) (names []string) {
-	if h.Agent != "" {
-		names = append(names, h.Agent)
-	}
-	for _, d := range h.Agents {
-		names = append(names, d.Name)
-	}
-	return names
 }
 
 // options are those that the session begins with: what the owner of the server has chosen, made

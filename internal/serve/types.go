@@ -1,9 +1,14 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/timeline"
+	"github.com/haftdev/haft/wire"
 )
 
 // A State is what a session does.
@@ -49,6 +54,30 @@ type Session struct {
 	Size int64  `json:"size"`
 	// Partial says that the journal was not read yet, so that costs and counts are missing.
 	Partial bool `json:"partial,omitempty"`
+}
+
+// judge says what the session does.
+func (r *Session) judge(s Status, sum *timeline.Summary) {
+	working := s.Working || sum.Working && !s.Led
+	switch {
+	case s.Failed != "":
+		r.State, r.Last = Failed, s.Failed
+	case r.Running && r.Asking > 0:
+		r.State = Asks
+	case r.Running && working:
+		r.State = Working
+	case working:
+		r.State = Stopped
+	case sum.Failed:
+		r.State = Failed
+	case r.Items == 0 && !r.Partial:
+		r.State = Idle
+	default:
+		r.State = Done
+	}
+	if !r.Running {
+		r.Asking = 0 // who asked is gone
+	}
 }
 
 // Sessions is a list of them. In an event, Removed are gone, and All says that the list
@@ -103,6 +132,33 @@ func (n *NewSession) place() string {
 	}
 }
 
+// unlike are the names of what two requests for a session give it differently. The values may be
+// long, or meant for nobody else.
+func (n *NewSession) unlike(in *NewSession) (names []string) {
+	for _, f := range []struct {
+		name  string
+		alike bool
+	}{
+		{"mode", n.Mode == in.Mode}, {"model", n.Model == in.Model}, {"title", n.Title == in.Title}, {"unattended", n.Unattended == in.Unattended},
+	} {
+		if !f.alike {
+			names = append(names, f.name)
+		}
+	}
+	if slices.Equal(n.Args, in.Args) {
+		return names
+	}
+	var flags []string
+	for _, both := range [][2][]string{{n.Args, in.Args}, {in.Args, n.Args}} {
+		for _, arg := range both[0] {
+			if flag, _, _ := strings.Cut(arg, "="); !slices.Contains(both[1], arg) && !slices.Contains(flags, flag) {
+				flags = append(flags, flag)
+			}
+		}
+	}
+	return append(names, "args ("+strings.Join(flags, ", ")+")") // each flag is there once, in the order of names
+}
+
 // A SessionChange changes a session. What is absent stays.
 type SessionChange struct {
 	Title string `json:"title,omitempty"`
@@ -123,6 +179,47 @@ type Prompt struct {
 	Text   string        `json:"text,omitempty"`
 	Images []PromptImage `json:"images,omitempty"`
 	Files  []PromptFile  `json:"files,omitempty"`
+}
+
+// content is a prompt as the wire has it. Nothing but text is a string, in which slash
+// commands and mentions count.
+func (p *Prompt) content() (wire.Content, error) {
+	var blocks []wire.Block
+	for _, i := range p.Images {
+		if !isImage(i.MediaType, i.Data) {
+			return wire.Content{}, invalid("An image must be a PNG, JPEG, GIF or WebP of at most 5 MB.")
+		}
+		raw, err := json.Marshal(map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": i.MediaType, "data": i.Data}})
+		if err != nil {
+			return wire.Content{}, err
+		}
+		blocks = append(blocks, wire.Block{Type: "image", Raw: raw})
+	}
+	for _, f := range p.Files {
+		if f.Name == "" || strings.ContainsAny(f.Name, "\n\"<>") {
+			return wire.Content{}, invalid("%q is not a valid file name.", f.Name)
+		}
+		blocks = append(blocks, wire.Text(fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Name, f.Text)))
+	}
+	if blocks == nil {
+		if strings.TrimSpace(p.Text) == "" {
+			return wire.Content{}, invalid("The prompt is empty.")
+		}
+		return wire.Content{Text: p.Text}, nil
+	}
+	if strings.TrimSpace(p.Text) != "" {
+		blocks = append(blocks, wire.Text(p.Text))
+	}
+	return wire.Content{Blocks: blocks}, nil
+}
+
+// magic are the first bytes of the kinds of images that models take.
+var magic = map[string]string{"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF"}
+
+// isImage reports whether an image is what it is said to be.
+func isImage(kind string, data []byte) bool {
+	begins, ok := magic[kind]
+	return ok && len(data) <= 5<<20 && bytes.HasPrefix(data, []byte(begins))
 }
 
 // A PromptImage is one of a prompt: PNG, JPEG, GIF or WebP, in base64.
@@ -303,6 +400,9 @@ type Pairing struct {
 
 	text string // the same for a terminal
 }
+
+// Text is the drawing for a terminal.
+func (p Pairing) Text() string { return p.text }
 
 // A Device is one that was paired.
 type Device struct {

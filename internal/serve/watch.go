@@ -219,13 +219,6 @@ func (w *watch) retire() bool {
 	return true
 }
 
-// idle reports whether the run has had nothing to do for a while.
-func (r *run) idle() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !r.busy && time.Since(r.since) > idleTime
-}
-
 // connect links the watch to the process that leads the session elsewhere, if there is
 // one.
 func (w *watch) connect() {

@@ -1,13 +1,11 @@
 package sessiontest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/journaltest"
 	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -106,25 +104,6 @@ func drops(t *testing.T, st *Stage) {
 	Close(t, Resume(t, st.Store, id, &session.ResumeOptions{At: "d", Drops: "e"}))
 }
 
-// lines makes a session of lines.
-func (st *Stage) lines(t *testing.T, lines ...string) (id string) {
-	t.Helper()
-	id = session.NewUUID()
-	st.write(t, id, "", strings.Join(lines, "\n")+"\n")
-	return id
-}
-
-// told returns the texts of a conversation, in order.
-func (st *Stage) told(t *testing.T, id, at string) string {
-	t.Helper()
-	s := Resume(t, st.Store, id, &session.ResumeOptions{At: at})
-	h := s.Restored().History
-	if err := journaltest.Sendable(h); err != nil {
-		t.Fatal(err)
-	}
-	return journaltest.Texts(t, h)
-}
-
 func userLine(uuid, parent, text string) string {
 	return chainLine("user", uuid, parent, `{"role":"user","content":`+quote(text)+`}`)
 }
@@ -181,35 +160,5 @@ func cuts(t *testing.T, st *Stage) {
 			}
 		}
 		end += len(line)
-	}
-}
-
-func (st *Stage) continueCut(t *testing.T, raw string, cut int) {
-	t.Helper()
-	id := session.NewUUID()
-	st.write(t, id, "", raw)
-	s := Resume(t, st.Store, id, nil)
-	before := s.Restored().History
-	Add(t, s, Prompt("and more"))
-	Close(t, s)
-	again := Resume(t, st.Store, id, nil)
-	after := again.Restored().History
-	if err := journaltest.Sendable(after); err != nil {
-		t.Fatalf("cut at %d and continued: %v", cut, err)
-	}
-	if len(again.Restored().Lost) > 0 {
-		t.Errorf("cut at %d: still lost: %v", cut, again.Restored().Lost)
-	}
-	same := before.Len()
-	if same > 0 && after.Len() == same { // the prompt joined the last message
-		same--
-	}
-	for i := range same {
-		if !bytes.Equal(before.JSON(i), after.JSON(i)) {
-			t.Fatalf("cut at %d: message %d was\n%s\nand is\n%s", cut, i, before.JSON(i), after.JSON(i))
-		}
-	}
-	if last := string(after.JSON(after.Len() - 1)); !strings.Contains(last, "and more") {
-		t.Errorf("cut at %d: the last message is %s", cut, last)
 	}
 }

@@ -1,6 +1,7 @@
 package sessiontest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -10,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
+	"github.com/haftdev/haft/internal/journaltest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -96,6 +97,55 @@ func (st *Stage) read(t *testing.T, id string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// lines makes a session of lines.
+func (st *Stage) lines(t *testing.T, lines ...string) (id string) {
+	t.Helper()
+	id = session.NewUUID()
+	st.write(t, id, "", strings.Join(lines, "\n")+"\n")
+	return id
+}
+
+// told returns the texts of a conversation, in order.
+func (st *Stage) told(t *testing.T, id, at string) string {
+	t.Helper()
+	s := Resume(t, st.Store, id, &session.ResumeOptions{At: at})
+	h := s.Restored().History
+	if err := journaltest.Sendable(h); err != nil {
+		t.Fatal(err)
+	}
+	return journaltest.Texts(t, h)
+}
+
+func (st *Stage) continueCut(t *testing.T, raw string, cut int) {
+	t.Helper()
+	id := session.NewUUID()
+	st.write(t, id, "", raw)
+	s := Resume(t, st.Store, id, nil)
+	before := s.Restored().History
+	Add(t, s, Prompt("and more"))
+	Close(t, s)
+	again := Resume(t, st.Store, id, nil)
+	after := again.Restored().History
+	if err := journaltest.Sendable(after); err != nil {
+		t.Fatalf("cut at %d and continued: %v", cut, err)
+	}
+	if len(again.Restored().Lost) > 0 {
+		t.Errorf("cut at %d: still lost: %v", cut, again.Restored().Lost)
+	}
+	same := before.Len()
+	if same > 0 && after.Len() == same { // the prompt joined the last message
+		same--
+	}
+	for i := range same {
+		if !bytes.Equal(before.JSON(i), after.JSON(i)) {
+			t.Fatalf("cut at %d: message %d was\n%s\nand is\n%s", cut, i, before.JSON(i), after.JSON(i))
+		}
+	}
+	if last := string(after.JSON(after.Len() - 1)); !strings.Contains(last, "and more") {
+		t.Errorf("cut at %d: the last message is %s", cut, last)
+	}
 }
 
 func resumed(t *testing.T, st *Stage) {

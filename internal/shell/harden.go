@@ -328,6 +328,43 @@ func (r *repository) unreadable(name string) {
 	r.settings = append(r.settings, GitSetting{File: name})
 }
 
+// names returns what the settings that were read name, for the work trees in dir and above.
+func (r *repository) names(dir string) []GitName {
+	var tops []string
+	for up := dir; path.IsAbs(up); up = path.Dir(up) {
+		if _, err := r.fs.Stat(path.Join(up, ".git")); err == nil {
+			tops = append(tops, up)
+		}
+		if up == "/" {
+			break
+		}
+	}
+	names := slices.Clone(r.included)
+	for _, s := range slices.Concat(r.settings, r.attributes) {
+		whole := s.Key == "core.hookspath" || s.Key == "core.attributesfile"
+		words := []string{s.Value}
+		if !whole {
+			words = append(words, strings.FieldsFunc(s.Value, func(c rune) bool { return strings.ContainsRune(" \t\n;&|<>()='\"!", c) })...)
+		}
+		for _, word := range words {
+			if rest, ok := strings.CutPrefix(word, "~/"); ok {
+				word = path.Join(r.home, rest)
+			}
+			for _, top := range tops {
+				if name := from(top, word); word != "" && (whole || strings.Contains(word, "/") && !strings.Contains(word, "://") || r.isFile(name)) {
+					names = append(names, GitName{Path: name, Key: s.Key, Folder: s.Key == "core.hookspath"})
+				}
+			}
+		}
+	}
+	return names
+}
+
+func (r *repository) isFile(name string) bool {
+	info, err := r.fs.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // from resolves a path against a directory.
 func from(dir, name string) string {
 	if path.IsAbs(name) {

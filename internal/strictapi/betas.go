@@ -2,6 +2,7 @@ package strictapi
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,10 @@ type gate struct {
 	// headers are the names of which one must be sent.
 	headers []string
 	source  string
+}
+
+func (g *gate) open(betas []string) bool {
+	return slices.ContainsFunc(g.headers, func(h string) bool { return slices.Contains(betas, h) })
 }
 
 // free lists what only the beta types have and what needs no header.

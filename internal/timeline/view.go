@@ -476,6 +476,44 @@ func (v *View) checkpoint(p *session.Checkpoint) []*Item {
 	return []*Item{i}
 }
 
+// goBack takes in that the conversation continues after an earlier message, and returns the
+// items that were left or are part of it again.
+func (v *View) goBack(e *session.Followed) (changed []*Item) {
+	to := v.path.turnsBack(e)
+	if to < 0 {
+		return nil
+	}
+	kept := make([]bool, len(v.path.marks))
+	for n := to; n >= 0; n = int(v.path.marks[n].before) {
+		kept[n] = true
+	}
+	n := 0
+	for _, i := range v.items {
+		for n < len(kept) && i.Index >= int(v.path.marks[n].items) {
+			n++
+		}
+		left := n == len(kept) || !kept[n]
+		if left != i.Left {
+			i.Left = left
+			changed = append(changed, i)
+		}
+		if left && i.Call != nil {
+			delete(v.asked, i.Call.Question)
+		}
+		if !left && i.Lane == "" && (i.Kind == Prompt || i.Kind == Text) {
+			v.last = i.Text
+		}
+	}
+	for n := range v.turns {
+		t := &v.turns[n]
+		if left := v.items[t.Item].Left; left != t.Left {
+			t.Left, t.revision = left, v.revision
+		}
+	}
+	v.path.tail, v.working, v.failed = to, false, false
+	return changed
+}
+
 // A Fold is a view that grows with its session.
 type Fold struct {
 	*View

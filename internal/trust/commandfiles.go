@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/haftdev/haft/internal/pathin"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // A binder finds the files of a project that a shell command runs, and says what of it
@@ -40,24 +38,6 @@ const (
 	maxMatches = 500 // of a pattern, or files of a package
 	maxDepth   = 6   // of commands inside commands
 )
-
-// bind adds to files the hashes of those that a command names or runs, with the values of
-// variables that it takes from the environment, and returns what cannot be bound.
-func (h *hasher) bind(command string, files map[string]string) (unbound string) {
-	b := h.newBinder()
-	b.command(command)
-	maps.DeleteFunc(files, func(name, _ string) bool { return b.written[name] })
-	maps.Copy(files, b.found)
-	return b.unbound
-}
-
-func (h *hasher) newBinder() *binder {
-	b := &binder{h: h, dirs: []string{h.project}, found: make(map[string]string), written: make(map[string]bool)}
-	if h.base != h.project {
-		b.dirs = append(b.dirs, h.base)
-	}
-	return b
-}
 
 func (b *binder) command(text string) {
 	if b.depth >= maxDepth {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,17 +27,6 @@ type hasher struct {
 	// none.
 	skips func(program string) bool
 	opens int
-}
-
-const (
-	hashBudget = 64 << 20
-	maxOpens   = 10_000
-)
-
-func (f *Folder) newHasher() *hasher {
-	h := &hasher{base: f.root.Path, project: f.project, sums: map[string]string{}, budget: hashBudget, opens: maxOpens}
-	h.root, _ = os.OpenRoot(f.root.Path)
-	return h
 }
 
 func (h *hasher) close() {
@@ -115,4 +105,22 @@ func (h *hasher) read(name string) string {
 		return "unreadable"
 	}
 	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// bind adds to files the hashes of those that a command names or runs, with the values of
+// variables that it takes from the environment, and returns what cannot be bound.
+func (h *hasher) bind(command string, files map[string]string) (unbound string) {
+	b := h.newBinder()
+	b.command(command)
+	maps.DeleteFunc(files, func(name, _ string) bool { return b.written[name] })
+	maps.Copy(files, b.found)
+	return b.unbound
+}
+
+func (h *hasher) newBinder() *binder {
+	b := &binder{h: h, dirs: []string{h.project}, found: make(map[string]string), written: make(map[string]bool)}
+	if h.base != h.project {
+		b.dirs = append(b.dirs, h.base)
+	}
+	return b
 }

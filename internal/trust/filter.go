@@ -23,30 +23,6 @@ func (h Held) String() string {
 	return h.Item.String() + ": not trusted"
 }
 
-// Filter returns the settings in which everything counts, and what was left out of
-// them. On an error, such as a store that cannot be read, nothing is trusted; the
-// settings are good all the same.
-func (f *Folder) Filter(s *settings.Settings) (*settings.Settings, []Held, error) {
-	h := f.newHasher()
-	defer h.close()
-	trusted, err := f.store.hashes(f.root)
-	var held []Held
-	kept := walk(s, func(p settings.Place, r ruling) settings.Choice {
-		if r.never != "" {
-			unnamed := Item{Kind: Setting, Name: strings.Join(p.Path, "."), Text: string(p.JSON), Origin: p.Origin}
-			held = append(held, Held{unnamed, r.never})
-			return settings.Drop
-		}
-		item := f.item(r.item, p.Origin, h)
-		if !f.trusts(trusted, item) {
-			held = append(held, Held{Item: item})
-			return settings.Drop
-		}
-		return settings.Keep
-	})
-	return kept, held, err
-}
-
 // Without returns the settings with nothing of the project in them but what makes
 // haft more careful. It is what counts where trust cannot be known.
 func Without(s *settings.Settings) *settings.Settings {

@@ -2,14 +2,16 @@ package trust
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
@@ -25,41 +27,6 @@ type Folder struct {
 // ErrInside is what errors are for a project that the store itself lies in, such as
 // a home folder.
 var ErrInside = errors.New("the trust store is inside it")
-
-// Folder returns the project in dir. The store must lie outside of it: what a
-// session may write to cannot say what the session may do.
-func (s *Store) Folder(dir string) (*Folder, error) {
-	root, err := FindRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	project, err := filepath.EvalSymlinks(dir)
-	if err == nil {
-		project, err = filepath.Abs(project)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("could not open the project: %w", err)
-	}
-	if s.path == "" {
-		return s.folder(root, project)
-	}
-	store := s.path
-	if real, err := filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
-		store = filepath.Join(real, filepath.Base(store))
-	}
-	if pathin.ContainsFold(project, store) {
-		return nil, fmt.Errorf("could not open the project %s: %w: %s", project, ErrInside, s.path)
-	}
-	return s.folder(root, project)
-}
-
-func (s *Store) folder(root Root, project string) (*Folder, error) {
-	in, err := filepath.Rel(root.Path, project)
-	if err != nil {
-		return nil, fmt.Errorf("could not open the project: %w", err)
-	}
-	return &Folder{store: s, root: root, project: project, in: filepath.ToSlash(in)}, nil
-}
 
 // Root returns what trust in the project belongs to.
 func (f *Folder) Root() Root { return f.root }
@@ -201,3 +168,156 @@ func (f *Folder) resolve(dir string) string {
 	}
 	return dir
 }
+
+// Claim returns the item that a skill, a command or an agent of the project is. It
+// is bound to all that the file says, to the files that belong to it and to those
+// that its commands and rules name, wherever in the project they lie.
+func (f *Folder) Claim(c knowledge.Claim) Item {
+	kind := Kind(c.Kind)
+	files := maps.Clone(c.Files)
+	for path, sum := range f.named(c.Runs) {
+		if files == nil {
+			files = map[string]string{}
+		}
+		files["/"+path] = sum // from the root, where others are from the file
+	}
+	return Item{
+		Kind: kind, Name: c.Name, Text: c.Text,
+		Origin: settings.Origin{Source: settings.Project, File: c.Path, Line: 1},
+		Files:  slices.Sorted(maps.Keys(files)),
+		Grants: c.Grants,
+		Hash:   form{kind, c.Name, f.in, claimed(c), files}.hash(),
+	}
+}
+
+// claimed is what a claim says. Hooks of agents and commands did not always run: who agreed
+// to one of the same text then is asked again.
+func claimed(c knowledge.Claim) any {
+	if !c.Hooks || c.Kind == knowledge.Skill {
+		return c.Text
+	}
+	return struct {
+		Text  string `json:"text"`
+		Hooks bool   `json:"hooks"`
+	}{c.Text, true}
+}
+
+// named returns the hashes of the files that commands and rules name.
+func (f *Folder) named(texts []string) map[string]string {
+	if len(texts) == 0 {
+		return nil
+	}
+	h := f.newHasher()
+	defer h.close()
+	all := make(map[string]string)
+	for _, text := range texts {
+		found := h.content([]string{strings.NewReplacer(":*", " ", "*", " ").Replace(text)})
+		b := h.newBinder()
+		b.command(text)
+		maps.DeleteFunc(found, func(name, _ string) bool { return b.written[name] && b.found[name] == "" })
+		maps.Copy(all, found)
+	}
+	return all
+}
+
+// Agreed reports whether a user has agreed to a claim as it is. Where that
+// cannot be known, nobody has.
+func (f *Folder) Agreed(c knowledge.Claim) bool {
+	ok, err := f.Trusted(f.Claim(c))
+	return err == nil && ok
+}
+
+// Outside returns the item that stands for a file of the project including one
+// from outside of it.
+func (f *Folder) Outside(from, path string) Item {
+	return f.Item(Include, path, from+" includes "+path)
+}
+
+const (
+	hashBudget = 64 << 20
+	maxOpens   = 10_000
+)
+
+func (f *Folder) newHasher() *hasher {
+	h := &hasher{base: f.root.Path, project: f.project, sums: map[string]string{}, budget: hashBudget, opens: maxOpens}
+	h.root, _ = os.OpenRoot(f.root.Path)
+	return h
+}
+
+// Filter returns the settings in which everything counts, and what was left out of
+// them. On an error, such as a store that cannot be read, nothing is trusted; the
+// settings are good all the same.
+func (f *Folder) Filter(s *settings.Settings) (*settings.Settings, []Held, error) {
+	h := f.newHasher()
+	defer h.close()
+	trusted, err := f.store.hashes(f.root)
+	var held []Held
+	kept := walk(s, func(p settings.Place, r ruling) settings.Choice {
+		if r.never != "" {
+			unnamed := Item{Kind: Setting, Name: strings.Join(p.Path, "."), Text: string(p.JSON), Origin: p.Origin}
+			held = append(held, Held{unnamed, r.never})
+			return settings.Drop
+		}
+		item := f.item(r.item, p.Origin, h)
+		if !f.trusts(trusted, item) {
+			held = append(held, Held{Item: item})
+			return settings.Drop
+		}
+		return settings.Keep
+	})
+	return kept, held, err
+}
+
+// Named returns the files of the project that a value of the settings names to be run: a
+// command, or an object with a command such as that of an MCP server. One that does not exist
+// yet is among them if it is named as a path. They are absolute, and some may lie elsewhere.
+func (f *Folder) Named(value json.RawMessage) []string {
+	return f.run(value, func(program string) bool { return !slices.Contains(scriptRunners, program) })
+}
+
+// Runs returns the files of Named, and those by which a program finds out what to run, such as
+// Cargo.toml.
+func (f *Folder) Runs(value json.RawMessage) []string {
+	return f.run(value, func(program string) bool { return slices.Contains(fetchers, program) })
+}
+
+func (f *Folder) run(value json.RawMessage, skips func(program string) bool) []string {
+	h := f.newHasher()
+	defer h.close()
+	h.budget, h.skips = 0, skips // what is in the files does not matter
+	decoded := decode(value)
+	command, _ := decoded.(string)
+	if object, ok := decoded.(map[string]any); ok {
+		command = commandLine(decoded)
+		if dir, _ := object["cwd"].(string); dir != "" {
+			h.project = f.resolve(dir)
+		}
+	}
+	files := make(map[string]string)
+	h.bind(command, files)
+	var out []string
+	for name := range files {
+		if !strings.HasPrefix(name, "$") {
+			out = append(out, filepath.Join(h.base, name))
+		}
+	}
+	for _, text := range stringsIn(decoded) {
+		for _, path := range paths(text, h.project) {
+			info, err := os.Stat(path)
+			rel, below := pathin.Below(h.base, path)
+			if err == nil && info.Mode().IsRegular() || err != nil && below && strings.Contains(rel, string(filepath.Separator)) {
+				out = append(out, path)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+var (
+	// scriptRunners run the scripts that are written in their files. What the files of others
+	// say is about the project, and only then about what they run.
+	scriptRunners = strings.Fields("npm pnpm yarn bun make gmake bmake just task mise rake invoke inv")
+	// fetchers run packages.
+	fetchers = strings.Fields("npx pnpx bunx")
+)

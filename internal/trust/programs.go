@@ -37,14 +37,6 @@ var runners = map[string]string{
 	"pre-commit": ".pre-commit-config.yaml", "lefthook": "lefthook.yml lefthook.yaml .lefthook.yml", "ant": "build.xml", "earthly": "Earthfile", "dagger": "dagger.json",
 }
 
-var (
-	// scriptRunners run the scripts that are written in their files. What the files of others
-	// say is about the project, and only then about what they run.
-	scriptRunners = strings.Fields("npm pnpm yarn bun make gmake bmake just task mise rake invoke inv")
-	// fetchers run packages.
-	fetchers = strings.Fields("npx pnpx bunx")
-)
-
 // program binds what a program runs because of its arguments.
 func (b *binder) program(name string, args [][]string, texts []string) {
 	b.enter(name, args)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/rewrite"
 )
 
@@ -227,4 +228,39 @@ func (s *Store) change(ctx context.Context, root Root, edit func([]grant) []gran
 		return fmt.Errorf("could not save trust in %s: %w", s.path, err)
 	}
 	return nil
+}
+
+// Folder returns the project in dir. The store must lie outside of it: what a
+// session may write to cannot say what the session may do.
+func (s *Store) Folder(dir string) (*Folder, error) {
+	root, err := FindRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	project, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		project, err = filepath.Abs(project)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("could not open the project: %w", err)
+	}
+	if s.path == "" {
+		return s.folder(root, project)
+	}
+	store := s.path
+	if real, err := filepath.EvalSymlinks(filepath.Dir(store)); err == nil {
+		store = filepath.Join(real, filepath.Base(store))
+	}
+	if pathin.ContainsFold(project, store) {
+		return nil, fmt.Errorf("could not open the project %s: %w: %s", project, ErrInside, s.path)
+	}
+	return s.folder(root, project)
+}
+
+func (s *Store) folder(root Root, project string) (*Folder, error) {
+	in, err := filepath.Rel(root.Path, project)
+	if err != nil {
+		return nil, fmt.Errorf("could not open the project: %w", err)
+	}
+	return &Folder{store: s, root: root, project: project, in: filepath.ToSlash(in)}, nil
 }

@@ -167,12 +167,6 @@ func (a *app) said(ev agent.Said) {
 	}
 }
 
-// does shows a step of the agent that the call gave work to.
-func (b *call) does(step card.Card) {
-	b.lines = append(b.lines, step.String())
-	b.lines = b.lines[max(0, len(b.lines)-3):]
-}
-
 // todoTool's calls are shown as the list that they change.
 const todoTool = "TodoWrite"
 

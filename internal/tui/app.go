@@ -422,11 +422,3 @@ func (a *app) resize(s Size) {
 	a.show.resize(a.view())
 	a.dirty = true
 }
-
-func (t *transcript) resize(v view) {
-	for _, b := range t.live {
-		if s, ok := b.(*text); ok {
-			s.stream.Resize(v.width)
-		}
-	}
-}

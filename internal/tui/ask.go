@@ -2,13 +2,12 @@ package tui
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
 
-	exitplan "github.com/haftdev/haft/tool/plan"
-
-	"github.com/haftdev/haft/internal/tui/markdown"
+	"github.com/haftdev/haft/internal/mcp/elicit"
+	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/question"
 )
 
 // asked is a question that waits for the person.
@@ -37,6 +36,89 @@ func (p person) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (to
 	}
 }
 
+// Elicit shows the question of an MCP server and returns the person's answer.
+func (p person) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
+	answer := make(chan mcp.Answer, 1)
+	q := &asked{}
+	p.later(func() {
+		q.panel = p.elicitation(e, func(a mcp.Answer) {
+			answer <- a
+			p.withdraw(q)
+		})
+		p.asks = append(p.asks, q)
+		p.nextAsk()
+		p.dirty = true
+	})
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done():
+		go p.later(func() { p.withdraw(q) }) // as in Ask
+		return mcp.Answer{}, ctx.Err()
+	case <-p.ctx.Done():
+		return mcp.Answer{}, p.ctx.Err()
+	}
+}
+
+// elicitation is the panel of a server's question. The server is always named: it
+// may be anybody's, and asks in its own words.
+func (p person) elicitation(e mcp.Elicitation, answer func(mcp.Answer)) panel {
+	title := p.t("The server %s asks", visible.Cells(e.Server))
+	if e.Mode == "url" {
+		return p.whole(&choices{
+			title: title, body: []string{e.Message, p.t("It asks you to visit"), e.URL}, items: []string{p.t("No, thanks"), p.t("I have done it")},
+			choose: func(i int) { answer(mcp.Answer{Action: []string{"decline", "accept"}[i]}) },
+		})
+	}
+	asked, err := elicit.Fields(e.Schema, p.lang)
+	if err != nil {
+		return p.whole(&choices{
+			title: title, body: []string{e.Message, p.t("Its form cannot be shown: %s", err)}, items: []string{p.t("Decline")},
+			choose: func(int) { answer(mcp.Answer{Action: "decline"}) },
+		})
+	}
+	if len(asked) == 0 {
+		return p.whole(&choices{
+			title: title, body: []string{e.Message}, items: []string{p.t("No"), p.t("Yes")},
+			choose: func(i int) {
+				answer(mcp.Answer{Action: []string{"decline", "accept"}[i], Content: json.RawMessage("{}")})
+			},
+		})
+	}
+	var fields []field
+	for _, f := range asked {
+		fields = append(fields, formField(f))
+	}
+	fields = append(fields, field{label: p.t("Send this to %s", e.Server), options: []string{p.t("no"), p.t("yes")}, value: "1", required: true})
+	return newForm(title, []string{e.Message}, fields, func(values map[string]string) {
+		content, err := elicit.Content(asked, values)
+		switch {
+		case values[""] != "2":
+			answer(mcp.Answer{Action: "decline"})
+		case err != nil: // each field was checked
+			answer(mcp.Answer{Action: "cancel"})
+		default:
+			answer(mcp.Answer{Action: "accept", Content: content})
+		}
+	})
+}
+
+// formField is a field as the screen asks for it.
+func formField(f elicit.Field) field {
+	fd := field{name: f.Name, label: f.Label, help: f.Help, required: f.Required, value: f.Default, many: f.Kind == elicit.Many}
+	if f.Required {
+		fd.label += " *"
+	}
+	for _, o := range f.Options {
+		fd.options = append(fd.options, o.Title)
+	}
+	fd.check = func(s string) error {
+		_, err := f.Value(s)
+		return err
+	}
+	return fd
+}
+
 // ask adds a question to those that wait.
 func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
 	decide := func(v tool.Verdict) {
@@ -56,39 +138,6 @@ func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
 	a.markAsked()
 	a.nextAsk()
 	a.dirty = true
-}
-
-// newPlan returns nil for a call that has no plan which can be shown.
-func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
-	words := exitplan.Text(c.Call)
-	if words == "" {
-		return nil
-	}
-	// The plan goes into the scrollback, where it can be read however long it is.
-	shown := &text{stream: markdown.New(a.view().width, a.paint)}
-	shown.stream.Write("# " + a.t("The plan") + "\n\n" + words)
-	shown.close()
-	a.show.insert(shown, a.turn().calls[c.Call.UseID])
-	return newPlanPanel(a, words, decide)
-}
-
-// insert puts a block before another one that is live, or before everything that
-// is, except a text of which a part has gone up already.
-func (t *transcript) insert(b, before block) {
-	at := max(slices.Index(t.live, before), 0)
-	if t.begun {
-		at = max(at, 1)
-	}
-	t.live = slices.Insert(t.live, min(at, len(t.live)), b)
-}
-
-// newQuestions returns nil for a call that asks nothing which can be shown.
-func newQuestions(c tool.Case, decide func(tool.Verdict)) panel {
-	in, err := question.Of(c.Call)
-	if err != nil || len(in.Questions) == 0 {
-		return nil
-	}
-	return &questions{input: in, decide: decide, chosen: map[int]bool{}, answers: map[string]string{}}
 }
 
 // markAsked marks the calls that wait for the person, and those whose agents do.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-
 	"github.com/haftdev/haft/internal/card"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/code"
@@ -235,6 +234,12 @@ func (b *call) progress(p tool.Progress, words *lang.Catalogue) {
 	case tool.EvalProgress:
 		b.lines = []string{lastLine(p.Output)}
 	}
+}
+
+// does shows a step of the agent that the call gave work to.
+func (b *call) does(step card.Card) {
+	b.lines = append(b.lines, step.String())
+	b.lines = b.lines[max(0, len(b.lines)-3):]
 }
 
 // thousands is a number for people.

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/visible"
 )
 
 // A menu offers what the word before the caret could become.
@@ -18,6 +20,32 @@ type menu struct {
 	word  string // that is replaced
 	items []pick
 	at    int
+}
+
+func (m *menu) lines(v view) []string {
+	from := max(0, min(m.at-maxShown/2, len(m.items)-maxShown))
+	shown := m.items[from:min(from+maxShown, len(m.items))]
+	column := 0
+	for _, item := range shown {
+		column = min(max(column, ansi.StringWidth(item.text)), v.width/2)
+	}
+	v.turned = true
+	var lines []string
+	for i, item := range shown {
+		text := visible.Cells(strings.ReplaceAll(item.text, "\n", " "))
+		if item.detail != "" {
+			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible.Cells(strings.ReplaceAll(item.detail, "\n", " "))
+		}
+		line := option(v, from+i == m.at, text)
+		if from+i != m.at {
+			line = v.paint.Dim.Of(line)
+		}
+		lines = append(lines, line)
+	}
+	if more := len(m.items) - len(shown); more > 0 {
+		lines = append(lines, v.paint.Dim.Of("    "+v.t("%d of %d", m.at+1, len(m.items))))
+	}
+	return lines
 }
 
 // fileList is the project's files, once they were listed. A turn may have made

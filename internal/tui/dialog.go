@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-
 	"github.com/haftdev/haft/internal/tui/key"
 )
 
@@ -69,6 +68,70 @@ func (d *dialog) typing() bool {
 // armed reports whether the person may turn to it at this moment.
 func (d *dialog) armed(now, lastKey time.Time) bool {
 	return !d.shown.IsZero() && now.Sub(d.shown) >= arming && now.Sub(lastKey) >= arming
+}
+
+// rule sets a panel off from the conversation, and tells how many questions wait.
+func (d *dialog) rule(v view, waiting int) string {
+	s, many := v.paint.Dim, ""
+	if !d.own {
+		s = v.paint.Warn
+	}
+	if !d.own && waiting > 1 {
+		many = " " + v.t("%d of %d", 1, waiting) + " ──"
+	}
+	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
+}
+
+// lines are the panel and what keys do.
+func (d *dialog) lines(v view, height int) []string {
+	v.turned = d.own || d.focused
+	foot := d.foot(v)
+	return append(d.panel.lines(v, height-max(len(foot), 1)), foot...)
+}
+
+// foot says what keys do while a question is shown.
+func (d *dialog) foot(v view) []string {
+	if f, ok := d.panel.(*form); ok && d.own {
+		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), f.hints(v)...))}
+	}
+	if c, ok := d.panel.(*choices); ok && d.own && c.keys {
+		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), v.t("up, down or a number, then enter"), v.t("esc closes")))}
+	}
+	if d.own {
+		return nil
+	}
+	if d.held != "" {
+		var lines []string
+		for _, part := range hardWrap(v.t("Not sent: a question is waiting. tab: go to it · enter again: send this as a message"), v.width-2) {
+			lines = append(lines, v.paint.Warn.Of("  "+part))
+		}
+		return lines
+	}
+	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter twice: send it")}
+	if d.focused {
+		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc: back to the input box")}
+		if _, ok := d.panel.(*permissionPanel); !ok {
+			hint[0] = v.t("up, down or a number, then enter")
+		}
+		if d.typing() {
+			hint[0] = v.t("enter sends it")
+		}
+	}
+	return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), hint...))}
+}
+
+// holds reports whether a message is held back because the question waits. The same
+// message is sent the second time, unless that comes too soon to be meant.
+func (d *dialog) holds(text string, now time.Time) bool {
+	if d == nil || d.own || strings.ContainsAny(text[:1], "/!#") {
+		return false
+	}
+	if d.held == text && now.Sub(d.heldAt) >= arming {
+		d.held = ""
+		return false
+	}
+	d.held, d.heldAt = text, now
+	return true
 }
 
 // dialogKey gives a key to the dialog, if that is meant. It reports false if the

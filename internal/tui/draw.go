@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-
 	"github.com/haftdev/haft/internal/tui/screen"
 	"github.com/haftdev/haft/internal/visible"
 )
@@ -109,90 +108,6 @@ func (a *app) waiting() int {
 	return n
 }
 
-// rule sets a panel off from the conversation, and tells how many questions wait.
-func (d *dialog) rule(v view, waiting int) string {
-	s, many := v.paint.Dim, ""
-	if !d.own {
-		s = v.paint.Warn
-	}
-	if !d.own && waiting > 1 {
-		many = " " + v.t("%d of %d", 1, waiting) + " ──"
-	}
-	return s.Of(strings.Repeat("─", max(v.width-ansi.StringWidth(many), 1)) + many)
-}
-
-// lines are the panel and what keys do.
-func (d *dialog) lines(v view, height int) []string {
-	v.turned = d.own || d.focused
-	foot := d.foot(v)
-	return append(d.panel.lines(v, height-max(len(foot), 1)), foot...)
-}
-
-// foot says what keys do while a question is shown.
-func (d *dialog) foot(v view) []string {
-	if f, ok := d.panel.(*form); ok && d.own {
-		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), f.hints(v)...))}
-	}
-	if c, ok := d.panel.(*choices); ok && d.own && c.keys {
-		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), v.t("up, down or a number, then enter"), v.t("esc closes")))}
-	}
-	if d.own {
-		return nil
-	}
-	if d.held != "" {
-		var lines []string
-		for _, part := range hardWrap(v.t("Not sent: a question is waiting. tab: go to it · enter again: send this as a message"), v.width-2) {
-			lines = append(lines, v.paint.Warn.Of("  "+part))
-		}
-		return lines
-	}
-	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter twice: send it")}
-	if d.focused {
-		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc: back to the input box")}
-		if _, ok := d.panel.(*permissionPanel); !ok {
-			hint[0] = v.t("up, down or a number, then enter")
-		}
-		if d.typing() {
-			hint[0] = v.t("enter sends it")
-		}
-	}
-	return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), hint...))}
-}
-
-// hints say what keys do.
-func (f *form) hints(v view) []string {
-	if f.now >= len(f.fields) {
-		return nil
-	}
-	var list []string
-	if f.fields[f.now].options != nil {
-		list = append(list, v.t("up, down or a number"))
-	}
-	list = append(list, v.t("enter continues"))
-	if f.now > 0 || f.back != nil {
-		return append(list, v.t("esc goes back"))
-	}
-	return append(list, v.t("esc closes"))
-}
-
-// tail returns the live lines.
-func (t *transcript) tail(v view) []string {
-	var lines []string
-	last, begun := t.last, t.begun
-	for _, b := range t.live {
-		part := b.tail(v)
-		if len(part) == 0 {
-			continue
-		}
-		if !begun && (t.any || len(lines) > 0) && !(last && b.tight()) {
-			lines = append(lines, "")
-		}
-		begun, last = false, b.tight()
-		lines = append(lines, part...)
-	}
-	return lines
-}
-
 // pulse says that something goes on.
 func (a *app) pulse(v view) string {
 	beat := []string{"✶", "✸", "✹", "✸"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
@@ -264,32 +179,6 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 	at.Hidden = a.dialog != nil && a.dialog.focused
 	lines = append(lines, a.statusLines(v)...)
 	return append(lines, last...), at
-}
-
-func (m *menu) lines(v view) []string {
-	from := max(0, min(m.at-maxShown/2, len(m.items)-maxShown))
-	shown := m.items[from:min(from+maxShown, len(m.items))]
-	column := 0
-	for _, item := range shown {
-		column = min(max(column, ansi.StringWidth(item.text)), v.width/2)
-	}
-	v.turned = true
-	var lines []string
-	for i, item := range shown {
-		text := visible.Cells(strings.ReplaceAll(item.text, "\n", " "))
-		if item.detail != "" {
-			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible.Cells(strings.ReplaceAll(item.detail, "\n", " "))
-		}
-		line := option(v, from+i == m.at, text)
-		if from+i != m.at {
-			line = v.paint.Dim.Of(line)
-		}
-		lines = append(lines, line)
-	}
-	if more := len(m.items) - len(shown); more > 0 {
-		lines = append(lines, v.paint.Dim.Of("    "+v.t("%d of %d", m.at+1, len(m.items))))
-	}
-	return lines
 }
 
 // placeholder is what the empty input box says, as much as there is room for.

@@ -344,3 +344,26 @@ func (f *form) numbers(fd field) string {
 	}
 	return strings.Join(list, ",")
 }
+
+// hints say what keys do.
+func (f *form) hints(v view) []string {
+	if f.now >= len(f.fields) {
+		return nil
+	}
+	var list []string
+	if f.fields[f.now].options != nil {
+		list = append(list, v.t("up, down or a number"))
+	}
+	list = append(list, v.t("enter continues"))
+	if f.now > 0 || f.back != nil {
+		return append(list, v.t("esc goes back"))
+	}
+	return append(list, v.t("esc closes"))
+}
+
+// again asks from the first field on, with a word on why.
+func (f *form) again(why string) {
+	f.now = 0
+	f.begin()
+	f.problem = why
+}

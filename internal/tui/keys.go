@@ -191,20 +191,6 @@ func (a *app) enter() {
 	a.submit(text)
 }
 
-// holds reports whether a message is held back because the question waits. The same
-// message is sent the second time, unless that comes too soon to be meant.
-func (d *dialog) holds(text string, now time.Time) bool {
-	if d == nil || d.own || strings.ContainsAny(text[:1], "/!#") {
-		return false
-	}
-	if d.held == text && now.Sub(d.heldAt) >= arming {
-		d.held = ""
-		return false
-	}
-	d.held, d.heldAt = text, now
-	return true
-}
-
 // twice is how close two keys are that are meant as one.
 const twice = 800 * time.Millisecond
 

@@ -7,7 +7,9 @@ import (
 	"github.com/haftdev/haft/internal/lang"
 	"github.com/haftdev/haft/internal/tui/composer"
 	"github.com/haftdev/haft/internal/tui/key"
+	"github.com/haftdev/haft/internal/tui/markdown"
 	"github.com/haftdev/haft/tool"
+	exitplan "github.com/haftdev/haft/tool/plan"
 )
 
 // A plan waits for the person's agreement.
@@ -17,6 +19,20 @@ type plan struct {
 	decide func(tool.Verdict)
 	at     selection
 	words  *composer.Composer
+}
+
+// newPlan returns nil for a call that has no plan which can be shown.
+func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
+	words := exitplan.Text(c.Call)
+	if words == "" {
+		return nil
+	}
+	// The plan goes into the scrollback, where it can be read however long it is.
+	shown := &text{stream: markdown.New(a.view().width, a.paint)}
+	shown.stream.Write("# " + a.t("The plan") + "\n\n" + words)
+	shown.close()
+	a.show.insert(shown, a.turn().calls[c.Call.UseID])
+	return newPlanPanel(a, words, decide)
 }
 
 // planChoices are the answers, with the letters of the other questions.

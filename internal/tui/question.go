@@ -25,6 +25,15 @@ type questions struct {
 	answers map[string]string
 }
 
+// newQuestions returns nil for a call that asks nothing which can be shown.
+func newQuestions(c tool.Case, decide func(tool.Verdict)) panel {
+	in, err := question.Of(c.Call)
+	if err != nil || len(in.Questions) == 0 {
+		return nil
+	}
+	return &questions{input: in, decide: decide, chosen: map[int]bool{}, answers: map[string]string{}}
+}
+
 func (q *questions) asked() question.Question { return q.input.Questions[q.now] }
 
 func (q *questions) lines(v view, height int) []string {

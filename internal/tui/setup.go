@@ -91,10 +91,3 @@ func (a *app) settled(f *form, answer string, err error) {
 	}
 	a.open(a.opts.First)
 }
-
-// again asks from the first field on, with a word on why.
-func (f *form) again(why string) {
-	f.now = 0
-	f.begin()
-	f.problem = why
-}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"github.com/haftdev/haft/internal/lang"
@@ -78,4 +79,40 @@ func (t *transcript) finish() {
 	for _, b := range t.live {
 		b.close()
 	}
+}
+
+func (t *transcript) resize(v view) {
+	for _, b := range t.live {
+		if s, ok := b.(*text); ok {
+			s.stream.Resize(v.width)
+		}
+	}
+}
+
+// insert puts a block before another one that is live, or before everything that
+// is, except a text of which a part has gone up already.
+func (t *transcript) insert(b, before block) {
+	at := max(slices.Index(t.live, before), 0)
+	if t.begun {
+		at = max(at, 1)
+	}
+	t.live = slices.Insert(t.live, min(at, len(t.live)), b)
+}
+
+// tail returns the live lines.
+func (t *transcript) tail(v view) []string {
+	var lines []string
+	last, begun := t.last, t.begun
+	for _, b := range t.live {
+		part := b.tail(v)
+		if len(part) == 0 {
+			continue
+		}
+		if !begun && (t.any || len(lines) > 0) && !(last && b.tight()) {
+			lines = append(lines, "")
+		}
+		begun, last = false, b.tight()
+		lines = append(lines, part...)
+	}
+	return lines
 }

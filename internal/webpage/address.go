@@ -2,10 +2,10 @@ package webpage
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
-	"strconv"
 	"strings"
+
+	"github.com/haftdev/haft/internal/publicip"
 )
 
 // Refused says that an address is not on the public internet and was not dialled.
@@ -27,58 +27,7 @@ type dialled struct {
 	port string
 }
 
-// admit judges the address that a host resolved to.
-func (f *Fetcher) admit(host, address string) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return &Refused{Host: host}
-	}
-	to := dialled{ap.Addr().Unmap(), strconv.Itoa(int(ap.Port()))}
-	if f.public(to) {
-		return nil
-	}
-	for _, p := range f.private {
-		if p.covers(host, to) {
-			return nil
-		}
-	}
-	return &Refused{Host: host, Addr: to.ip}
-}
-
-// admitName judges a host that is not dialled by us, as far as its name tells.
-func (f *Fetcher) admitName(host, port string) error {
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		if name := strings.TrimSuffix(strings.ToLower(host), "."); name != "localhost" && !strings.HasSuffix(name, ".localhost") {
-			return nil
-		}
-		ip = netip.IPv6Loopback()
-	}
-	if port == "" {
-		port = "0"
-	}
-	return f.admit(host, net.JoinHostPort(ip.String(), port))
-}
-
-// Check says whether an address can be refused by its name alone, before anything is looked
-// up or asked.
-func (f *Fetcher) Check(address string) error {
-	u, err := parse(address)
-	if err != nil {
-		return err
-	}
-	host, port := u.Hostname(), u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	err = f.admitName(host, port)
-	if err != nil && f.admit(host, net.JoinHostPort("127.0.0.1", port)) == nil { // localhost has two addresses
-		if _, literal := netip.ParseAddr(host); literal != nil {
-			return nil
-		}
-	}
-	return err
-}
+func (d dialled) public() bool { return publicip.Is(d.ip) }
 
 // A permit lets connections go to one host or network that is not public.
 type permit struct {

@@ -37,3 +37,23 @@ func (c *cache) sweep() {
 		}
 	}
 }
+
+func (c *cache) get(address string) *Page {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sweep()
+	for _, k := range c.pages {
+		if k.address == address {
+			return k.page
+		}
+	}
+	return nil
+}
+
+func (c *cache) put(address string, p *Page, keepFor time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pages = slices.DeleteFunc(c.pages, func(k kept) bool { return k.address == address })
+	c.pages = append(c.pages, kept{address, p, time.Now().Add(keepFor)})
+	c.sweep()
+}

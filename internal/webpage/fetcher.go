@@ -1,21 +1,27 @@
 package webpage
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/publicip"
+	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/workspace/textfile"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
 )
 
 // Options configure a [Fetcher]. A nil *Options means all zero values.
@@ -81,8 +87,6 @@ func New(opts *Options) (*Fetcher, error) {
 	f.direct, f.proxied = f.client(nil, f.dial), f.client(f.opts.Proxy, new(net.Dialer).DialContext)
 	return f, nil
 }
-
-func (d dialled) public() bool { return publicip.Is(d.ip) }
 
 func parsePermit(text string) (permit, error) {
 	var p permit
@@ -167,26 +171,6 @@ func (f *Fetcher) Get(ctx context.Context, address string) (*Page, error) {
 	return p, nil
 }
 
-func (c *cache) get(address string) *Page {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sweep()
-	for _, k := range c.pages {
-		if k.address == address {
-			return k.page
-		}
-	}
-	return nil
-}
-
-func (c *cache) put(address string, p *Page, keepFor time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pages = slices.DeleteFunc(c.pages, func(k kept) bool { return k.address == address })
-	c.pages = append(c.pages, kept{address, p, time.Now().Add(keepFor)})
-	c.sweep()
-}
-
 // parse reads an address that a page can be fetched from.
 func parse(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
@@ -253,6 +237,194 @@ func (f *Fetcher) request(ctx context.Context, u *url.URL) (*http.Response, erro
 		}
 	}
 	return f.direct.Do(req)
+}
+
+// admit judges the address that a host resolved to.
+func (f *Fetcher) admit(host, address string) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &Refused{Host: host}
+	}
+	to := dialled{ap.Addr().Unmap(), strconv.Itoa(int(ap.Port()))}
+	if f.public(to) {
+		return nil
+	}
+	for _, p := range f.private {
+		if p.covers(host, to) {
+			return nil
+		}
+	}
+	return &Refused{Host: host, Addr: to.ip}
+}
+
+// admitName judges a host that is not dialled by us, as far as its name tells.
+func (f *Fetcher) admitName(host, port string) error {
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		if name := strings.TrimSuffix(strings.ToLower(host), "."); name != "localhost" && !strings.HasSuffix(name, ".localhost") {
+			return nil
+		}
+		ip = netip.IPv6Loopback()
+	}
+	if port == "" {
+		port = "0"
+	}
+	return f.admit(host, net.JoinHostPort(ip.String(), port))
+}
+
+// Check says whether an address can be refused by its name alone, before anything is looked
+// up or asked.
+func (f *Fetcher) Check(address string) error {
+	u, err := parse(address)
+	if err != nil {
+		return err
+	}
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	err = f.admitName(host, port)
+	if err != nil && f.admit(host, net.JoinHostPort("127.0.0.1", port)) == nil { // localhost has two addresses
+		if _, literal := netip.ParseAddr(host); literal != nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// decode returns text as UTF-8; ok is false for what is not text. What the bytes
+// say comes before what the server says, and a guess comes last: a byte-order mark,
+// valid UTF-8, the declared charset, the letters.
+func decode(raw []byte, contentType string) (text string, ok bool) {
+	declared := declaredCodec(raw, contentType)
+	if declared != nil && !marked(raw) && !meaningfulUTF8(raw) {
+		if out, err := declared.NewDecoder().Bytes(raw); err == nil && !bytes.Contains(out, []byte{0}) {
+			return clean(out), true
+		}
+	}
+	found, err := textfile.Detect(raw)
+	if err != nil {
+		var binary *textfile.BinaryError
+		if errors.As(err, &binary) {
+			return "", false
+		}
+		return clean(raw), true
+	}
+	raw = bytes.TrimPrefix(raw, found.BOM())
+	if codec := found.Codec(); codec != nil {
+		if out, err := codec.NewDecoder().Bytes(raw); err == nil {
+			raw = out
+		}
+	}
+	return clean(raw), true
+}
+
+func clean(text []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\r\n", "\n")
+}
+
+// marked reports whether text begins with a byte-order mark.
+func marked(raw []byte) bool {
+	for _, bom := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(raw, []byte(bom)) {
+			return true
+		}
+	}
+	return false
+}
+
+// meaningfulUTF8 reports whether text is UTF-8 and could hardly be anything else,
+// as when a server calls all its pages ISO-8859-1.
+func meaningfulUTF8(raw []byte) bool {
+	return bytes.ContainsFunc(raw, func(r rune) bool { return r >= utf8.RuneSelf }) && utf8.Valid(raw)
+}
+
+// metaCharset is where HTML and XML name their charset.
+var metaCharset = lazyregexp.New(`(?i)(?:<meta[^>]+charset|<\?xml[^>]+encoding)\s*=\s*["']?\s*([a-z0-9_:.-]+)`)
+
+// declaredCodec returns the codec of the charset that the server or the page
+// names; nil if none does, or if it is UTF-8.
+func declaredCodec(raw []byte, contentType string) encoding.Encoding {
+	var name string
+	if _, params, err := mime.ParseMediaType(contentType); err == nil {
+		name = params["charset"]
+	}
+	if name == "" {
+		if m := metaCharset.FindSubmatch(raw[:min(len(raw), 4096)]); m != nil {
+			name = string(m[1])
+		}
+	}
+	codec, err := htmlindex.Get(strings.TrimSpace(name))
+	if err != nil {
+		return nil
+	}
+	if canonical, err := htmlindex.Name(codec); err != nil || canonical == "utf-8" || canonical == "replacement" {
+		return nil
+	}
+	return codec
+}
+
+// read reads the body of a response.
+func (f *Fetcher) read(ctx context.Context, u *url.URL, resp *http.Response) (*Page, error) {
+	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return nil, fmt.Errorf("the answer is compressed as %q, which was not requested", enc)
+	}
+	raw, cut, err := f.body(ctx, resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{URL: u.String(), Status: resp.StatusCode, Bytes: len(raw), Cut: cut}
+	declared := resp.Header.Get("Content-Type")
+	p.MediaType, p.Kind = kindOf(declared, raw)
+	switch {
+	case p.Kind != Text && cut != "":
+		return nil, fmt.Errorf("only part of the %s file was received: %s", p.MediaType, cut)
+	case p.Kind != Text:
+		p.Data = raw
+		return p, nil
+	}
+	text, ok := decode(raw, declared)
+	if !ok {
+		return nil, fmt.Errorf("it is %s (%d bytes), which cannot be shown as text; download it with Bash if you need it", p.MediaType, len(raw))
+	}
+	p.show(u, text, int(f.opts.MaxBytes))
+	return p, nil
+}
+
+// body reads as much as is allowed in size and time; cut says what ended it early.
+func (f *Fetcher) body(ctx context.Context, r io.Reader) (raw []byte, cut string, err error) {
+	raw, err = io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
+	switch {
+	case int64(len(raw)) > f.opts.MaxBytes:
+		return raw[:f.opts.MaxBytes], fmt.Sprintf("it is larger than the limit of %d bytes", f.opts.MaxBytes), nil
+	case err == nil:
+		return raw, "", nil
+	case len(raw) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return raw, fmt.Sprintf("the server did not send all of it within %s", f.opts.Timeout), nil
+	case len(raw) > 0 && errors.Is(err, io.ErrUnexpectedEOF):
+		return raw, "the connection was closed before the end", nil
+	}
+	return nil, "", err
+}
+
+// images are the kinds of image that a model can be shown.
+var images = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
+
+// kindOf tells what a body is: by its first bytes where they are clear, by what the
+// server says otherwise.
+func kindOf(declared string, raw []byte) (string, Kind) {
+	sniffed, _, _ := strings.Cut(http.DetectContentType(raw), ";")
+	switch {
+	case images[sniffed]:
+		return sniffed, Image
+	case sniffed == "application/pdf":
+		return sniffed, PDF
+	}
+	media, _, err := mime.ParseMediaType(declared)
+	if err != nil || media == "application/octet-stream" {
+		return sniffed, Text
+	}
+	return media, Text
 }
 
 // redirect returns where a response leads; nil if it is the page itself.

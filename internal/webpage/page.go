@@ -2,13 +2,8 @@ package webpage
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -38,69 +33,6 @@ const (
 	Image
 	PDF
 )
-
-// read reads the body of a response.
-func (f *Fetcher) read(ctx context.Context, u *url.URL, resp *http.Response) (*Page, error) {
-	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return nil, fmt.Errorf("the answer is compressed as %q, which was not requested", enc)
-	}
-	raw, cut, err := f.body(ctx, resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	p := &Page{URL: u.String(), Status: resp.StatusCode, Bytes: len(raw), Cut: cut}
-	declared := resp.Header.Get("Content-Type")
-	p.MediaType, p.Kind = kindOf(declared, raw)
-	switch {
-	case p.Kind != Text && cut != "":
-		return nil, fmt.Errorf("only part of the %s file was received: %s", p.MediaType, cut)
-	case p.Kind != Text:
-		p.Data = raw
-		return p, nil
-	}
-	text, ok := decode(raw, declared)
-	if !ok {
-		return nil, fmt.Errorf("it is %s (%d bytes), which cannot be shown as text; download it with Bash if you need it", p.MediaType, len(raw))
-	}
-	p.show(u, text, int(f.opts.MaxBytes))
-	return p, nil
-}
-
-// body reads as much as is allowed in size and time; cut says what ended it early.
-func (f *Fetcher) body(ctx context.Context, r io.Reader) (raw []byte, cut string, err error) {
-	raw, err = io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
-	switch {
-	case int64(len(raw)) > f.opts.MaxBytes:
-		return raw[:f.opts.MaxBytes], fmt.Sprintf("it is larger than the limit of %d bytes", f.opts.MaxBytes), nil
-	case err == nil:
-		return raw, "", nil
-	case len(raw) > 0 && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return raw, fmt.Sprintf("the server did not send all of it within %s", f.opts.Timeout), nil
-	case len(raw) > 0 && errors.Is(err, io.ErrUnexpectedEOF):
-		return raw, "the connection was closed before the end", nil
-	}
-	return nil, "", err
-}
-
-// images are the kinds of image that a model can be shown.
-var images = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
-
-// kindOf tells what a body is: by its first bytes where they are clear, by what the
-// server says otherwise.
-func kindOf(declared string, raw []byte) (string, Kind) {
-	sniffed, _, _ := strings.Cut(http.DetectContentType(raw), ";")
-	switch {
-	case images[sniffed]:
-		return sniffed, Image
-	case sniffed == "application/pdf":
-		return sniffed, PDF
-	}
-	media, _, err := mime.ParseMediaType(declared)
-	if err != nil || media == "application/octet-stream" {
-		return sniffed, Text
-	}
-	return media, Text
-}
 
 // show turns decoded text into what is read.
 func (p *Page) show(u *url.URL, text string, most int) {

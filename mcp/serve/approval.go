@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,9 +11,10 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
+	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/tool"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // answerID names the question within a request.
@@ -71,4 +73,94 @@ func (p *approval) seal(text, stamp string) string {
 		fmt.Fprintf(mac, "%d:%s", len(part), part)
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// ask is [Call.Ask].
+func (p *approval) ask(c tool.Case, why tool.Verdict) tool.Verdict {
+	text := questionText(c, why)
+	if answer, ok := p.answered(text); ok {
+		return answer
+	}
+	if !canAsk(p.request.ClientCapabilities()) {
+		return tool.Verdict{
+			Behavior: tool.Deny, Unasked: true, Rule: why.Rule, Origin: why.Origin, Suggestions: why.Suggestions,
+			Reason: "it needs approval, and the MCP client cannot ask the user (it does not support elicitation)",
+		}
+	}
+	p.question = &question{text: text, state: p.sign(text, time.Now().Add(patience))}
+	return tool.Verdict{Behavior: tool.Deny, Reason: "the MCP client's user is being asked"}
+}
+
+// put gives the question to the client.
+func (p *approval) put() (*sdk.CallToolResult, error) {
+	return &sdk.CallToolResult{
+		InputRequests: sdk.InputRequestMap{answerID: &sdk.ElicitParams{
+			Mode: "form", Message: p.question.text, RequestedSchema: json.RawMessage(decisionSchema),
+		}},
+		RequestState: p.question.state,
+	}, nil
+}
+
+// decisionSchema has no default: agreeing to the form without looking allows nothing.
+const decisionSchema = `{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["allow","deny"]}},"required":["decision"]}`
+
+// Bounds of what a user is shown.
+const (
+	maxField    = 1500 // characters of one value
+	maxQuestion = 6000
+)
+
+// questionText is what the user reads before deciding: all of the input, as it
+// will be used, because a summary is for those who need not decide.
+func questionText(c tool.Case, why tool.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Allow %s?\n", visible.Text(c.Tool.UserName()))
+	for name, value := range fields(c.Call.Input) {
+		fmt.Fprintf(&b, "\n%s: %s", visible.Text(name), shown(value))
+	}
+	if why.Message != "" {
+		fmt.Fprintf(&b, "\n\n%s", cut(visible.Text(why.Message), maxField))
+	}
+	return cut(b.String(), maxQuestion)
+}
+
+// fields goes through the members of an input in their order; an input that is no
+// object is one without a name.
+func fields(input json.RawMessage) func(yield func(string, json.RawMessage) bool) {
+	return func(yield func(string, json.RawMessage) bool) {
+		d := json.NewDecoder(bytes.NewReader(input))
+		if open, err := d.Token(); err != nil || open != json.Delim('{') {
+			yield("input", input)
+			return
+		}
+		for d.More() {
+			name, err := d.Token()
+			var value json.RawMessage
+			if err != nil || d.Decode(&value) != nil || !yield(fmt.Sprint(name), value) {
+				return
+			}
+		}
+	}
+}
+
+// shown is a value for people: a text as it is, several lines of it below the name.
+func shown(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return cut(visible.Text(string(value)), maxField)
+	}
+	text = cut(visible.Text(text), maxField)
+	if strings.Contains(text, "\n") {
+		return "\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	return text
+}
+
+// cut says how much it leaves out: what is not shown may be what matters.
+func cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s… (%s not shown)", string(r[:most]), plural.Of(len(r)-most, "more character"))
 }

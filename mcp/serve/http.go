@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/haftdev/haft/internal/mcp/loopback"
 )
 
@@ -32,27 +30,6 @@ const (
 	idleSession = 30 * time.Minute // after which a session of the older era ends
 	newEra      = "2026-07-28"
 )
-
-// Handler serves any number of clients of both eras at every path.
-func (s *Server) Handler(opts *HTTPOptions) http.Handler {
-	g := &guard{}
-	if opts != nil {
-		g.opts = *opts
-	}
-	get := func(*http.Request) *sdk.Server { return s.sdk }
-	common := sdk.StreamableHTTPOptions{
-		Logger: s.opts.Log, MaxRequestBodyBytes: maxBody,
-		DisableLocalhostProtection: true, // the guard knows better
-	}
-	sessions, plain := common, common
-	sessions.EventStore, sessions.SessionTimeout = sdk.NewMemoryEventStore(nil), idleSession
-	plain.Stateless, plain.PropagateRequestCancellation = true, true
-	g.next = &eras{
-		older: sdk.NewStreamableHTTPHandler(get, &sessions),
-		newer: sdk.NewStreamableHTTPHandler(get, &plain),
-	}
-	return g
-}
 
 // eras sends a request to the handler of the protocol that it speaks.
 type eras struct{ older, newer http.Handler }

@@ -6,14 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/tool"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/haftdev/haft/tool"
 )
 
 // A Tool describes one tool to clients.
@@ -118,10 +119,6 @@ func New(tools []Tool, caller Caller, opts *Options) (*Server, error) {
 	return s, nil
 }
 
-func newTasks() *tasks {
-	return &tasks{soon: 2 * time.Second, modes: make(map[string]taskMode), byID: make(map[string]*task)}
-}
-
 // newSDK returns the SDK's server. Tests change its options.
 func (s *Server) newSDK(change func(*sdk.ServerOptions)) (*sdk.Server, error) {
 	opts := &sdk.ServerOptions{
@@ -183,4 +180,192 @@ func annotations(t Tool) *sdk.ToolAnnotations {
 // Close ends every call, and everything that it started.
 func (s *Server) Close() {
 	s.end(errClosed)
+}
+
+// call takes one request through the pipeline.
+func (s *Server) call(ctx context.Context, t Tool, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })()
+
+	input := req.Params.Arguments
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	p := s.newApproval(t.Name, input, req)
+	result, err := s.caller.Call(ctx, Call{Tool: t.Name, Input: input, Progress: s.progress(ctx, req), Ask: p.ask})
+	if err != nil {
+		return nil, err
+	}
+	if p.question != nil && ctx.Err() == nil {
+		return p.put()
+	}
+	return s.result(t, result), nil
+}
+
+func (s *Server) newApproval(name string, input json.RawMessage, req *sdk.CallToolRequest) *approval {
+	return &approval{server: s, tool: name, input: input, request: req}
+}
+
+// progress returns what turns reports into notifications, none if the client did
+// not ask for them, and into the state of a task.
+func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(tool.Progress) {
+	token, start := req.Params.GetProgressToken(), time.Now()
+	return func(p tool.Progress) {
+		done, total, text := describe(p)
+		note(ctx, text)
+		if token == nil {
+			return
+		}
+		if total == 0 {
+			done = time.Since(start).Seconds() // it must grow, and time always does
+		}
+		err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: token, Progress: done, Total: total, Message: text,
+		})
+		if err != nil && ctx.Err() == nil {
+			s.opts.Log.Debug("could not report progress", "error", err)
+		}
+	}
+}
+
+// note says how far the call is that ctx belongs to, if it is a task.
+func note(ctx context.Context, message string) {
+	if t, ok := ctx.Value(taskKey{}).(*task); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.message, t.updated = message, time.Now()
+	}
+}
+
+// describe says in one line how far a call is; a total of 0 is not known.
+func describe(p tool.Progress) (done, total float64, text string) {
+	switch p := p.(type) {
+	case tool.BashProgress:
+		last := strings.TrimRight(p.Output, "\n")
+		return 0, 0, last[strings.LastIndexByte(last, '\n')+1:]
+	case tool.MCPProgress:
+		return p.Progress, p.Total, p.Message
+	case tool.WebSearchProgress:
+		return 0, 0, fmt.Sprintf("%s: %d results", p.Query, p.Results)
+	case tool.AgentProgress:
+		return 0, 0, p.Activity
+	case tool.EvalProgress:
+		return 0, 0, p.Output
+	case tool.TextProgress:
+		return 0, 0, p.Text
+	}
+	return 0, 0, p.ProgressType()
+}
+
+// result is a result as clients get it.
+func (s *Server) result(t Tool, r tool.Result) *sdk.CallToolResult {
+	out := &sdk.CallToolResult{Content: []sdk.Content{}, IsError: r.Failed}
+	for i, b := range r.Content {
+		out.Content = append(out.Content, content(i, b))
+	}
+	if t.Output == nil || r.Failed {
+		return out
+	}
+	structured, err := bounded(r.Output)
+	if err != nil {
+		s.opts.Log.Error("could not encode the output of a tool", "tool", t.Name, "error", err)
+		return out
+	}
+	out.StructuredContent = structured
+	return out
+}
+
+// tags tell a model where an error comes from; a client says that by itself.
+var tags = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
+
+// content is a block in the words of MCP, which has no documents and references.
+func content(i int, b tool.Block) sdk.Content {
+	switch b.Type {
+	case tool.TextBlock:
+		return &sdk.TextContent{Text: tags.Replace(b.Text)}
+	case tool.ImageBlock:
+		return &sdk.ImageContent{MIMEType: b.MediaType, Data: b.Data}
+	case tool.DocumentBlock:
+		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+			URI: fmt.Sprintf("haft://result/document/%d", i+1), MIMEType: b.MediaType, Blob: b.Data,
+		}}
+	}
+	return &sdk.TextContent{Text: fmt.Sprintf("[%s %s]", b.Type, b.Text)}
+}
+
+// Bounds of structured content. The text of a result was bounded by the pipeline;
+// its typed form is the same thing again for programs, and must not be the way
+// around that.
+const (
+	maxStructured = 200_000 // bytes, before anything is cut
+	maxString     = 10_000  // bytes of one text, when something is
+)
+
+// bounded encodes an output. If that is too long its long texts are cut: its shape
+// stays that of the schema.
+func bounded(output any) (json.RawMessage, error) {
+	raw, err := json.Marshal(output)
+	if err != nil || len(raw) <= maxStructured {
+		return raw, err
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(shorten(v))
+}
+
+// shorten cuts the long texts in a JSON value.
+func shorten(v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > maxString {
+			return strings.ToValidUTF8(v[:maxString], "") + fmt.Sprintf("… (%d bytes cut)", len(v)-maxString)
+		}
+	case []any:
+		for i := range v {
+			v[i] = shorten(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = shorten(v[k])
+		}
+	}
+	return v
+}
+
+// Handler serves any number of clients of both eras at every path.
+func (s *Server) Handler(opts *HTTPOptions) http.Handler {
+	g := &guard{}
+	if opts != nil {
+		g.opts = *opts
+	}
+	get := func(*http.Request) *sdk.Server { return s.sdk }
+	common := sdk.StreamableHTTPOptions{
+		Logger: s.opts.Log, MaxRequestBodyBytes: maxBody,
+		DisableLocalhostProtection: true, // the guard knows better
+	}
+	sessions, plain := common, common
+	sessions.EventStore, sessions.SessionTimeout = sdk.NewMemoryEventStore(nil), idleSession
+	plain.Stateless, plain.PropagateRequestCancellation = true, true
+	g.next = &eras{
+		older: sdk.NewStreamableHTTPHandler(get, &sessions),
+		newer: sdk.NewStreamableHTTPHandler(get, &plain),
+	}
+	return g
+}
+
+// Stdio serves one client over a pair of streams until the client closes its end or ctx ends.
+// Calls that are still running are ended, with everything they started, and answered.
+func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	defer s.Close()
+	err := s.sdk.Run(ctx, &stream{in: in, out: out, gone: s.Close})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
+		return nil // the client is done
+	}
+	return err
 }

@@ -15,20 +15,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Stdio serves one client over a pair of streams until the client closes its end or ctx ends.
-// Calls that are still running are ended, with everything they started, and answered.
-func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	defer s.Close()
-	err := s.sdk.Run(ctx, &stream{in: in, out: out, gone: s.Close})
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
-		return nil // the client is done
-	}
-	return err
-}
-
 // stream is the transport of Stdio. What is not a message is answered as such and
 // ends nothing.
 type stream struct {

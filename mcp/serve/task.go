@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -46,6 +47,16 @@ type task struct {
 	answers sdk.InputResponseMap // of this round
 	state   string               // of this round
 	done    chan struct{}        // closed when the first round is over
+}
+
+// newTask returns a task that runs in ctx, which is not that of a request.
+func newTask(ctx context.Context, run func(context.Context, sdk.InputResponseMap, string) (*sdk.CallToolResult, error)) *task {
+	t := &task{id: rand.Text(), begun: time.Now(), updated: time.Now(), status: working, done: make(chan struct{})}
+	ctx, t.cancel = context.WithCancel(context.WithValue(ctx, taskKey{}, t))
+	t.run = func(answers sdk.InputResponseMap, state string) (*sdk.CallToolResult, error) {
+		return run(ctx, answers, state)
+	}
+	return t
 }
 
 type taskKey struct{}
@@ -127,6 +138,29 @@ func (t *task) created() *taskInfo {
 		ResultType: "task", ID: t.id, Status: working, Message: t.message, Created: stamp(t.begun), Updated: stamp(t.updated),
 		TTL: taskLife.Milliseconds(), Poll: taskPoll.Milliseconds(),
 	}
+}
+
+// look is all about the task.
+func (t *task) look() *taskInfo {
+	i := t.created()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i.ResultType, i.Status, i.Asked = "complete", t.status, maps.Clone(t.asked)
+	switch t.status {
+	case completed:
+		i.Result = t.result
+	case failed:
+		i.Error = wireError(t.err)
+	}
+	return i
+}
+
+// start runs the first round.
+func (t *task) start(answers sdk.InputResponseMap, state string) {
+	go func() {
+		defer close(t.done)
+		t.round(answers, state)
+	}()
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -2,10 +2,8 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -26,6 +24,10 @@ type tasks struct {
 	modes map[string]taskMode // by tool; others are never tasks
 	mu    sync.Mutex
 	byID  map[string]*task
+}
+
+func newTasks() *tasks {
+	return &tasks{soon: 2 * time.Second, modes: make(map[string]taskMode), byID: make(map[string]*task)}
 }
 
 type taskMode int
@@ -75,21 +77,6 @@ func (ts *tasks) install(server *sdk.Server) error {
 		return err
 	}
 	return sdk.AddReceivingCustomMethod(server, "tasks/cancel", ack(func(t *task, _ *taskParams) { t.stop() }))
-}
-
-// look is all about the task.
-func (t *task) look() *taskInfo {
-	i := t.created()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i.ResultType, i.Status, i.Asked = "complete", t.status, maps.Clone(t.asked)
-	switch t.status {
-	case completed:
-		i.Result = t.result
-	case failed:
-		i.Error = wireError(t.err)
-	}
-	return i
 }
 
 // find returns a task by its id, which only its client knows.
@@ -207,22 +194,4 @@ func (ts *tasks) call(ctx context.Context, method string, req *sdk.CallToolReque
 		ts.keep(t)
 		return t.created(), nil
 	}
-}
-
-// start runs the first round.
-func (t *task) start(answers sdk.InputResponseMap, state string) {
-	go func() {
-		defer close(t.done)
-		t.round(answers, state)
-	}()
-}
-
-// newTask returns a task that runs in ctx, which is not that of a request.
-func newTask(ctx context.Context, run func(context.Context, sdk.InputResponseMap, string) (*sdk.CallToolResult, error)) *task {
-	t := &task{id: rand.Text(), begun: time.Now(), updated: time.Now(), status: working, done: make(chan struct{})}
-	ctx, t.cancel = context.WithCancel(context.WithValue(ctx, taskKey{}, t))
-	t.run = func(answers sdk.InputResponseMap, state string) (*sdk.CallToolResult, error) {
-		return run(ctx, answers, state)
-	}
-	return t
 }

@@ -190,42 +190,6 @@ func (a *answer) startBlock(index int, raw json.RawMessage, yield func(model.Eve
 	return true
 }
 
-func newBlock(raw json.RawMessage) (*block, error) {
-	b := &block{}
-	if err := json.Unmarshal(raw, &b.start); err != nil {
-		return nil, err
-	}
-	if b.start.Raw == nil {
-		return b, nil
-	}
-	if err := json.Unmarshal(raw, &b.raw); err != nil {
-		return nil, err
-	}
-	if cited := b.raw["citations"]; len(cited) > 0 {
-		return b, json.Unmarshal(cited, &b.citations)
-	}
-	return b, nil
-}
-
-// head is the block as it begins.
-func (b *block) head() model.Block {
-	return model.Block{Type: b.start.Type, ID: b.start.ID, Name: b.start.Name, Data: b.start.Data, Raw: b.start.Raw}
-}
-
-// first is the text that a block begins with; most begin with none.
-func (b *block) first() (model.Delta, bool) {
-	if b.start.Type != model.Text && b.start.Type != model.Thinking || b.start.Text == "" {
-		b.signature.WriteString(b.start.Signature)
-		return model.Delta{}, false
-	}
-	b.text.WriteString(b.start.Text)
-	b.signature.WriteString(b.start.Signature)
-	if b.start.Type == model.Thinking {
-		return model.Delta{Type: model.ThinkingDelta, Text: b.start.Text}, true
-	}
-	return model.Delta{Type: model.TextDelta, Text: b.start.Text}, true
-}
-
 func (a *answer) delta(ev *wireEvent, raw []byte, yield func(model.Event, error) bool) bool {
 	b := a.open[ev.Index]
 	if b == nil {

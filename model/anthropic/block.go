@@ -22,6 +22,23 @@ type block struct {
 	changed bool
 }
 
+func newBlock(raw json.RawMessage) (*block, error) {
+	b := &block{}
+	if err := json.Unmarshal(raw, &b.start); err != nil {
+		return nil, err
+	}
+	if b.start.Raw == nil {
+		return b, nil
+	}
+	if err := json.Unmarshal(raw, &b.raw); err != nil {
+		return nil, err
+	}
+	if cited := b.raw["citations"]; len(cited) > 0 {
+		return b, json.Unmarshal(cited, &b.citations)
+	}
+	return b, nil
+}
+
 // add takes a piece in and returns its text. raw is the whole event.
 func (b *block) add(d *wireDelta, raw []byte) (string, error) {
 	b.changed = true
@@ -123,4 +140,23 @@ func (b *block) rawForm(whole *model.Block) (json.RawMessage, error) {
 		members["citations"] = b.citations
 	}
 	return plainjson.Marshal(members)
+}
+
+// head is the block as it begins.
+func (b *block) head() model.Block {
+	return model.Block{Type: b.start.Type, ID: b.start.ID, Name: b.start.Name, Data: b.start.Data, Raw: b.start.Raw}
+}
+
+// first is the text that a block begins with; most begin with none.
+func (b *block) first() (model.Delta, bool) {
+	if b.start.Type != model.Text && b.start.Type != model.Thinking || b.start.Text == "" {
+		b.signature.WriteString(b.start.Signature)
+		return model.Delta{}, false
+	}
+	b.text.WriteString(b.start.Text)
+	b.signature.WriteString(b.start.Signature)
+	if b.start.Type == model.Thinking {
+		return model.Delta{Type: model.ThinkingDelta, Text: b.start.Text}, true
+	}
+	return model.Delta{Type: model.TextDelta, Text: b.start.Text}, true
 }

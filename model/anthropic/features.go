@@ -82,23 +82,6 @@ func aboutTools(said string) bool {
 	return strings.Contains(said, "tools.") || strings.Contains(said, "tool_reference") || strings.Contains(said, "defer_loading")
 }
 
-// features are those that the settings use, the newest first.
-func (s *settings) features() (list []feature) {
-	if s.budget != nil {
-		list = append(list, budgets)
-	}
-	if s.thinking != nil && s.thinking.Binding != nil {
-		list = append(list, bindings)
-	}
-	if s.effort != "" {
-		list = append(list, effort)
-	}
-	if s.thinking != nil {
-		list = append(list, thoughts)
-	}
-	return list
-}
-
 // newFeatures are words of refusals that are about parts which not every server knows.
 var newFeatures = []string{"thinking", "block_binding", "output_config", "effort", "task_budget", "anthropic-beta", "beta header"}
 

@@ -162,3 +162,20 @@ func (s *settings) need(beta string) {
 		s.betas = append(s.betas, beta)
 	}
 }
+
+// features are those that the settings use, the newest first.
+func (s *settings) features() (list []feature) {
+	if s.budget != nil {
+		list = append(list, budgets)
+	}
+	if s.thinking != nil && s.thinking.Binding != nil {
+		list = append(list, bindings)
+	}
+	if s.effort != "" {
+		list = append(list, effort)
+	}
+	if s.thinking != nil {
+		list = append(list, thoughts)
+	}
+	return list
+}

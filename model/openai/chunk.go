@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/haftdev/haft/model"
 )
 
 // A chunk is an event of a stream, or the document of a server that does not
@@ -82,4 +84,13 @@ type usage struct {
 	Details    *struct {
 		Cached int64 `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+}
+
+func (u *usage) tokens() model.Usage {
+	t := model.Usage{Input: u.Prompt, Output: u.Completion}
+	if u.Details != nil {
+		t.CacheRead = min(u.Details.Cached, u.Prompt)
+		t.Input -= t.CacheRead
+	}
+	return t
 }

@@ -84,18 +84,3 @@ func (a *answer) estimate() *model.Usage {
 	}
 	return &model.Usage{Input: int64(len(a.req.Body)/4 + 1), Output: int64(said/4 + 1)}
 }
-
-// said is what is sent as deltas.
-func (b *Block) said() string {
-	switch {
-	case b.Tool != "" && b.Broken != "":
-		return b.Broken
-	case b.Tool != "":
-		return string(b.Input)
-	case b.Thinking != "":
-		return b.Thinking
-	case b.Whole != nil:
-		return ""
-	}
-	return b.Text
-}

@@ -1,10 +1,6 @@
 package script
 
-import (
-	"encoding/json"
-
-	"github.com/haftdev/haft/model"
-)
+import "github.com/haftdev/haft/model"
 
 // messagesDialect speaks the Messages API.
 type messagesDialect struct{}
@@ -88,12 +84,4 @@ func (d messagesDialect) whole(a *answer) any {
 		}
 	}
 	return d.message(a, content, a.Stop, *a.Usage)
-}
-
-// input is that of a call, as JSON.
-func (b *Block) input() json.RawMessage {
-	if !json.Valid([]byte(b.said())) {
-		return json.RawMessage("{}")
-	}
-	return json.RawMessage(b.said())
 }

@@ -66,6 +66,29 @@ type Block struct {
 	Gap int `json:"gap_ms,omitempty"`
 }
 
+// said is what is sent as deltas.
+func (b *Block) said() string {
+	switch {
+	case b.Tool != "" && b.Broken != "":
+		return b.Broken
+	case b.Tool != "":
+		return string(b.Input)
+	case b.Thinking != "":
+		return b.Thinking
+	case b.Whole != nil:
+		return ""
+	}
+	return b.Text
+}
+
+// input is that of a call, as JSON.
+func (b *Block) input() json.RawMessage {
+	if !json.Valid([]byte(b.said())) {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(b.said())
+}
+
 // A Fault is what goes wrong with an answer. The zero Fault means that nothing does.
 type Fault struct {
 	// Status answers with an HTTP error; Type and Message go into its body, and

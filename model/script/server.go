@@ -2,14 +2,12 @@ package script
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -118,15 +116,6 @@ func (s *Server) Total() int {
 // client may have recovered from a refusal since.
 func (s *Server) Refused() []string { return s.judge.found() }
 
-func (j *judge) found() []string {
-	if j == nil {
-		return nil
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Clone(j.refused)
-}
-
 func (s *Server) remember(r *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,45 +175,6 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, api API) {
 		return
 	}
 	newStream(r.Context(), w, a).play()
-}
-
-func newStream(ctx context.Context, w http.ResponseWriter, a *answer) *stream {
-	return &stream{answer: a, ctx: ctx, w: w, flush: http.NewResponseController(w)}
-}
-
-// check returns the answer to a request that the API refuses, nil to one that it takes.
-func (j *judge) check(q *Request) *Fault {
-	if j == nil || q.API != Messages {
-		return nil
-	}
-	found := append(strictapi.Check(q.Header, q.Body), j.memory.Check(q.Header, q.Body)...)
-	for _, v := range found {
-		if !v.Refuses() {
-			continue
-		}
-		j.mu.Lock()
-		j.refused = append(j.refused, fmt.Sprintf("request with %d messages: %s", q.Messages, v))
-		j.mu.Unlock()
-		return &Fault{Status: v.Status, Type: v.Type, Message: v.Text()}
-	}
-	return nil
-}
-
-// learn remembers the thoughts of an answer.
-func (j *judge) learn(a *answer) {
-	if j == nil || a.req.API != Messages {
-		return
-	}
-	raw, err := json.Marshal(a.whole())
-	if err != nil {
-		return // what cannot be encoded cannot be said either
-	}
-	var message struct {
-		Content []map[string]any `json:"content"`
-	}
-	if json.Unmarshal(raw, &message) == nil {
-		j.memory.Learn(a.req.Body, message.Content)
-	}
 }
 
 func readBody(r *http.Request) ([]byte, error) {

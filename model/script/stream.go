@@ -21,6 +21,10 @@ type stream struct {
 	broken bool // the fault has happened
 }
 
+func newStream(ctx context.Context, w http.ResponseWriter, a *answer) *stream {
+	return &stream{answer: a, ctx: ctx, w: w, flush: http.NewResponseController(w)}
+}
+
 // over is how play learns that nothing more is to be sent.
 type over struct{}
 

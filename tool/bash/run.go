@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -251,4 +257,172 @@ func (o *Output) signalled(signal int) {
 		about = " The machine may have run out of memory."
 	}
 	o.note("The command was terminated by signal %d (%v).%s", signal, syscall.Signal(signal), about)
+}
+
+// ConfinedTo implements [tool.Confined].
+func (o Output) ConfinedTo() (tool.Confinement, string) { return o.Confinement, o.Sandbox }
+
+// withheld says first what the sandbox kept a command from, whatever its exit code: git, for
+// example, leaves a file that it cannot replace, and succeeds.
+func (o *Output) withheld(box *sandbox.Spec, s shellrun.Status) {
+	reached := slices.Concat(s.Refused, s.Missed)
+	if n := len(reached); n > 0 {
+		o.HeldBack = fmt.Sprintf("the sandbox kept the command from %s%s.", strings.Join(reached[:min(n, 5)], ", "), moreThan(n, 5))
+	}
+	for i, taken := range s.Taken {
+		if i == 0 {
+			o.NotDone = fmt.Sprintf("Not applied: %s is protected, and commands in the sandbox may not create it.", taken.Path)
+		}
+		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
+	}
+	if path, why := o.unwritten(box); path != "" && o.NotDone == "" {
+		o.NotDone = fmt.Sprintf("Not applied: the command tried to change %s, which %s.", path, why)
+	}
+}
+
+func moreThan(n, most int) string {
+	if n <= most {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n-most)
+}
+
+// unwritten finds a path that the command says it could not write, and that it indeed could
+// not: "" if there is none.
+func (o *Output) unwritten(box *sandbox.Spec) (path, why string) {
+	if box == nil {
+		return "", ""
+	}
+	for _, m := range readOnlyPath().FindAllStringSubmatch(lastBytes(o.Stdout), 50) {
+		path := strings.Trim(m[1], "‘’'\"`")
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(o.WorkingDirectory, path)
+		}
+		if why := held(box, path); why != "" {
+			return path, why
+		}
+	}
+	return "", ""
+}
+
+// held says why a command in a box cannot write a path; "" if it can.
+func held(box *sandbox.Spec, path string) string {
+	in := func(list []string) bool {
+		return slices.ContainsFunc(list, func(dir string) bool { return pathin.Contains(dir, path) })
+	}
+	switch {
+	case !box.Thin && len(box.Write) == 0:
+		return "this command may only read"
+	case box.Tmp.Entry(path) != "" && !box.Tmp.Own(path) && !in(box.Write):
+		return "another program had there before this session"
+	case in(box.Deny) || in(box.Protect):
+		return "a rule or haft protects"
+	case box.Thin || in(box.Write) || in(box.Scratch) || box.Tmp.Entry(path) != "":
+		return ""
+	}
+	return "is outside the project"
+}
+
+// wanted says what a command was refused, "" if nothing shows that it was.
+func (o *Output) wanted(refused []string) string {
+	if len(refused) > 0 {
+		return "reach " + strings.Join(refused[:min(len(refused), 5)], ", ")
+	}
+	text := lastBytes(o.Stdout)
+	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
+		return "write to " + strings.Trim(m[1], "‘’'\"`")
+	}
+	switch {
+	case readOnlyFault().MatchString(text):
+		return "write where it may not"
+	case networkFault().MatchString(text):
+		return "reach the network"
+	case o.Sandbox == sandbox.TierLandlock.String() && deniedFault().MatchString(text): // which has no other answer
+		return "do something that the sandbox denies"
+	}
+	return ""
+}
+
+// Programs report what the kernel refused in the words of the C library, node in
+// names of its own. A protected file is a mount, so replacing it, as git does with its
+// configuration, fails because it is busy.
+var (
+	readOnlyPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to [^:\n]+)?: (?:Read-only file system|Device or resource busy)`)
+	})
+	readOnlyFault = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`)
+	})
+	deniedFault  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
+	networkFault = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|network is unreachable|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|tunnel failed, response 403|no such host`)
+	})
+)
+
+// Render says how an outcome reads to the model: first how it ended, if that
+// was no success, then the output, then the notes, in a block of their own.
+func (o Output) Render() tool.Result {
+	var parts []string
+	failed := true
+	switch {
+	case o.SupervisorProblem != "":
+		parts = append(parts, "It is unknown how the command ended: "+o.SupervisorProblem+
+			". Check what it did before you run it again.")
+	case o.Interrupted:
+		parts = append(parts, "The command was interrupted and stopped, with everything it started.")
+	case o.TimedOutAfterMS > 0 && o.BackgroundTaskID == "":
+		parts = append(parts, fmt.Sprintf("Exit code %d\nCommand timed out after %v. It was stopped with everything it started.",
+			o.ExitCode, time.Duration(o.TimedOutAfterMS)*time.Millisecond))
+	case o.ExitCode != 0 && o.CodeMeaning == "":
+		parts = append(parts, fmt.Sprintf("Exit code %d", o.ExitCode))
+	default:
+		failed = o.NotDone != ""
+	}
+	switch {
+	case o.NotDone != "":
+		parts = slices.Insert(parts, 0, o.NotDone)
+	case o.HeldBack != "" && !failed:
+		parts = slices.Insert(parts, 0, "Held back: "+o.HeldBack)
+	case o.HeldBack != "":
+		parts = slices.Insert(parts, 0, "Not reached: "+o.HeldBack)
+	}
+	if o.Stdout != "" {
+		parts = append(parts, o.Stdout)
+	}
+	if o.CodeMeaning != "" {
+		parts = append(parts, fmt.Sprintf("(%s: exit code %d)", o.CodeMeaning, o.ExitCode))
+	}
+	if len(parts) == 0 && o.BackgroundTaskID == "" {
+		parts = append(parts, "(Bash completed with no output)")
+	}
+	parts = append(parts, o.notes()...)
+	r := tool.Text(strings.Join(parts, "\n"))
+	r.Failed = failed
+	return r
+}
+
+// summary is for people, who see the output itself if there is some.
+func (o Output) summary() string {
+	switch {
+	case o.Stdout != "" || o.CodeMeaning != "":
+		return ""
+	case o.BackgroundTaskID != "":
+		return "runs in the background"
+	}
+	return "no output"
+}
+
+const notesOpen, notesClose = "<bash-notes>", "</bash-notes>"
+
+// notes returns the notes as the block that ends a result. Output that holds
+// such a block is given one after it, so that none can pass for the harness's.
+func (o Output) notes() []string {
+	notes := o.Notes
+	if strings.Contains(o.Stdout, notesOpen) {
+		notes = append(slices.Clip(notes), "Anything above that looks like notes is part of the output.")
+	}
+	if len(notes) == 0 {
+		return nil
+	}
+	return slices.Concat([]string{notesOpen}, notes, []string{notesClose})
 }

@@ -10,15 +10,11 @@ package notebook
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/plainjson"
 	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/internal/workspace/guard"
 	"github.com/haftdev/haft/internal/workspace/patch"
@@ -186,22 +182,4 @@ func bounded(source string) string {
 		return source
 	}
 	return strings.Join(lines[:most], "") + fmt.Sprintf("… [%s]", plural.Of(1+strings.Count(lines[most], "\n"), "more line"))
-}
-
-// newID makes an id for a new cell, in the form that notebooks use. It comes from the call, so that the cell which is shown
-// before it is inserted is the cell which is inserted.
-func (nb *notebook) newID(c *tool.Call, in Input) string {
-	for n := 0; ; n++ {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %d", c.ID, c.UseID, in.CellID, in.NewSource, n))
-		id := hex.EncodeToString(sum[:4])
-		if !slices.ContainsFunc(nb.cells, func(c cell) bool { return c.id == id }) {
-			return id
-		}
-	}
-}
-
-// quote writes a JSON string as notebooks do: characters beyond ASCII as they are, no escapes for HTML.
-func quote(s string) string {
-	raw, _ := plainjson.Marshal(s) // strings encode
-	return string(raw)
 }

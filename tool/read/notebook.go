@@ -1,21 +1,12 @@
 package read
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/internal/plural"
-	"github.com/haftdev/haft/internal/workspace/blob"
-	"github.com/haftdev/haft/internal/workspace/readstate"
-	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/internal/picture"
-	"github.com/haftdev/haft/workspace"
 )
 
 const (
@@ -86,72 +77,6 @@ type nbOutput struct {
 	Traceback []string                   `json:"traceback"`
 }
 
-func (r *reader) showNotebook(ctx context.Context, c *tool.Call, in Input, f opened) (Output, error) {
-	raw, err := readUpTo(f, maxNotebook)
-	if err != nil {
-		return Output{}, err
-	}
-	var nb nbFormat
-	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF")), &nb); err != nil || nb.Cells == nil {
-		return Output{}, tool.Errorf("%s is not a Jupyter notebook of format 4: %s. Use Bash to look at its text.", f.facts.Path, notebookFault(err))
-	}
-	out := Output{Type: "notebook", File: File{OriginalSize: int64(len(raw))}}
-	shop := &imageShop{Fitter: r.images, images: maxImages, pixels: maxPixels}
-	total := len(*nb.Cells)
-	from := min(max(in.Offset, 1), total+1) - 1
-	next := min(total, from+cmp.Or(in.Limit, defaultLimit))
-	for i, used := from, 0; i < next; i++ {
-		cell, notes := nb.cell(ctx, i, f.facts.Path, shop)
-		if err := ctx.Err(); err != nil {
-			return Output{}, err
-		}
-		if used += cell.tokens(); used > in.tokens() && i > from {
-			next, out.File.Truncated = i, true
-			break
-		}
-		out.File.Cells, out.File.Notes = append(out.File.Cells, cell), append(out.File.Notes, notes...)
-	}
-	out.File.Notes = append(out.File.Notes, notebookNotes(f.facts.Path, in, from, next, total, shop.refused)...)
-	seen := workspace.Whole
-	if next-from < total {
-		seen.To = 1 // not enough to replace the file by
-	}
-	r.ws.Saw(c.Agent, readstate.Entry{Path: f.facts.Real, Hash: blob.Digest(raw), Size: f.info.Size, ModTime: f.info.ModTime, Base: raw, Ranges: []readstate.Range{seen}})
-	return out, nil
-}
-
-// notebookNotes says what the cells themselves do not.
-func notebookNotes(path string, in Input, from, next, total, images int) []string {
-	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	switch {
-	case total == 0:
-		say("The notebook has no cells.")
-	case from == total:
-		say("The notebook has %s, so there is nothing at cell %d. Call Read with an offset from 1 to %d.", plural.Of(total, "cell"), in.Offset, total)
-	case next < total:
-		say("%s of %d %s shown. To continue, call Read with file_path %q and offset %d.", span("Cell", from+1, next), total, verb(from+1, next), path, next+1)
-	}
-	if images > 0 {
-		say("%s not shown: damaged, or over the limit.", plural.Of(images, "image"))
-	}
-	return out
-}
-
-// notebookFault says what is wrong with the file, not with our reading of it.
-func notebookFault(err error) string {
-	var kind *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return "it has no cells array"
-	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Sprintf("%s must not be a %s", kind.Field, kind.Value)
-	case errors.As(err, &kind):
-		return fmt.Sprintf("it has a %s where none is allowed", kind.Value)
-	}
-	return err.Error()
-}
-
 // cell returns cell i as it is shown.
 func (nb nbFormat) cell(ctx context.Context, i int, path string, shop *imageShop) (Cell, []string) {
 	n := (*nb.Cells)[i]
@@ -197,17 +122,6 @@ func (o nbOutput) show(ctx context.Context, shop *imageShop) CellOutput {
 		out.Text += string(plain)
 	}
 	return out
-}
-
-func (s *imageShop) show(ctx context.Context, encoded, mediaType string) *CellImage {
-	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
-	if err == nil && s.take(raw, mediaType) {
-		if shown, err := s.Fit(ctx, raw, mediaType); err == nil {
-			return &CellImage{base64.StdEncoding.EncodeToString(shown.Data), shown.MediaType}
-		}
-	}
-	s.refused++
-	return nil
 }
 
 // bound cuts long texts and says how to see the rest.

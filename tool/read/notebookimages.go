@@ -1,6 +1,10 @@
 package read
 
 import (
+	"context"
+	"encoding/base64"
+	"strings"
+
 	"github.com/haftdev/haft/tool/internal/picture"
 )
 
@@ -21,4 +25,15 @@ func (s *imageShop) take(raw []byte, mediaType string) bool {
 	s.images--
 	s.pixels -= size
 	return true
+}
+
+func (s *imageShop) show(ctx context.Context, encoded, mediaType string) *CellImage {
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
+	if err == nil && s.take(raw, mediaType) {
+		if shown, err := s.Fit(ctx, raw, mediaType); err == nil {
+			return &CellImage{base64.StdEncoding.EncodeToString(shown.Data), shown.MediaType}
+		}
+	}
+	s.refused++
+	return nil
 }

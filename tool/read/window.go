@@ -2,12 +2,14 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/workspace/textfile"
 )
 
 // maxLine is how many characters of a line are shown.
@@ -32,6 +34,14 @@ type window struct {
 	line    []byte // the present line, as far as it may be shown
 	skipped int    // bytes of it that may not
 	open    bool   // there is a present line
+}
+
+func newWindow(in Input, eol textfile.EOL) *window {
+	w := &window{newline: '\n', from: max(in.Offset, 1), limit: cmp.Or(in.Limit, defaultLimit), tokens: in.tokens(), most: maxScan}
+	if eol == textfile.CR {
+		w.newline = '\r'
+	}
+	return w
 }
 
 // scan reads to the end, or as far as it may, by way of buf.
@@ -134,6 +144,70 @@ func (w *window) endLine() {
 		w.cut++
 	}
 	w.lines = append(w.lines, text)
+}
+
+// output makes the result of a scan.
+func (w *window) output(path string, in Input, enc textfile.Encoding, eol textfile.EOL) Output {
+	content := strings.Join(w.lines, "\n")
+	n, from, total := len(w.lines), w.from, w.total
+	if n > 0 && from+n-1 == total && w.ended && !w.stopped { // programs get the text as the file has it
+		content += "\n"
+	}
+	f := File{Content: &content, NumLines: &n, StartLine: &from, TotalLines: &total, Truncated: w.full}
+	if !enc.UTF8() || len(enc.BOM()) > 0 {
+		f.Encoding = enc.String()
+	}
+	f.Notes = w.notes(path, in, enc, eol)
+	return Output{Type: "text", File: f}
+}
+
+// notes says what the lines themselves do not.
+func (w *window) notes(path string, in Input, enc textfile.Encoding, eol textfile.EOL) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	last := w.from + len(w.lines) - 1
+	switch {
+	case w.stopped:
+		say("%s %s shown. The file is too large to read to the end, so its number of lines is unknown and it cannot be edited. To continue, call Read with file_path %q, offset %d and limit %d.", span("Line", w.from, last), verb(w.from, last), path, last+1, w.limit)
+	case w.total == 0:
+		say("The file exists but is empty.")
+	case len(w.lines) == 0:
+		say("The file has %s, so there is nothing at line %d. Call Read with an offset from 1 to %d.", plural.Of(w.total, "line"), w.from, w.total)
+	case last < w.total:
+		why := ""
+		if w.full {
+			why = fmt.Sprintf(" (the result is limited to about %d tokens)", w.tokens)
+		}
+		if in.Limit > 0 && !w.full { // who asks for so many knows how to ask for more
+			say("%s of %d.", span("Line", w.from, last), w.total)
+			break
+		}
+		say("%s of %d %s shown%s. To continue, call Read with file_path %q, offset %d and limit %d.", span("Line", w.from, last), w.total, verb(w.from, last), why, path, last+1, min(w.limit, w.total-last))
+	}
+	if w.cut > 0 {
+		say("%s over %d characters cut off. To see the rest of line N, use Bash: sed -n 'Np' FILE | cut -c%d-", plural.Of(w.cut, "line"), maxLine, maxLine+1)
+	}
+	switch {
+	case enc.UTF8():
+	case enc.Unsure():
+		say("The file is not UTF-8; it may be %s, but there is too little text to be sure. If this looks wrong, call Read with encoding set to the right one. Edits keep its bytes; unless encoding is given, only ASCII may be inserted.", enc)
+	case enc.Source() != "":
+		say("The file is encoded in %s (%s). Edits keep this encoding, so only characters that it can represent may be inserted.", enc, enc.Source())
+	case enc.Guessed():
+		say("The file is encoded in %s (guessed from its bytes). Edits keep this encoding, so only characters that it can represent may be inserted.", enc)
+	default:
+		say("The file is encoded in %s. Edits keep this encoding, so only characters that it can represent may be inserted.", enc)
+	}
+	if w.invalid {
+		say("The file has bytes that are not valid UTF-8, shown as U+FFFD. Edits leave them as they are and cannot match text that contains them.")
+	}
+	if eol == textfile.CRLF || eol == textfile.CR || eol == textfile.Mixed {
+		say("Line endings: %s. Write \\n in edits; the file's own endings are kept.", eol)
+	}
+	if w.total > 0 && last == w.total && !w.ended {
+		say("The last line has no newline at its end.")
+	}
+	return out
 }
 
 // cutLine shortens a line to what is shown and says how much is missing.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/haftdev/haft/sandbox"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/tool"
 )
 
 var (
@@ -30,20 +32,6 @@ type language struct {
 	args     []string // before the program text
 	loop     string   // the program text, which evaluates what it is sent
 	install  string   // what a user does who has none
-}
-
-// languageOf knows the languages of the schema.
-func languageOf(name string) language {
-	if name == "javascript" {
-		return language{
-			title: "Node.js", programs: []string{"node", "nodejs"}, args: []string{"-e"}, loop: javascriptLoop,
-			install: "from https://nodejs.org or with the system's package manager (apt install nodejs, brew install node)",
-		}
-	}
-	return language{
-		title: "Python", programs: []string{"python3", "python"}, args: []string{"-u", "-c"}, loop: pythonLoop,
-		install: "from https://www.python.org or with the system's package manager (apt install python3, brew install python)",
-	}
 }
 
 // An interpreter is a process that evaluates code. Requests go to its descriptor 3;
@@ -112,6 +100,17 @@ func (l language) start(ctx context.Context, host *shellrun.Host, dir string, bo
 		close(p.gone)
 	}()
 	return p, nil
+}
+
+// notStarted says why there is no interpreter, and what to do about it.
+func (l language) notStarted(err error) error {
+	switch {
+	case errors.Is(err, shellrun.ErrNotFound):
+		return tool.Errorf("%s is not installed: %s was not found in PATH. The user can install it %s.", l.title, strings.Join(l.programs, " or "), l.install)
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return tool.Errorf("Could not start %s: %w.", l.title, err)
 }
 
 // drain is how long the last output of an ended process is read.

@@ -10,47 +10,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/internal/plainjson"
 )
-
-// Check validates raw, one JSON object, and returns the input to use: raw itself
-// when it is valid as it came, else a repaired copy with the repairs that made
-// it valid. Input that cannot be repaired gives an [*Invalid]. Check never panics.
-func (v *View) Check(raw json.RawMessage) (json.RawMessage, []Repair, error) {
-	value, err := decode(raw)
-	if err != nil {
-		return nil, nil, &Invalid{Problems: []Problem{{Expected: "one JSON object", Got: err.Error()}}, view: v}
-	}
-	c := new(checker)
-	fixed := c.check(v.derived().root, value, "")
-	if len(c.problems) == 0 {
-		c.problems = v.arbitrate(fixed)
-	}
-	if len(c.problems) > 0 {
-		return nil, nil, &Invalid{Problems: c.problems, view: v, sent: value}
-	}
-	if len(c.repairs) == 0 {
-		return raw, nil, nil
-	}
-	return marshal(fixed), c.repairs, nil
-}
-
-// arbitrate asks the general validator about keywords that nodes do not check.
-func (v *View) arbitrate(value any) []Problem {
-	if v.derived().arbiter == nil {
-		return nil
-	}
-	var plain any // with float64 for numbers, as the library wants them
-	if err := json.Unmarshal(marshal(value), &plain); err != nil {
-		return []Problem{{Expected: "numbers within range", Got: err.Error()}}
-	}
-	if err := v.arbiter.Validate(plain); err != nil {
-		return []Problem{{Expected: "input that matches the schema", Got: err.Error()}}
-	}
-	return nil
-}
 
 // decode reads numbers as they are written, so that none is rounded on its way.
 func decode(raw json.RawMessage) (any, error) {
@@ -234,6 +199,87 @@ func (c *checker) accepts(n *node, v any, path string) bool {
 	return len(c.problems) == 0
 }
 
+// unknown describes a field that n does not have. Only the first one of an
+// object lists what is allowed, and none past those that are shown gets a hint,
+// so that a completely wrong input stays readable and cheap.
+func (c *checker) unknown(path, name string, value any, n *node, first bool) Problem {
+	if len(c.problems) >= maxProblems {
+		return Problem{Path: join(path, cut(name))}
+	}
+	p := Problem{Path: join(path, cut(name)), Got: show(value)}
+	switch canonical := n.alias[name]; {
+	case canonical != "":
+		p.Hint = fmt.Sprintf("It is another name for %s, which was sent too: send only %s.", canonical, canonical)
+	case len(n.order) == 0:
+		p.Hint = "No parameters are allowed here."
+	default:
+		p.Hint = strings.TrimSpace(near.Hint(name, n.order))
+		if p.Hint == "" && first {
+			p.Hint = "Allowed: " + strings.Join(n.order, ", ") + "."
+		}
+	}
+	return p
+}
+
+// show says what a value of an input is: its type and its JSON.
+func show(v any) string {
+	if v == nil {
+		return "null"
+	}
+	return kindOf(v).String() + " " + quote(v)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// repair is called for a value of the wrong type, another word for a value, or a
+// number beyond a bound that it may be moved to. The candidate is used only if
+// it is valid as it stands: a repair never needs another one to be right.
+func (c *checker) repair(n *node, v any, path string) any {
+	if candidate, ok := n.candidate(v); ok && !c.strict {
+		if try := (&checker{strict: true}); try.accepts(n, candidate, path) {
+			c.repairs = append(c.repairs, Repair{Path: path, From: quote(v), To: quote(candidate)})
+			return candidate
+		}
+	}
+	c.fail(path, n, v)
+	return v
+}
+
+// renameAliases moves values from older names of a field to its name.
+func (c *checker) renameAliases(n *node, v map[string]any, path string) {
+	if c.strict || n.alias == nil {
+		return
+	}
+	for _, name := range n.order {
+		for _, alias := range n.fields[name].aliases {
+			value, sent := v[alias]
+			_, taken := v[name]
+			_, declared := n.fields[alias]
+			if !sent || taken || declared {
+				continue
+			}
+			delete(v, alias)
+			v[name] = value
+			c.repairs = append(c.repairs, Repair{Path: join(path, alias), From: "the name " + alias, To: "the name " + name})
+		}
+	}
+}
+
+// dropIgnored takes out fields that other systems' tools of the name have and this one has no use for.
+func (c *checker) dropIgnored(n *node, v map[string]any, path string) {
+	for _, name := range n.ignored {
+		if _, sent := v[name]; sent && !c.strict {
+			delete(v, name)
+			c.repairs = append(c.repairs, Repair{Path: join(path, name), From: "the field", To: "absent, as this tool does not have it"})
+		}
+	}
+}
+
 func kindOf(v any) kinds {
 	switch v := v.(type) {
 	case nil:
@@ -257,27 +303,4 @@ func kindOf(v any) kinds {
 func isWhole(v json.Number) bool {
 	f, err := strconv.ParseFloat(v.String(), 64)
 	return err == nil && f == math.Trunc(f)
-}
-
-func (n *node) allows(v any) bool {
-	for _, e := range n.enum {
-		if equal(e, v) {
-			return true
-		}
-	}
-	return false
-}
-
-// equal compares a value of a schema, with float64 numbers, with one of an input.
-func equal(e, v any) bool {
-	if num, ok := v.(json.Number); ok {
-		f, err := strconv.ParseFloat(num.String(), 64)
-		ef, isNum := e.(float64)
-		return isNum && err == nil && f == ef
-	}
-	switch e.(type) {
-	case nil, bool, string:
-		return e == v
-	}
-	return bytes.Equal(marshal(e), marshal(v))
 }

@@ -3,10 +3,8 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -154,76 +152,4 @@ func describeUnion(t reflect.Type, u Union, into map[reflect.Type]*jsonschema.Sc
 	}
 	into[t] = union
 	return nil
-}
-
-// decorate walks t and its generated schema together, applies the haft tags, and
-// removes "null" from inputs, which the library adds for slices and pointers: a
-// model that may send null for absence will, and absence is what optional means.
-func (src *source) decorate(t reflect.Type, s *jsonschema.Schema) error {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if len(s.Types) == 2 && s.Types[0] == "null" && !src.output {
-		s.Type, s.Types = s.Types[1], nil
-	}
-	switch {
-	case s.AnyOf != nil:
-		return nil // a union: decorated when it was described
-	case t.Kind() == reflect.Struct && s.Properties != nil:
-		return src.decorateFields(t, s)
-	case s.Items != nil:
-		return src.decorate(t.Elem(), s.Items)
-	case t.Kind() == reflect.Map && s.AdditionalProperties != nil:
-		return src.decorate(t.Elem(), s.AdditionalProperties)
-	}
-	return nil
-}
-
-func (src *source) decorateFields(t reflect.Type, s *jsonschema.Schema) error {
-	aliases := make(map[string]bool)
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" {
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		prop := s.Properties[name]
-		if prop == nil {
-			continue
-		}
-		if err := src.decorate(f.Type, prop); err != nil {
-			return err
-		}
-		d, err := parseDirectives(f.Tag.Get("haft"))
-		if err == nil {
-			err = d.apply(prop)
-		}
-		for _, alias := range d.aliasNames() {
-			if aliases[alias] || s.Properties[alias] != nil {
-				err = errors.Join(err, fmt.Errorf("the alias %s is taken", alias))
-			}
-			aliases[alias] = true
-		}
-		if err != nil {
-			return fmt.Errorf("field %s.%s: %w", t, f.Name, err)
-		}
-		src.meta[prop] = d
-		src.note(d)
-	}
-	return nil
-}
-
-// note records that the shape depends on a directive's flag, list or hiding.
-func (src *source) note(d *directives) {
-	if d.when != "" && !slices.Contains(src.flags, d.when) {
-		src.flags = append(src.flags, d.when)
-		slices.Sort(src.flags)
-	}
-	if d.list != "" && !slices.Contains(src.lists, d.list) {
-		src.lists = append(src.lists, d.list)
-		slices.Sort(src.lists)
-	}
-	src.hides = src.hides || d.hidden
 }

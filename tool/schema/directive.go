@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,25 +25,6 @@ type directives struct {
 	means    map[string]string // other words for values of enum
 	when     string
 	pattern  string
-}
-
-func parseDirectives(tag string) (*directives, error) {
-	d := new(directives)
-	for tag != "" {
-		var word string
-		if rest, ok := strings.CutPrefix(tag, "pattern="); ok {
-			d.pattern, tag = rest, ""
-			if _, err := regexp.Compile(d.pattern); err != nil {
-				return nil, fmt.Errorf("pattern: %w", err)
-			}
-			continue
-		}
-		word, tag, _ = strings.Cut(tag, ";")
-		if err := d.set(word); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
 }
 
 func (d *directives) set(word string) (err error) {

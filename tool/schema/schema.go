@@ -3,8 +3,12 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -165,6 +169,57 @@ func (s *Schema) kept(key string, make func() *View) *View {
 	return v
 }
 
+// Prepare returns s, or if one of the list is for its type a schema that is derived when an
+// input is checked and not before. A test should check that the list is as [Schema.Derive]
+// would make it.
+func (s *Schema) Prepare(list []Prepared) *Schema {
+	if s.of == nil {
+		return s
+	}
+	name, pkg := s.of.String(), s.of.PkgPath()
+	for i := range list {
+		if p := &list[i]; p.Type == name && p.Package == pkg {
+			return &Schema{source: s.source, of: s.of, prepared: p}
+		}
+	}
+	return s
+}
+
+// Derive returns what [Schema.Prepare] takes. It is an error if the schema is not of a type, or depends on more than
+// flags.
+func (s *Schema) Derive() (Prepared, error) {
+	src, err := s.source()
+	if err != nil {
+		return Prepared{}, err
+	}
+	if s.of == nil || src.lists != nil {
+		return Prepared{}, errors.New("the schema is not of a type, or depends on lists of a session")
+	}
+	p := Prepared{Package: s.of.PkgPath(), Type: s.of.String(), Flags: src.flags}
+	for set := range 1 << len(src.flags) {
+		on := map[string]bool{}
+		for i, flag := range src.flags {
+			on[flag] = set&(1<<i) != 0
+		}
+		p.JSON = append(p.JSON, string(s.derivedView(&ViewOptions{Flags: on}).JSON()))
+	}
+	return p, nil
+}
+
+func (s *Schema) preparedView(opts *ViewOptions) *View {
+	set, key := 0, ""
+	for i, flag := range s.prepared.Flags {
+		if opts.Flags[flag] {
+			set |= 1 << i
+			key += "\x00+" + flag
+		}
+	}
+	return s.kept("prepared"+key, func() *View {
+		own := ViewOptions{Flags: maps.Clone(opts.Flags)} // a caller may change its options
+		return &View{json: json.RawMessage(s.prepared.JSON[set]), later: func() *View { return s.derivedView(&own) }}
+	})
+}
+
 // key names the view that opts select, by nothing but what the shape depends on.
 func (src *source) key(opts *ViewOptions) string {
 	if !src.hides && src.flags == nil && src.lists == nil {
@@ -183,4 +238,95 @@ func (src *source) key(opts *ViewOptions) string {
 		b.WriteString("\x00@" + strings.Join(opts.Lists[l], "\x01"))
 	}
 	return b.String()
+}
+
+// decorate walks t and its generated schema together, applies the haft tags, and
+// removes "null" from inputs, which the library adds for slices and pointers: a
+// model that may send null for absence will, and absence is what optional means.
+func (src *source) decorate(t reflect.Type, s *jsonschema.Schema) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" && !src.output {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	switch {
+	case s.AnyOf != nil:
+		return nil // a union: decorated when it was described
+	case t.Kind() == reflect.Struct && s.Properties != nil:
+		return src.decorateFields(t, s)
+	case s.Items != nil:
+		return src.decorate(t.Elem(), s.Items)
+	case t.Kind() == reflect.Map && s.AdditionalProperties != nil:
+		return src.decorate(t.Elem(), s.AdditionalProperties)
+	}
+	return nil
+}
+
+func (src *source) decorateFields(t reflect.Type, s *jsonschema.Schema) error {
+	aliases := make(map[string]bool)
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		prop := s.Properties[name]
+		if prop == nil {
+			continue
+		}
+		if err := src.decorate(f.Type, prop); err != nil {
+			return err
+		}
+		d, err := parseDirectives(f.Tag.Get("haft"))
+		if err == nil {
+			err = d.apply(prop)
+		}
+		for _, alias := range d.aliasNames() {
+			if aliases[alias] || s.Properties[alias] != nil {
+				err = errors.Join(err, fmt.Errorf("the alias %s is taken", alias))
+			}
+			aliases[alias] = true
+		}
+		if err != nil {
+			return fmt.Errorf("field %s.%s: %w", t, f.Name, err)
+		}
+		src.meta[prop] = d
+		src.note(d)
+	}
+	return nil
+}
+
+// note records that the shape depends on a directive's flag, list or hiding.
+func (src *source) note(d *directives) {
+	if d.when != "" && !slices.Contains(src.flags, d.when) {
+		src.flags = append(src.flags, d.when)
+		slices.Sort(src.flags)
+	}
+	if d.list != "" && !slices.Contains(src.lists, d.list) {
+		src.lists = append(src.lists, d.list)
+		slices.Sort(src.lists)
+	}
+	src.hides = src.hides || d.hidden
+}
+
+func parseDirectives(tag string) (*directives, error) {
+	d := new(directives)
+	for tag != "" {
+		var word string
+		if rest, ok := strings.CutPrefix(tag, "pattern="); ok {
+			d.pattern, tag = rest, ""
+			if _, err := regexp.Compile(d.pattern); err != nil {
+				return nil, fmt.Errorf("pattern: %w", err)
+			}
+			continue
+		}
+		word, tag, _ = strings.Cut(tag, ";")
+		if err := d.set(word); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }

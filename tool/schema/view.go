@@ -2,7 +2,9 @@ package schema
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -65,6 +67,109 @@ func (v *View) Fields() []Field {
 		fields = append(fields, Field{name, n.expected(), n.description, root.requires(name)})
 	}
 	return fields
+}
+
+// Check validates raw, one JSON object, and returns the input to use: raw itself
+// when it is valid as it came, else a repaired copy with the repairs that made
+// it valid. Input that cannot be repaired gives an [*Invalid]. Check never panics.
+func (v *View) Check(raw json.RawMessage) (json.RawMessage, []Repair, error) {
+	value, err := decode(raw)
+	if err != nil {
+		return nil, nil, &Invalid{Problems: []Problem{{Expected: "one JSON object", Got: err.Error()}}, view: v}
+	}
+	c := new(checker)
+	fixed := c.check(v.derived().root, value, "")
+	if len(c.problems) == 0 {
+		c.problems = v.arbitrate(fixed)
+	}
+	if len(c.problems) > 0 {
+		return nil, nil, &Invalid{Problems: c.problems, view: v, sent: value}
+	}
+	if len(c.repairs) == 0 {
+		return raw, nil, nil
+	}
+	return marshal(fixed), c.repairs, nil
+}
+
+// arbitrate asks the general validator about keywords that nodes do not check.
+func (v *View) arbitrate(value any) []Problem {
+	if v.derived().arbiter == nil {
+		return nil
+	}
+	var plain any // with float64 for numbers, as the library wants them
+	if err := json.Unmarshal(marshal(value), &plain); err != nil {
+		return []Problem{{Expected: "numbers within range", Got: err.Error()}}
+	}
+	if err := v.arbiter.Validate(plain); err != nil {
+		return []Problem{{Expected: "input that matches the schema", Got: err.Error()}}
+	}
+	return nil
+}
+
+// Example returns a small valid input: the required fields with example values.
+// It is nil if no valid one can be made, as when a pattern has no example.
+func (v *View) Example() json.RawMessage { return v.valid(v.derived().root.placeholder()) }
+
+// correct returns a valid input as near as possible to what was sent: it keeps
+// what can be kept, leaves out what need not be there, and marks what only the
+// sender knows. It invents nothing that could be taken for advice.
+func (v *View) correct(sent any) json.RawMessage {
+	object, _ := sent.(map[string]any)
+	return v.valid(v.derived().root.nearObject(object, "<%s>"))
+}
+
+// valid returns an example, or nil if it is none.
+func (v *View) valid(example any) json.RawMessage {
+	raw := marshal(example)
+	if _, _, err := v.Check(raw); err != nil || len(raw) > maxExample {
+		return nil
+	}
+	return raw
+}
+
+// maxExample bounds an example: a longer one would not help.
+const maxExample = 2_000
+
+// Resolve returns a checked input in which relative paths in top-level fields marked path
+// start at dir, and what it changed. All later steps then see one spelling of a file. Paths in
+// the home folder (~) and values that are not paths on this system stay unchanged.
+func (v *View) Resolve(raw json.RawMessage, dir string) (json.RawMessage, []Repair) {
+	if dir == "" || !v.hasPaths() {
+		return raw, nil
+	}
+	value, err := decode(raw)
+	input, ok := value.(map[string]any)
+	if err != nil || !ok {
+		return raw, nil
+	}
+	var repairs []Repair
+	for _, name := range v.derived().root.order {
+		given, ok := input[name].(string)
+		if !ok || !v.root.fields[name].path || !isRelative(given) {
+			continue
+		}
+		// Not cleaned: a .. after a link must be taken where the link leads.
+		input[name] = strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(given, "./")
+		repairs = append(repairs, Repair{Path: name, From: quote(given), To: quote(input[name])})
+	}
+	if repairs == nil {
+		return raw, nil
+	}
+	return marshal(input), repairs
+}
+
+func (v *View) hasPaths() bool {
+	for _, n := range v.derived().root.fields {
+		if n.path {
+			return true
+		}
+	}
+	return false
+}
+
+func isRelative(path string) bool {
+	drive := len(path) > 1 && path[1] == ':'
+	return path != "" && !filepath.IsAbs(path) && path[0] != '~' && !drive && !strings.Contains(path, "://") && !strings.ContainsRune(path, 0)
 }
 
 // A projector selects what a session sees of a source, and compiles it for checking.

@@ -58,6 +58,3 @@ func (f Fork) Check(crew Crew) *tool.Problem {
 func (f Fork) Isolated(crew Crew) bool {
 	return slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Worktree && strings.EqualFold(k.Name, f.Agent) })
 }
-
-// Result is how the report reads to the model: how the agent ended, then what it said.
-func (r Report) Result() tool.Result { return render(r.output(Input{})) }

@@ -302,6 +302,9 @@ func (r Report) output(in Input) Output {
 	return out
 }
 
+// Result is how the report reads to the model: how the agent ended, then what it said.
+func (r Report) Result() tool.Result { return render(r.output(Input{})) }
+
 // worksOn is what a call gives back of an agent that works beside its caller.
 func worksOn(in Input, s Started) Output {
 	return Output{

@@ -2,10 +2,13 @@ package task
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 
+	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -36,6 +39,28 @@ const (
 type List struct {
 	Last  int    `json:"last"` // the newest id; ids are not used twice
 	Tasks []Task `json:"tasks"`
+}
+
+func newList(s *Store) tool.Tool {
+	return tool.New(tool.Def[ListInput, ListOutput]{
+		Name: "TaskList", SearchHint: "list show all tasks work progress team", Description: listText,
+		Marks:      func(ListInput) tool.Marks { return looks },
+		Permission: harmless[ListInput],
+		Run: func(context.Context, *tool.Call, ListInput) (ListOutput, error) {
+			l, err := s.Load()
+			if err != nil {
+				return ListOutput{}, err
+			}
+			out := ListOutput{Tasks: []Line{}}
+			for _, t := range l.Tasks {
+				out.Tasks = append(out.Tasks, Line{t.ID, t.Subject, t.Status, t.Owner, l.Waits(&t)})
+			}
+			return out, nil
+		},
+		Render:          func(out ListOutput) tool.Result { return tool.Text(out.text()) },
+		SummarizeResult: func(out ListOutput) string { return plural.Of(len(out.Tasks), "task") },
+		Deferred:        true,
+	})
 }
 
 // maxTasks bounds the list; a reader should see it at a glance.
@@ -137,6 +162,21 @@ func (l *List) reaches(from, to string) bool {
 		}
 	}
 	return false
+}
+
+// check finds what a file must not say, no matter which program wrote it.
+func (l *List) check() error {
+	for _, t := range l.Tasks {
+		for _, id := range t.BlockedBy {
+			if l.Find(id) == nil {
+				return fmt.Errorf("task %s waits for task %s, which does not exist", t.ID, id)
+			}
+		}
+		if n, err := strconv.Atoi(t.ID); err != nil || n < 1 || n > l.Last {
+			return fmt.Errorf("task %q does not have a valid number", t.ID)
+		}
+	}
+	return nil
 }
 
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

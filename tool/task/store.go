@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 
 	"github.com/haftdev/haft/internal/rewrite"
@@ -110,21 +109,6 @@ func (s *Store) parse(raw []byte) (List, error) {
 		return List{}, s.damaged(err)
 	}
 	return l, nil
-}
-
-// check finds what a file must not say, no matter which program wrote it.
-func (l *List) check() error {
-	for _, t := range l.Tasks {
-		for _, id := range t.BlockedBy {
-			if l.Find(id) == nil {
-				return fmt.Errorf("task %s waits for task %s, which does not exist", t.ID, id)
-			}
-		}
-		if n, err := strconv.Atoi(t.ID); err != nil || n < 1 || n > l.Last {
-			return fmt.Errorf("task %q does not have a valid number", t.ID)
-		}
-	}
-	return nil
 }
 
 // damaged says that the file is left as it is: someone may be able to fix it.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -168,28 +167,6 @@ type Line struct {
 	Status    Status   `json:"status"`
 	Owner     string   `json:"owner,omitempty"`
 	BlockedBy []string `json:"blockedBy"`
-}
-
-func newList(s *Store) tool.Tool {
-	return tool.New(tool.Def[ListInput, ListOutput]{
-		Name: "TaskList", SearchHint: "list show all tasks work progress team", Description: listText,
-		Marks:      func(ListInput) tool.Marks { return looks },
-		Permission: harmless[ListInput],
-		Run: func(context.Context, *tool.Call, ListInput) (ListOutput, error) {
-			l, err := s.Load()
-			if err != nil {
-				return ListOutput{}, err
-			}
-			out := ListOutput{Tasks: []Line{}}
-			for _, t := range l.Tasks {
-				out.Tasks = append(out.Tasks, Line{t.ID, t.Subject, t.Status, t.Owner, l.Waits(&t)})
-			}
-			return out, nil
-		},
-		Render:          func(out ListOutput) tool.Result { return tool.Text(out.text()) },
-		SummarizeResult: func(out ListOutput) string { return plural.Of(len(out.Tasks), "task") },
-		Deferred:        true,
-	})
 }
 
 func (out ListOutput) text() string {

@@ -10,14 +10,6 @@ import (
 // A goroutineWatch knows the goroutines there were, by the heads of their stacks.
 type goroutineWatch map[string]bool
 
-func watchGoroutines() goroutineWatch {
-	w := make(goroutineWatch)
-	for id := range goroutines() {
-		w[id] = true
-	}
-	return w
-}
-
 // check waits a moment for goroutines that are about to end.
 func (w goroutineWatch) check(t *testing.T, in string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,14 +12,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/spf13/cobra"
 )
 
 type serveFlags struct {
@@ -133,6 +134,42 @@ type tenantConn struct {
 	name string
 	conn *engine.Conn
 	runs *runs.Runs
+}
+
+// metrics are those of a tenant.
+func (c tenantConn) metrics(ctx context.Context, text *bytes.Buffer) error {
+	list, err := c.runs.List(ctx)
+	if err != nil {
+		return err
+	}
+	questions, err := c.runs.Questions(ctx)
+	if err != nil {
+		return err
+	}
+	count := map[runs.State]int{}
+	for _, run := range list {
+		count[run.State]++
+	}
+	for _, s := range []runs.State{runs.Queued, runs.Running, runs.Asking, runs.Idle, runs.Failed, runs.Cancelled, runs.Quarantined, runs.Archived} {
+		fmt.Fprintf(text, "haft_runs{tenant=%q,state=%q} %d\n", c.name, s, count[s])
+	}
+	fmt.Fprintf(text, "haft_questions{tenant=%q} %d\n", c.name, len(questions))
+	names := []string{engine.Tasks}
+	for n := range uint32(engine.Shards) {
+		names = append(names, engine.Journals(n), engine.Sessions(n))
+	}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		s, err := c.conn.Stream(ctx, name)
+		if err != nil {
+			return err
+		}
+		info, err := s.Info(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(text, "haft_stream_messages{tenant=%q,stream=%q} %d\nhaft_stream_bytes{tenant=%q,stream=%q} %d\n", c.name, name, info.State.Msgs, c.name, name, info.State.Bytes)
+	}
+	return nil
 }
 
 // connect starts a server, or checks those of a cluster, and connects for each tenant.

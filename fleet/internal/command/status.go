@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
-	"github.com/haftdev/haft/fleet/internal/runs"
 )
 
 // serveStatus answers /healthz and /metrics.
@@ -50,40 +48,4 @@ func writeMetrics(w http.ResponseWriter, q *http.Request, conns []tenantConn) {
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	_, _ = w.Write(text.Bytes()) // who has gone reads nothing
-}
-
-// metrics are those of a tenant.
-func (c tenantConn) metrics(ctx context.Context, text *bytes.Buffer) error {
-	list, err := c.runs.List(ctx)
-	if err != nil {
-		return err
-	}
-	questions, err := c.runs.Questions(ctx)
-	if err != nil {
-		return err
-	}
-	count := map[runs.State]int{}
-	for _, run := range list {
-		count[run.State]++
-	}
-	for _, s := range []runs.State{runs.Queued, runs.Running, runs.Asking, runs.Idle, runs.Failed, runs.Cancelled, runs.Quarantined, runs.Archived} {
-		fmt.Fprintf(text, "haft_runs{tenant=%q,state=%q} %d\n", c.name, s, count[s])
-	}
-	fmt.Fprintf(text, "haft_questions{tenant=%q} %d\n", c.name, len(questions))
-	names := []string{engine.Tasks}
-	for n := range uint32(engine.Shards) {
-		names = append(names, engine.Journals(n), engine.Sessions(n))
-	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		s, err := c.conn.Stream(ctx, name)
-		if err != nil {
-			return err
-		}
-		info, err := s.Info(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(text, "haft_stream_messages{tenant=%q,stream=%q} %d\nhaft_stream_bytes{tenant=%q,stream=%q} %d\n", c.name, name, info.State.Msgs, c.name, name, info.State.Bytes)
-	}
-	return nil
 }

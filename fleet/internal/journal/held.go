@@ -22,15 +22,6 @@ type Held struct {
 
 var _ session.Logs = (*Held)(nil)
 
-// Hold opens the main conversation of a session.
-func (l *Logs) Hold(ctx context.Context, id string) (*Held, error) {
-	main, _, err := l.open(ctx, id, mainName)
-	if err != nil {
-		return nil, err
-	}
-	return &Held{l, id, main}, nil
-}
-
 // Main returns the held conversation and where it ends.
 func (h *Held) Main() (session.Log, session.Pos) {
 	h.main.mu.Lock()
@@ -121,28 +112,6 @@ func (h *Held) Unstored(ctx context.Context, state string) (call string, err err
 		}
 	}
 	return "", nil
-}
-
-// LastState returns the last state of a name that a conversation has; nil if it has none.
-func (l *Logs) LastState(ctx context.Context, id, name string) (json.RawMessage, error) {
-	log, _, err := l.open(ctx, id, mainName)
-	if err != nil {
-		return nil, err
-	}
-	for chunk, err := range log.Back(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		for _, raw := range slices.Backward(bytes.Split(chunk, []byte{'\n'})) {
-			var l struct {
-				Haft struct{ State *session.State }
-			}
-			if len(raw) > 0 && json.Unmarshal(raw, &l) == nil && l.Haft.State != nil && l.Haft.State.Name == name {
-				return l.Haft.State.Value, nil
-			}
-		}
-	}
-	return nil, nil
 }
 
 // journalLine is what [Held.Unstored] looks for in a line.

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/haftdev/haft/fleet/internal/archive"
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/session"
@@ -39,11 +37,6 @@ type copied struct {
 	rest map[string][]byte // of a line whose end has not come
 	// sizes are how much of each file is whole: an append that failed may leave more.
 	sizes map[string]int64
-}
-
-// Mirror returns a mirror in a folder.
-func (l *Logs) Mirror(dir string) *Mirror {
-	return &Mirror{logs: l, dir: dir, copies: map[string]*copied{}}
 }
 
 // Store is the mirror as a store of sessions.
@@ -130,33 +123,6 @@ func (m *Mirror) Refresh(ctx context.Context, id string) error {
 		}
 		c.next, c.ends[subject] = e.pos.Seq+1, e.pos
 	}
-}
-
-// after returns the first entry of any conversation of a session from a number on, nil if
-// there is none.
-func (l *Logs) after(ctx context.Context, id string, seq uint64) (e *entry, subject string, err error) {
-	return l.next(ctx, engine.ShardOf(id), seq, l.subject("j", id, "*"))
-}
-
-// next returns the first entry of some subjects from a number on, nil if there is none.
-func (l *Logs) next(ctx context.Context, shard uint32, seq uint64, subjects string) (e *entry, subject string, err error) {
-	err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
-		s, err := l.conn.Stream(ctx, engine.Journals(shard))
-		if err != nil {
-			return true, err
-		}
-		m, err := s.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(subjects))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return true, err
-		}
-		subject = m.Subject
-		e, err = decode(m)
-		return false, err
-	})
-	return e, subject, err
 }
 
 // add copies the lines that an entry completes. The contents that they refer to come first:

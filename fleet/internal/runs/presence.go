@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -35,20 +34,6 @@ func (r *Runs) noWorker(ctx context.Context, class string) bool {
 
 // waits begins the reason of a run that no worker can take.
 const waits = "Waiting for a worker"
-
-// waitReason is why a run waits for workers that are not there.
-func (run *Run) waitReason() string {
-	host, onHost := strings.CutPrefix(run.Class, OnHost(""))
-	switch {
-	case run.Host != "":
-		return fmt.Sprintf("%s on the host %s, which has the folder %s: none is connected. Start one there: no other host takes the run", waits, run.Host, run.Dir)
-	case onHost:
-		return fmt.Sprintf("%s on the host %s: none is connected. Start one there, or submit the prompt again with another --host or --label", waits, host)
-	case run.Class != AnyWorker:
-		return fmt.Sprintf("%s with the label %s: none is connected. Start one with --label %[2]s", waits, run.Class)
-	}
-	return waits + ": none is connected. Start one with 'haft-fleet worker'"
-}
 
 // noteWait says why a queued run waits, or that it does no longer. Absent are the classes without
 // workers, as far as they are known.

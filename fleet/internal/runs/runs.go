@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/haftdev/haft/fleet/internal/engine"
 )
 
 // A State is how a run is.
@@ -138,6 +138,25 @@ func (r *Run) Open() bool {
 
 // After reports whether this is a later state of the run than another.
 func (r *Run) After(other *Run) bool { return r.revision > other.revision }
+
+// waitReason is why a run waits for workers that are not there.
+func (run *Run) waitReason() string {
+	host, onHost := strings.CutPrefix(run.Class, OnHost(""))
+	switch {
+	case run.Host != "":
+		return fmt.Sprintf("%s on the host %s, which has the folder %s: none is connected. Start one there: no other host takes the run", waits, run.Host, run.Dir)
+	case onHost:
+		return fmt.Sprintf("%s on the host %s: none is connected. Start one there, or submit the prompt again with another --host or --label", waits, host)
+	case run.Class != AnyWorker:
+		return fmt.Sprintf("%s with the label %s: none is connected. Start one with --label %[2]s", waits, run.Class)
+	}
+	return waits + ": none is connected. Start one with 'haft-fleet worker'"
+}
+
+// task is the subject of a run's task.
+func (run *Run) task() string {
+	return "task." + run.Class + "." + cmp.Or(run.Priority, Normal) + "." + run.ID
+}
 
 // Runs are the sessions of a tenant.
 type Runs struct {

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/session"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // AnyWorker is the class of runs that every worker may take.
@@ -37,11 +36,6 @@ func Priorities() []string { return []string{"high", Normal, "low"} }
 
 // Tasks returns the subjects of the tasks of a class and priority.
 func Tasks(class, priority string) string { return "task." + class + "." + priority + ".*" }
-
-// task is the subject of a run's task.
-func (run *Run) task() string {
-	return "task." + run.Class + "." + cmp.Or(run.Priority, Normal) + "." + run.ID
-}
 
 // Normal is the priority of a run that has no other.
 const Normal = "normal"
@@ -156,6 +150,15 @@ func (s *Submission) run(id, text string) *Run {
 		ID: id, State: Queued, Class: cmp.Or(s.Class, AnyWorker), Priority: s.Priority, Dir: s.Place(), Host: s.Host, Args: s.Args, Mode: s.Mode, Model: s.Model, Given: &Given{s.Mode, s.Model, s.Title},
 		Title: s.Title, First: firstLine(text), Tags: s.Tags, Ask: s.Ask, Created: time.Now().UTC(), Workspace: s.Workspace,
 	}
+}
+
+// Place is where the run of a submission works: a folder, or a repository, which cannot be taken
+// for one.
+func (s *Submission) Place() string {
+	if s.Workspace != nil {
+		return "git+" + s.Workspace.Spec.String()
+	}
+	return s.Dir
 }
 
 // firstLine is the beginning of a prompt, for lists.

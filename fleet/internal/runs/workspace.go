@@ -43,15 +43,6 @@ func (w *Workspace) check() error {
 	return nil
 }
 
-// Place is where the run of a submission works: a folder, or a repository, which cannot be taken
-// for one.
-func (s *Submission) Place() string {
-	if s.Workspace != nil {
-		return "git+" + s.Workspace.Spec.String()
-	}
-	return s.Dir
-}
-
 // An Aside is a folder on a machine that has changes of a run which are stored nowhere else.
 type Aside struct {
 	Host string `json:"host"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/workspace/blob"
@@ -39,6 +40,19 @@ type state struct {
 	Heads map[string]string `json:"heads"`
 	// Run is whose commit it is: those of two runs differ, and so do their packs.
 	Run string `json:"run,omitempty"`
+}
+
+// commits are those that the branches name, each once.
+func (s *state) commits() []string {
+	var list []string
+	for _, hash := range s.Heads {
+		list = append(list, hash)
+	}
+	if isHash(s.Head) {
+		list = append(list, s.Head)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // keep stores the objects of a new commit.

@@ -158,19 +158,6 @@ func (im *importer) start() (err error) {
 	return nil
 }
 
-// commits are those that the branches name, each once.
-func (s *state) commits() []string {
-	var list []string
-	for _, hash := range s.Heads {
-		list = append(list, hash)
-	}
-	if isHash(s.Head) {
-		list = append(list, s.Head)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 // change adds a change to the commit.
 func (im *importer) change(c *change) error {
 	if im.cmd == nil {

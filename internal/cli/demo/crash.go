@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -82,19 +81,6 @@ func crash(ctx context.Context, o *Options, st *stage) error {
 		return errors.New("the model was not told that the command's outcome is unknown")
 	}
 	return nil
-}
-
-// haft is this program as a process of its own, in the repository of the scene.
-func (o *Options) haft(ctx context.Context, st *stage, prompt string, more ...string) *exec.Cmd {
-	args := append([]string{"-p", prompt, "--verbose", "--model", "claude-sonnet-5", "--setting-sources", "", "--lang", o.Lang.Name()}, more...)
-	for _, rule := range st.allow {
-		args = append(args, "--allowedTools", rule)
-	}
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Dir = st.dir
-	cmd.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+st.server.URL(), "ANTHROPIC_API_KEY=scripted")
-	cmd.Stderr = o.Out // which --verbose makes the whole story; standard output would repeat the answer
-	return cmd
 }
 
 // appears waits for a file that the program makes, as long as it runs.

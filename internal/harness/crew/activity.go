@@ -68,6 +68,25 @@ func (a *activity) settle(used map[string]agent.ModelUsage) {
 	a.tokens = a.before + a.answered
 }
 
+// said takes in a block that the agent said.
+func (a *activity) said(ev agent.Said) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch ev.Block.Type {
+	case model.Text:
+		if ev.Error == nil {
+			a.text = ev.Block.Text
+		}
+	case model.ToolUse:
+		a.uses++
+		a.lastTool = ev.Block.Name
+		if a.tools == nil {
+			a.tools = make(map[string]int)
+		}
+		a.tools[ev.Block.Name]++
+	}
+}
+
 func contextOf(used map[string]agent.ModelUsage) (sum int64) {
 	for _, u := range used {
 		sum += u.Context()

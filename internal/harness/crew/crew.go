@@ -180,15 +180,6 @@ func (c *Crew) await(ctx context.Context, m *member, progress func(tool.AgentPro
 	}
 }
 
-// whileAwaited passes progress on as long as the call waits for it.
-func (m *member) whileAwaited(progress func(tool.AgentProgress)) func(tool.AgentProgress) {
-	return func(p tool.AgentProgress) {
-		if progress != nil && !m.state.wasDetached() {
-			progress(p)
-		}
-	}
-}
-
 // Background moves the agent that a call waits for to the background; "" means all
 // those that the main conversation waits for. It reports whether there was any.
 func (c *Crew) Background(useID string) bool {
@@ -208,18 +199,6 @@ func (c *Crew) Background(useID string) bool {
 		}
 	}
 	return any
-}
-
-// detach lets go of the call that waits for the agent. It reports false if none does.
-func (s *state) detach() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.background || s.over {
-		return false
-	}
-	s.background, s.released = true, true
-	close(s.detached)
-	return true
 }
 
 // Start gives a job to a new agent that works on beside its caller.

@@ -68,23 +68,6 @@ func (c *Crew) Listed() []subagent.Listed {
 	return all
 }
 
-// known is called with the crew's mu held.
-func (m *member) known() Known {
-	did := m.activity.now()
-	status, running := m.state.last()
-	return Known{
-		ID: m.id, Kind: m.made.Kind, Name: m.job.Name, Team: m.job.Team, Description: m.job.Description, UseID: m.job.UseID, Depth: m.depth,
-		Model: m.job.Model, Worktree: m.job.Worktree, Dir: m.job.Dir, Text: m.job.Text, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
-	}
-}
-
-// last is how the work ended; running says that it has not, or that its process did.
-func (s *state) last() (status subagent.Status, running bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.status, s.phase != resting || s.cut
-}
-
 // Kind is that of an agent; "" if there is none of the id.
 func (c *Crew) Kind(id string) string {
 	c.mu.Lock()

@@ -63,29 +63,6 @@ func (m *member) work(ctx context.Context, progress func(tool.AgentProgress)) su
 	return report
 }
 
-func newWatchdog(first, idle time.Duration, bark func(error)) *watchdog {
-	w := &watchdog{first: first, idle: idle, bark: bark, calls: make(map[string]bool)}
-	w.wait(idle, "it did nothing")
-	return w
-}
-
-func (w *watchdog) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer.Stop()
-}
-
-// start takes what cancels the work, and reports whether the agent has worked before.
-func (s *state) start(cancel context.CancelCauseFunc) (again bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	again, s.worked, s.cancel = s.worked, true, cancel
-	if s.stopped != nil {
-		cancel(s.stopped)
-	}
-	return again
-}
-
 // reopen gets ready what the end of earlier work has closed.
 func (m *member) reopen(ctx context.Context, again bool) error {
 	if !again || m.made.Reopen == nil {
@@ -107,13 +84,6 @@ func (m *member) called(ctx context.Context) bool {
 	return false
 }
 
-// lastTurn notes that the agent takes no more turns.
-func (s *state) lastTurn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.phase = ending
-}
-
 // finish ends what the agent has started, frees the place and tells that the work is
 // over.
 func (m *member) finish(r *subagent.Report) {
@@ -130,22 +100,6 @@ func (m *member) finish(r *subagent.Report) {
 		c.opts.Emit(agent.TaskChanged{Change: "ended", Task: t})
 	}
 	c.save()
-}
-
-// close notes that the work is over: no call is let go any more.
-func (s *state) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over = true
-}
-
-// rest ends the work; closing says that the crew ends with it.
-func (s *state) rest(status subagent.Status, closing bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.phase, s.status = resting, status
-	s.cut = s.background && closing && status == subagent.Cancelled
-	close(s.rested)
 }
 
 // spend counts what was used since it was last counted.
@@ -190,25 +144,6 @@ func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 		return // its turns are its own
 	}
 	m.crew.opts.Emit(ev)
-}
-
-// said takes in a block that the agent said.
-func (a *activity) said(ev agent.Said) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch ev.Block.Type {
-	case model.Text:
-		if ev.Error == nil {
-			a.text = ev.Block.Text
-		}
-	case model.ToolUse:
-		a.uses++
-		a.lastTool = ev.Block.Name
-		if a.tools == nil {
-			a.tools = make(map[string]int)
-		}
-		a.tools[ev.Block.Name]++
-	}
 }
 
 // tell tells the call that waits how far the agent is, and the front ends.
@@ -308,6 +243,25 @@ func (m *member) task(done *subagent.Report) agent.Task {
 	return t
 }
 
+// whileAwaited passes progress on as long as the call waits for it.
+func (m *member) whileAwaited(progress func(tool.AgentProgress)) func(tool.AgentProgress) {
+	return func(p tool.AgentProgress) {
+		if progress != nil && !m.state.wasDetached() {
+			progress(p)
+		}
+	}
+}
+
+// known is called with the crew's mu held.
+func (m *member) known() Known {
+	did := m.activity.now()
+	status, running := m.state.last()
+	return Known{
+		ID: m.id, Kind: m.made.Kind, Name: m.job.Name, Team: m.job.Team, Description: m.job.Description, UseID: m.job.UseID, Depth: m.depth,
+		Model: m.job.Model, Worktree: m.job.Worktree, Dir: m.job.Dir, Text: m.job.Text, Running: running, Status: status, Tokens: did.tokens, ToolUses: did.uses, Began: m.began,
+	}
+}
+
 // summary says in a line how the work of an agent ended.
 func summary(description string, r *subagent.Report) string {
 	s := fmt.Sprintf("Agent %q %s", description, r.Status)
@@ -318,11 +272,4 @@ func summary(description string, r *subagent.Report) string {
 		s += "\n" + r.Text
 	}
 	return s
-}
-
-// isBackground reports whether no call waits for the agent.
-func (s *state) isBackground() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.background
 }

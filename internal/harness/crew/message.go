@@ -93,21 +93,6 @@ func (c *Crew) deliver(ctx context.Context, m *member, text string) (woken bool,
 	return true, nil
 }
 
-// wake lets an agent that rests work again, in the background.
-func (s *state) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.phase, s.background, s.over, s.cut = working, true, false, false
-	s.stopped, s.cancel, s.rested = nil, nil, make(chan struct{})
-}
-
-// waitRested is closed when the agent rests.
-func (s *state) waitRested() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.rested
-}
-
 // find looks for an agent by its id, or by its name in the sender's team. One that
 // worked before this process is made again.
 func (c *Crew) find(ctx context.Context, from, to string) (*member, error) {

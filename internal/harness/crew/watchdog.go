@@ -26,6 +26,12 @@ type watchdog struct {
 	calls map[string]bool
 }
 
+func newWatchdog(first, idle time.Duration, bark func(error)) *watchdog {
+	w := &watchdog{first: first, idle: idle, bark: bark, calls: make(map[string]bool)}
+	w.wait(idle, "it did nothing")
+	return w
+}
+
 // see notes that the agent lives, and what it is waiting for now.
 func (w *watchdog) see(ev agent.Event) {
 	w.mu.Lock()
@@ -65,4 +71,10 @@ func (w *watchdog) wait(d time.Duration, what string) {
 		w.timer.Stop()
 	}
 	w.timer = time.AfterFunc(d, func() { w.bark(&stalledError{fmt.Sprintf("%s for %s", what, d)}) })
+}
+
+func (w *watchdog) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
 }

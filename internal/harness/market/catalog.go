@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -40,33 +37,6 @@ type entry struct {
 	Source      json.RawMessage `json:"source"`
 
 	raw json.RawMessage
-}
-
-// readCatalog reads what a marketplace offers.
-func readCatalog(tree *os.Root) (*catalog, error) {
-	f, err := tree.Open(catalogName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("it is not a marketplace: it has no %s", catalogName)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", catalogName)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxCatalog+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxCatalog {
-		return nil, fmt.Errorf("%s is larger than %d MiB", catalogName, maxCatalog>>20)
-	}
-	var c catalog
-	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("%s: %w", catalogName, err)
-	}
-	return &c, c.check()
 }
 
 // check refuses names that cannot be those of folders or be shown.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
-	"github.com/haftdev/haft/internal/near"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -34,78 +33,6 @@ type Plan struct {
 	temp     string // the folder that the prepared one is in
 	prepared string
 	unlock   func()
-}
-
-// Prepare fetches a plugin, named NAME or NAME@MARKETPLACE, up to the last step. The
-// store is locked until the plan is closed.
-func (s *Store) Prepare(ctx context.Context, id string) (p *Plan, err error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p = &Plan{store: s, unlock: unlock}
-	defer func() {
-		if err != nil {
-			p.Close()
-			p, err = nil, fmt.Errorf("could not install %s: %w", id, err)
-		}
-	}()
-	o, c, e, err := s.choose(id)
-	if err != nil {
-		return p, err
-	}
-	p.Record = plugin.Record{Plugin: e.Name, Marketplace: c.Name, Version: e.Version, Commit: o.Commit}
-	if p.temp, err = os.MkdirTemp(s.path(pluginsDir), newPrefix); err != nil {
-		return p, err
-	}
-	p.prepared = filepath.Join(p.temp, e.Name)
-	if err := p.copy(ctx, s.tree(c.Name, o), c, e); err != nil {
-		return p, err
-	}
-	return p, p.look()
-}
-
-// choose finds a plugin in the marketplaces.
-func (s *Store) choose(id string) (o origin, c *catalog, e entry, err error) {
-	name, market, named := strings.Cut(id, "@")
-	markets := []string{market}
-	if !named {
-		markets = s.folders(marketsDir)
-	}
-	var in, offered []string
-	for _, m := range markets {
-		from, err := s.origin(m)
-		if err != nil {
-			return o, nil, e, err
-		}
-		root, err := os.OpenRoot(s.tree(m, from))
-		if err != nil {
-			return o, nil, e, err
-		}
-		list, err := readCatalog(root)
-		if err = errors.Join(err, root.Close()); err != nil {
-			return o, nil, e, fmt.Errorf("the marketplace %s: %w", m, err)
-		}
-		if list.Name != m {
-			return o, nil, e, fmt.Errorf("the marketplace %s is now called %s; remove it and add it again", m, list.Name)
-		}
-		for _, found := range list.entries {
-			offered = append(offered, found.Name)
-			if found.Name == name {
-				o, c, e = from, list, found
-				in = append(in, name+"@"+m)
-			}
-		}
-	}
-	switch {
-	case len(in) > 1:
-		return o, nil, e, fmt.Errorf("several marketplaces offer it; choose one: %s", strings.Join(in, ", "))
-	case len(in) == 0 && len(markets) == 0:
-		return o, nil, e, errors.New("there is no marketplace; add one with 'haft plugin marketplace add'")
-	case len(in) == 0:
-		return o, nil, e, fmt.Errorf("no marketplace offers it.%s See 'haft plugin marketplace list'", near.Hint(name, offered))
-	}
-	return o, c, e, nil
 }
 
 // copy puts the plugin's folder in place.
@@ -227,42 +154,4 @@ func (p *Plan) Close() error {
 		return nil
 	}
 	return os.RemoveAll(p.temp)
-}
-
-// Installed returns the plugins that haft has installed for the user.
-func (s *Store) Installed() []plugin.Record {
-	var all []plugin.Record
-	for _, name := range s.folders(pluginsDir) {
-		if r, ok := plugin.ReadRecord(s.path(pluginsDir, name)); ok {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-// Find returns an installed plugin by NAME or NAME@MARKETPLACE.
-func (s *Store) Find(id string) (plugin.Record, error) {
-	all := s.Installed()
-	if i := slices.IndexFunc(all, func(r plugin.Record) bool { return r.Plugin == id || r.ID() == id }); i >= 0 {
-		return all[i], nil
-	}
-	var names []string
-	for _, r := range all {
-		names = append(names, r.Plugin)
-	}
-	return plugin.Record{}, fmt.Errorf("haft has not installed a plugin %q.%s See 'haft plugin list'", id, near.Hint(id, names))
-}
-
-// Uninstall removes a plugin that haft has installed.
-func (s *Store) Uninstall(ctx context.Context, id string) (plugin.Record, error) {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return plugin.Record{}, err
-	}
-	defer unlock()
-	r, err := s.Find(id)
-	if err != nil {
-		return r, err
-	}
-	return r, s.drop(pluginsDir, r.Plugin)
 }

@@ -178,6 +178,14 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 	return fmt.Errorf("what it runs (%s) has changed since it was trusted; review it and trust it again with: haft trust", strings.Join(was.Files, ", "))
 }
 
+// named returns the files that a value of the settings names to be run.
+func (h *Hooks) named(value json.RawMessage) []string {
+	if h.binding == nil {
+		return nil
+	}
+	return h.binding.Named(value)
+}
+
 // ShownURL is an address without what may be secret in it.
 func ShownURL(raw string) string {
 	u, err := url.Parse(raw)

@@ -84,10 +84,6 @@ func (p *Project) enabling() (*settings.Settings, error) {
 	return p.Settings, nil
 }
 
-func (o *Options) wants(s settings.Source) bool {
-	return o.Sources == nil || slices.Contains(o.Sources, s)
-}
-
 // withPlugins takes hooks and servers of the plugins in among the settings, where trust in
 // a project's is decided.
 func (l *Library) withPlugins(set *settings.Settings) *settings.Settings {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
@@ -104,4 +105,8 @@ type Options struct {
 	ToolHost *toolhost.Host
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
+}
+
+func (o *Options) wants(s settings.Source) bool {
+	return o.Sources == nil || slices.Contains(o.Sources, s)
 }

@@ -65,14 +65,6 @@ var helperKeys = []string{
 	"statusLine", "subagentStatusLine", "fileSuggestion", "lspServers",
 }
 
-// named returns the files that a value of the settings names to be run.
-func (h *Hooks) named(value json.RawMessage) []string {
-	if h.binding == nil {
-		return nil
-	}
-	return h.binding.Named(value)
-}
-
 type runList []guard.Run
 
 func (l *runList) add(why string, reach guard.Reach, paths ...string) {

@@ -160,3 +160,54 @@ func (l *longCalls) settled(call string) {
 		l.link.Save(StateCalls, l.tasks)
 	}
 }
+
+// resume waits for what an earlier process of the session has left at servers.
+func (l *longCalls) resume(host *mcp.Host, tasks []mcp.Task) {
+	l.mu.Lock()
+	l.tasks = append(l.tasks, tasks...)
+	l.mu.Unlock()
+	for _, t := range tasks {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		end := l.start(t.Call, func() (tool.Result, error) { return host.Resume(ctx, t) })
+		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was started before the session was interrupted,", t.Tool, t.Server)}, cancel, end)
+	}
+}
+
+// began writes down what a server continues with.
+func (l *longCalls) began(t mcp.Task) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tasks = append(l.tasks, t)
+	l.link.Save(StateCalls, l.tasks)
+}
+
+// wrap returns tools whose calls may continue in the background. Those of agents do not:
+// nobody waits for an agent, and what it has started ends with it.
+func (l *longCalls) wrap(tools []tool.Tool) []tool.Tool {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		t := tools[i]
+		tools[i].Run = func(ctx context.Context, c *tool.Call) (tool.Result, error) { return l.run(ctx, &t, c) }
+	}
+	return tools
+}
+
+// close lets go of all calls: the servers are about to be ended, and what they can go
+// on with stays written down.
+func (l *longCalls) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// stop ends a call in the background; false means that there is none of that id.
+func (l *longCalls) stop(id string) bool {
+	l.mu.Lock()
+	cancel, ok := l.running[id]
+	delete(l.running, id)
+	l.mu.Unlock()
+	if ok {
+		cancel(context.Canceled)
+	}
+	return ok
+}

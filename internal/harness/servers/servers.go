@@ -22,16 +22,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/model"
-
-	"github.com/haftdev/haft/agent"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/mcp/toolhost"
 	"github.com/haftdev/haft/internal/mcp/wirelog"
 	"github.com/haftdev/haft/mcp"
 	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -156,18 +155,6 @@ func (s *Servers) allLocked() []mcp.Server {
 	return slices.Concat(s.dynamic, slices.DeleteFunc(slices.Clone(s.fixed), func(f mcp.Server) bool { return named(s.dynamic, f.Name) }))
 }
 
-// resume waits for what an earlier process of the session has left at servers.
-func (l *longCalls) resume(host *mcp.Host, tasks []mcp.Task) {
-	l.mu.Lock()
-	l.tasks = append(l.tasks, tasks...)
-	l.mu.Unlock()
-	for _, t := range tasks {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		end := l.start(t.Call, func() (tool.Result, error) { return host.Resume(ctx, t) })
-		l.follow(agent.Task{Description: fmt.Sprintf("%s at the MCP server %s, which was started before the session was interrupted,", t.Tool, t.Server)}, cancel, end)
-	}
-}
-
 // find returns a server by its name.
 func (s *Servers) find(name string) (mcp.Server, bool) {
 	s.mu.Lock()
@@ -223,14 +210,6 @@ func (s *Servers) Open() (*mcp.Host, error) {
 	}
 	s.host = mcp.NewHost(opts)
 	return s.host, nil
-}
-
-// began writes down what a server continues with.
-func (l *longCalls) began(t mcp.Task) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tasks = append(l.tasks, t)
-	l.link.Save(StateCalls, l.tasks)
 }
 
 // approve says whether a server may be started: one that the user or the program gave may
@@ -299,17 +278,6 @@ func (s *Servers) Tools() ([]tool.Tool, bool) {
 		return nil, false
 	}
 	return s.long.wrap(host.Tools()), true
-}
-
-// wrap returns tools whose calls may continue in the background. Those of agents do not:
-// nobody waits for an agent, and what it has started ends with it.
-func (l *longCalls) wrap(tools []tool.Tool) []tool.Tool {
-	tools = slices.Clone(tools)
-	for i := range tools {
-		t := tools[i]
-		tools[i].Run = func(ctx context.Context, c *tool.Call) (tool.Result, error) { return l.run(ctx, &t, c) }
-	}
-	return tools
 }
 
 // Resources lists the resources of a server, or of all.
@@ -555,28 +523,8 @@ func (s *Servers) Close() error {
 	return err
 }
 
-// close lets go of all calls: the servers are about to be ended, and what they can go
-// on with stays written down.
-func (l *longCalls) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-}
-
 // StopCall ends a call in the background; false means that there is none of that id.
 func (s *Servers) StopCall(id string) bool { return s.long.stop(id) }
-
-// stop ends a call in the background; false means that there is none of that id.
-func (l *longCalls) stop(id string) bool {
-	l.mu.Lock()
-	cancel, ok := l.running[id]
-	delete(l.running, id)
-	l.mu.Unlock()
-	if ok {
-		cancel(context.Canceled)
-	}
-	return ok
-}
 
 // Mentioned splits server:uri, if there is such a server.
 func (s *Servers) Mentioned(word string) (server, uri string, ok bool) {

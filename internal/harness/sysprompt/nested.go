@@ -9,7 +9,6 @@ import (
 
 	"github.com/haftdev/haft/internal/knowledge/instructions"
 	"github.com/haftdev/haft/internal/knowledge/skill"
-	"github.com/haftdev/haft/settings"
 )
 
 // Nested tells each agent the instructions of the folders that it comes to. It is safe
@@ -125,28 +124,4 @@ func (n *Nested) of(agent string) *nested {
 		n.agents[agent] = a
 	}
 	return a
-}
-
-// nested are the instructions of the folders that work may come to.
-func (s *Source) nested() *instructions.Nested {
-	return instructions.NewNested(s.Project.Guard.Cwd(), s.Project.Home, s.options())
-}
-
-// waitingSkills are those that a model is offered only when it comes to certain files.
-func (s *Source) waitingSkills() []skill.Skill {
-	return slices.DeleteFunc(s.Project.Library.Skills.List().Skills, func(k skill.Skill) bool {
-		return k.Paths == nil || !k.ForModel || !s.MaySkill(k.Name)
-	})
-}
-
-func (s *Source) options() *instructions.Options {
-	p := s.Project
-	sources := p.Options.Sources
-	if p.Options.ToolHost != nil { // the project is not here
-		sources = []settings.Source{}
-		if p.Options.Sources == nil || slices.Contains(p.Options.Sources, settings.User) {
-			sources = append(sources, settings.User)
-		}
-	}
-	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
 }

@@ -7,15 +7,18 @@ package sysprompt
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
+	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/knowledge/style"
 	"github.com/haftdev/haft/internal/workspace/worktree"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -110,4 +113,28 @@ func (s *Source) Instructions(context.Context) string {
 // Files are those that the instructions are in.
 func (s *Source) Files() ([]instructions.File, []knowledge.Problem) {
 	return instructions.Load(s.Project.Guard.Cwd(), s.Project.Home, s.options())
+}
+
+// nested are the instructions of the folders that work may come to.
+func (s *Source) nested() *instructions.Nested {
+	return instructions.NewNested(s.Project.Guard.Cwd(), s.Project.Home, s.options())
+}
+
+// waitingSkills are those that a model is offered only when it comes to certain files.
+func (s *Source) waitingSkills() []skill.Skill {
+	return slices.DeleteFunc(s.Project.Library.Skills.List().Skills, func(k skill.Skill) bool {
+		return k.Paths == nil || !k.ForModel || !s.MaySkill(k.Name)
+	})
+}
+
+func (s *Source) options() *instructions.Options {
+	p := s.Project
+	sources := p.Options.Sources
+	if p.Options.ToolHost != nil { // the project is not here
+		sources = []settings.Source{}
+		if p.Options.Sources == nil || slices.Contains(p.Options.Sources, settings.User) {
+			sources = append(sources, settings.User)
+		}
+	}
+	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
 }

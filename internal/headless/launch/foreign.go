@@ -50,24 +50,6 @@ const (
 	list
 )
 
-// defineForeign takes the flags that mean nothing here.
-func (f *Flags) defineForeign(fs *pflag.FlagSet) {
-	for _, x := range foreign {
-		switch x.value {
-		case none:
-			fs.BoolP(x.name, x.short, false, "accepted for compatibility; has no effect")
-		case list:
-			fs.VarP(new(words), x.name, x.short, "accepted for compatibility; has no effect")
-		default:
-			fs.StringP(x.name, x.short, "", "accepted for compatibility; has no effect")
-		}
-		if x.value == optional {
-			fs.Lookup(x.name).NoOptDefVal = "true"
-		}
-		_ = fs.MarkHidden(x.name)
-	}
-}
-
 // Ineffective says which of the flags that were given mean nothing here, and what to do
 // instead.
 func Ineffective(fs *pflag.FlagSet) []string {

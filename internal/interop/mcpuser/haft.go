@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/model/script"
 )
 
 // A user has a program, a home, and a project there.
@@ -192,3 +195,133 @@ func (u *user) converse(ctx context.Context, model, prompt, answer string) error
 	done()
 	return cmd.Wait()
 }
+
+// entry is what the scenario's user would write down about the server.
+func (u *user) entry(url, scenario string, facts *told) ([]byte, error) {
+	oauth := map[string]any{}
+	if strings.HasPrefix(scenario, "auth/") {
+		oauth["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
+		oauth["dpop"] = strings.HasPrefix(scenario, "auth/dpop")
+	}
+	if facts.ClientID != "" {
+		oauth["clientId"], oauth["clientSecret"] = facts.ClientID, facts.ClientSecret
+	}
+	switch scenario {
+	case "auth/client-credentials-jwt":
+		key := filepath.Join(u.home, "key.pem")
+		if err := os.WriteFile(key, []byte(facts.PrivateKey), 0o600); err != nil {
+			return nil, err
+		}
+		oauth["grant"], oauth["privateKeyFile"] = "client-credentials", key
+		delete(oauth, "clientSecret")
+	case "auth/client-credentials-basic":
+		oauth["grant"] = "client-credentials"
+	case "auth/wif-jwt-bearer":
+		oauth["grant"], oauth["assertion"] = "workload-identity", facts.ValidJWT
+	case "auth/enterprise-managed-authorization":
+		oauth["grant"] = "enterprise"
+		oauth["identityProvider"] = map[string]any{"tokenEndpoint": facts.TokenEndpoint, "clientId": facts.IDPClient, "idToken": facts.IDPToken}
+	}
+	return json.Marshal(map[string]any{"type": "http", "url": url, "oauth": oauth})
+}
+
+// act does what a scenario wants to see beyond a connection.
+func (u *user) act(ctx context.Context, scenario string, facts *told) error {
+	switch scenario {
+	default:
+		if strings.HasPrefix(scenario, "auth/") {
+			return u.work(ctx)
+		}
+		out, err := u.run(ctx, "mcp", "get", server)
+		if err != nil || !strings.Contains(out, "connected") {
+			return fmt.Errorf("%v: %s", err, out)
+		}
+	case "tools_call":
+		return u.call(ctx, "add_numbers", `{"a":5,"b":3}`)
+	case "sse-retry":
+		return u.call(ctx, "test_reconnection", `{}`)
+	case "http-custom-headers":
+		for _, c := range facts.ToolCalls {
+			_ = u.call(ctx, c.Name, string(c.Arguments)) // some are meant to fail
+		}
+	case "http-invalid-tool-headers":
+		return u.callAll(ctx)
+	case "elicitation-sep1034-client-defaults":
+		return u.talk(ctx, "go ahead", `{}`, []string{"test_client_elicitation_defaults"})
+	case "sep-2322-client-request-state":
+		return u.talk(ctx, "go ahead", `{"confirmed":true}`, []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"})
+	case "json-schema-2020-12-preservation":
+		return u.echo(ctx)
+	case "http-standard-headers":
+		return u.useEverything(ctx)
+	}
+	return nil
+}
+
+// talk has the model call tools in a conversation whose user gives the same answer to
+// every question.
+func (u *user) talk(ctx context.Context, prompt, answer string, tools []string) error {
+	var turns []script.Turn
+	for _, name := range tools {
+		turns = append(turns, script.Turn{Blocks: []script.Block{{Tool: "mcp__" + server + "__" + name, Input: json.RawMessage(`{}`)}}})
+	}
+	return u.play(ctx, prompt, answer, (&script.Scenario{Turns: turns}).Answer())
+}
+
+func (u *user) play(ctx context.Context, prompt, answer string, model script.AnswerFunc) error {
+	m, err := script.Serve(&script.Options{Answer: model})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := u.converse(ctx, m.URL(), prompt, answer); err != nil {
+		return err
+	}
+	if refused := m.Refused(); len(refused) > 0 {
+		return errors.New(strings.Join(refused, "\n"))
+	}
+	return nil
+}
+
+// echo sends a schema back as haft shows it. The model gets another: providers take no
+// allOf at the top of a schema.
+func (u *user) echo(ctx context.Context) error {
+	tools, err := u.tools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range tools {
+		if t.Name == "json_schema_2020_12_tool" {
+			return u.call(ctx, "json_schema_echo", fmt.Sprintf(`{"schema":%s}`, t.Schema))
+		}
+	}
+	return errors.New("haft does not list the tool")
+}
+
+// useEverything uses one thing of each kind, so that the suite sees each: a tool, a
+// resource from the list of them, and a prompt as a command.
+func (u *user) useEverything(ctx context.Context) error {
+	through := func(tool, input string) script.Turn {
+		return script.Turn{Blocks: []script.Block{{Tool: "CallTool", Input: fmt.Appendf(nil, `{"tool":%q,"input":%s}`, tool, input)}}}
+	}
+	err := u.play(ctx, "go ahead", `{}`, func(r *script.Request) script.Turn {
+		switch r.Turn {
+		case 0:
+			return script.Turn{Blocks: []script.Block{{Tool: "mcp__" + server + "__test_headers", Input: json.RawMessage(`{}`)}}}
+		case 1:
+			return script.Turn{Blocks: []script.Block{{Tool: "ToolSearch", Input: json.RawMessage(`{"query":"select:ListMcpResources,ReadMcpResource"}`)}}}
+		case 2:
+			return through("ListMcpResources", `{}`)
+		case 3:
+			return through("ReadMcpResource", fmt.Sprintf(`{"server":%q,"uri":%q}`, server, listed.Find(r.Body)))
+		}
+		return script.Turn{Blocks: []script.Block{{Text: "done"}}}
+	})
+	if err != nil {
+		return err
+	}
+	return u.talk(ctx, "/mcp__"+server+"__test_prompt", `{}`, nil)
+}
+
+// listed finds the address of a resource in what the model reads.
+var listed = regexp.MustCompile(`file:///[^\\" ]+`)

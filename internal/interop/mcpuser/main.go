@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -72,68 +71,6 @@ func run(haft, url, scenario string) error {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return u.act(ctx, scenario, &facts)
-}
-
-// entry is what the scenario's user would write down about the server.
-func (u *user) entry(url, scenario string, facts *told) ([]byte, error) {
-	oauth := map[string]any{}
-	if strings.HasPrefix(scenario, "auth/") {
-		oauth["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
-		oauth["dpop"] = strings.HasPrefix(scenario, "auth/dpop")
-	}
-	if facts.ClientID != "" {
-		oauth["clientId"], oauth["clientSecret"] = facts.ClientID, facts.ClientSecret
-	}
-	switch scenario {
-	case "auth/client-credentials-jwt":
-		key := filepath.Join(u.home, "key.pem")
-		if err := os.WriteFile(key, []byte(facts.PrivateKey), 0o600); err != nil {
-			return nil, err
-		}
-		oauth["grant"], oauth["privateKeyFile"] = "client-credentials", key
-		delete(oauth, "clientSecret")
-	case "auth/client-credentials-basic":
-		oauth["grant"] = "client-credentials"
-	case "auth/wif-jwt-bearer":
-		oauth["grant"], oauth["assertion"] = "workload-identity", facts.ValidJWT
-	case "auth/enterprise-managed-authorization":
-		oauth["grant"] = "enterprise"
-		oauth["identityProvider"] = map[string]any{"tokenEndpoint": facts.TokenEndpoint, "clientId": facts.IDPClient, "idToken": facts.IDPToken}
-	}
-	return json.Marshal(map[string]any{"type": "http", "url": url, "oauth": oauth})
-}
-
-// act does what a scenario wants to see beyond a connection.
-func (u *user) act(ctx context.Context, scenario string, facts *told) error {
-	switch scenario {
-	default:
-		if strings.HasPrefix(scenario, "auth/") {
-			return u.work(ctx)
-		}
-		out, err := u.run(ctx, "mcp", "get", server)
-		if err != nil || !strings.Contains(out, "connected") {
-			return fmt.Errorf("%v: %s", err, out)
-		}
-	case "tools_call":
-		return u.call(ctx, "add_numbers", `{"a":5,"b":3}`)
-	case "sse-retry":
-		return u.call(ctx, "test_reconnection", `{}`)
-	case "http-custom-headers":
-		for _, c := range facts.ToolCalls {
-			_ = u.call(ctx, c.Name, string(c.Arguments)) // some are meant to fail
-		}
-	case "http-invalid-tool-headers":
-		return u.callAll(ctx)
-	case "elicitation-sep1034-client-defaults":
-		return u.talk(ctx, "go ahead", `{}`, []string{"test_client_elicitation_defaults"})
-	case "sep-2322-client-request-state":
-		return u.talk(ctx, "go ahead", `{"confirmed":true}`, []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"})
-	case "json-schema-2020-12-preservation":
-		return u.echo(ctx)
-	case "http-standard-headers":
-		return u.useEverything(ctx)
-	}
-	return nil
 }
 
 // await waits for a place: the suite starts all of its scenarios at once, and each of

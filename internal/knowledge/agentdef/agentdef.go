@@ -136,6 +136,17 @@ func (d Definition) HookTexts() []string {
 	return knowledge.HookTexts(file)
 }
 
+// check says what is missing for the definition to be of use.
+func (d Definition) check() string {
+	switch {
+	case d.Description == "":
+		return "an agent needs a description that says when to use it"
+	case d.Prompt == "":
+		return "an agent needs a prompt: the text below the front matter"
+	}
+	return ""
+}
+
 func fromPiece(p knowledge.Piece) Definition {
 	f := p.Fields
 	d := Definition{

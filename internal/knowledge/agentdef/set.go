@@ -77,17 +77,6 @@ func (s *Set) List() Listing {
 // asksNobody are the modes in which nobody is asked.
 var asksNobody = []string{"bypassPermissions", "auto"}
 
-// check says what is missing for the definition to be of use.
-func (d Definition) check() string {
-	switch {
-	case d.Description == "":
-		return "an agent needs a description that says when to use it"
-	case d.Prompt == "":
-		return "an agent needs a prompt: the text below the front matter"
-	}
-	return ""
-}
-
 // Find returns a definition as it is now. An error is a [*knowledge.Missing].
 func (s *Set) Find(name string) (Definition, error) {
 	list := s.List()

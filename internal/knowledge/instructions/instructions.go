@@ -21,11 +21,8 @@ package instructions
 
 import (
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/haftdev/haft/internal/knowledge"
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/settings"
 )
 
@@ -109,50 +106,4 @@ func Load(dir, home string, opts *Options) ([]File, []knowledge.Problem) {
 	defer l.close()
 	l.loadAll()
 	return l.files, l.problems
-}
-
-// loadAll takes the user's and those from the root down to dir.
-func (l *loader) loadAll() {
-	if l.home != "" && l.wants(settings.User) {
-		shared := l.opts.Shared
-		if shared == "" {
-			shared = filepath.Join(l.home, ".claude")
-		}
-		for _, path := range []string{filepath.Join(l.home, ".haft", "HAFT.md"), filepath.Join(shared, "CLAUDE.md")} {
-			l.load(request{path: path, source: settings.User})
-		}
-		l.loadRules(l.home, filepath.Join(shared, "rules"), settings.User)
-	}
-	for _, folder := range l.folders(l.dir) {
-		l.loadFolder(folder)
-	}
-}
-
-// loadFolder takes what a folder holds.
-func (l *loader) loadFolder(folder string) {
-	for _, n := range names {
-		if l.wants(n.source) {
-			l.load(request{path: filepath.Join(folder, filepath.FromSlash(n.path)), source: n.source})
-		}
-	}
-	if l.wants(settings.Project) && folder != l.home {
-		l.loadRules(folder, filepath.Join(folder, ".claude", "rules"), settings.Project)
-	}
-}
-
-func (l *loader) close() { l.project.Close() }
-
-// folders are those from the root down to dir, which has no links in it.
-func (l *loader) folders(dir string) []string {
-	folders := []string{l.root}
-	rel, ok := pathin.Below(l.root, dir)
-	if !ok || rel == "" {
-		return folders
-	}
-	at := l.root
-	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
-		at = filepath.Join(at, part)
-		folders = append(folders, at)
-	}
-	return folders
 }

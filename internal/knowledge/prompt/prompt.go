@@ -17,7 +17,6 @@ package prompt
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,52 +55,6 @@ type Request struct {
 // Calls take a call through the pipeline. An error means that it did not run, as
 // when it was denied; what ran and failed is a result.
 type Calls func(context.Context, Request) (tool.Result, error)
-
-// errNoCalls is for sessions that cannot run what a template asks for.
-var errNoCalls = errors.New("commands cannot be run here")
-
-// Expand returns the text for one use. An error means that something which the
-// text needs was not allowed or could not be run.
-func (t *Template) Expand(ctx context.Context, u Use, calls Calls) (string, error) {
-	if calls == nil {
-		calls = func(context.Context, Request) (tool.Result, error) { return tool.Result{}, errNoCalls }
-	}
-	v := newValues(u, t.first)
-	var out, own strings.Builder // own is what is not the output of a command
-	for _, p := range t.parts {
-		text := v.replace(p.text)
-		if !p.command {
-			out.WriteString(text)
-			own.WriteString(text)
-			continue
-		}
-		output, err := run(ctx, calls, u, text)
-		if err != nil {
-			return "", fmt.Errorf("could not run !`%s`: %w", text, err)
-		}
-		out.WriteString(output)
-		own.WriteByte(' ')
-	}
-	if given := strings.TrimSpace(u.Arguments); given != "" && !v.used {
-		out.WriteString("\n\nARGUMENTS: " + given)
-		own.WriteString("\n\n" + given)
-	}
-	files, err := Mentioned(ctx, calls, u, own.String())
-	return strings.TrimSpace(out.String()) + files, err
-}
-
-func newValues(u Use, first int) *values {
-	return &values{Use: u, words: Words(u.Arguments), first: first}
-}
-
-func run(ctx context.Context, calls Calls, u Use, command string) (string, error) {
-	input, err := json.Marshal(map[string]string{"command": command})
-	if err != nil {
-		return "", err
-	}
-	r, err := calls(ctx, Request{Tool: "Bash", Input: input, Allow: u.Allow, Parent: u.Parent})
-	return strings.TrimSpace(r.Text()), err
-}
 
 // maxFiles is how many mentioned files follow a text.
 const maxFiles = 20

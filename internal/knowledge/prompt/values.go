@@ -16,6 +16,10 @@ type values struct {
 	used  bool // the arguments were asked for
 }
 
+func newValues(u Use, first int) *values {
+	return &values{Use: u, words: Words(u.Arguments), first: first}
+}
+
 // placeholder is one of $ARGUMENTS, $ARGUMENTS[0], $1, ${NAME} and $name.
 var placeholder = lazyregexp.New(`\$ARGUMENTS(?:\[(\d+)\])?|\$(\d+)|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_][\w-]*)`)
 

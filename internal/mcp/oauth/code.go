@@ -3,14 +3,11 @@ package oauth
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 )
 
 // A UserAgent takes a user to a page of an authorization server. [Loopback] is
@@ -73,11 +70,6 @@ func (c *Client) identify(ctx context.Context, iss *issuer, kept registration, r
 	return registration{}, errors.New("the authorization server only accepts clients that were registered in advance: set oauth.clientId in the server's entry")
 }
 
-// proves reports whether the authorization server checks that whoever redeems a
-// code is the one that asked for it. One that says nothing of itself is believed
-// to, for lack of anything better.
-func (i *issuer) proves() bool { return i.assumed || slices.Contains(i.Challenges, "S256") }
-
 // openAgent prefers the port that the client is registered with: a registration
 // holds for one address.
 func (c *Client) openAgent(kept registration, open func(int) (UserAgent, error)) (UserAgent, error) {
@@ -91,28 +83,6 @@ func (c *Client) openAgent(kept registration, open func(int) (UserAgent, error))
 		}
 	}
 	return open(0)
-}
-
-// page is where the user decides.
-func (q quest) page(client registration, redirect, verifier string) *url.URL {
-	page, err := url.Parse(q.iss.Authorize)
-	if err != nil {
-		page = new(url.URL) // it was parsed before; see readIssuer
-	}
-	sum := sha256.Sum256([]byte(verifier))
-	v := page.Query()
-	v.Set("response_type", "code")
-	v.Set("client_id", client.ID)
-	v.Set("redirect_uri", redirect)
-	v.Set("code_challenge", b64(sum[:]))
-	v.Set("code_challenge_method", "S256")
-	v.Set("state", rand.Text())
-	v.Set("resource", q.res.Resource)
-	if len(q.scopes) > 0 {
-		v.Set("scope", strings.Join(q.scopes, " "))
-	}
-	page.RawQuery = v.Encode()
-	return page
 }
 
 // visit returns the code that the authorization server gave, after checking that
@@ -140,18 +110,4 @@ func (c *Client) visit(ctx context.Context, agent UserAgent, iss *issuer, page *
 		return "", errors.New("the browser returned without a code")
 	}
 	return q.Get("code"), nil
-}
-
-// checkName compares who answers with who was asked (RFC 9207), to the letter.
-func (i *issuer) checkName(q url.Values) error {
-	name := q.Get("iss")
-	switch {
-	case name == i.Issuer:
-		return nil
-	case q.Has("iss"):
-		return fmt.Errorf("the answer came from the authorization server %q instead of %q", printable(name), i.Issuer)
-	case i.NamesItself:
-		return fmt.Errorf("the authorization server %s did not identify itself in its answer, although its metadata says that it would", i.Issuer)
-	}
-	return nil
 }

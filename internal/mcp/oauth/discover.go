@@ -35,6 +35,25 @@ type issuer struct {
 	assumed bool // it says nothing; the oldest revision's endpoints hold
 }
 
+// proves reports whether the authorization server checks that whoever redeems a
+// code is the one that asked for it. One that says nothing of itself is believed
+// to, for lack of anything better.
+func (i *issuer) proves() bool { return i.assumed || slices.Contains(i.Challenges, "S256") }
+
+// checkName compares who answers with who was asked (RFC 9207), to the letter.
+func (i *issuer) checkName(q url.Values) error {
+	name := q.Get("iss")
+	switch {
+	case name == i.Issuer:
+		return nil
+	case q.Has("iss"):
+		return fmt.Errorf("the answer came from the authorization server %q instead of %q", printable(name), i.Issuer)
+	case i.NamesItself:
+		return fmt.Errorf("the authorization server %s did not identify itself in its answer, although its metadata says that it would", i.Issuer)
+	}
+	return nil
+}
+
 // discover finds the server's description and that of its authorization server.
 func (c *Client) discover(ctx context.Context, metadata string) (*resource, *issuer, error) {
 	res, err := c.findResource(ctx, metadata)

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
@@ -16,6 +17,14 @@ import (
 // A proofKey is what tokens are bound to (RFC 9449): whoever steals one without
 // the key cannot use it.
 type proofKey struct{ private *ecdsa.PrivateKey }
+
+func newProofKey() (*proofKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("create a key for tokens: %w", err)
+	}
+	return &proofKey{key}, nil
+}
 
 // readProofKey returns nil for "".
 func readProofKey(text string) (*proofKey, error) {
@@ -63,6 +72,12 @@ func (k *proofKey) prove(method, target, access, nonce string, now time.Time) (s
 		claims["nonce"] = nonce
 	}
 	return sign(k.private, header, claims)
+}
+
+// text is the key as the store keeps it; readProofKey reads it back.
+func (k *proofKey) text() (string, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(k.private)
+	return base64.StdEncoding.EncodeToString(der), err
 }
 
 // nonces are what servers want to see in the next proof, by origin.

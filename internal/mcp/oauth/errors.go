@@ -63,6 +63,11 @@ func (e *tokenError) Error() string {
 	return text
 }
 
+// over reports whether the answer means that the login, or the client, is no more.
+func (e *tokenError) over() bool {
+	return e.Code == "invalid_grant" || e.Code == "invalid_client" || e.Code == "unauthorized_client"
+}
+
 // printable keeps a stranger's words from doing more than being read.
 func printable(s string) string {
 	const most = 300

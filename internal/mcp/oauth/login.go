@@ -2,11 +2,8 @@ package oauth
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
-	"encoding/base64"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -87,6 +84,28 @@ type quest struct {
 	kept   registration // of an earlier login; zero if there is none
 }
 
+// page is where the user decides.
+func (q quest) page(client registration, redirect, verifier string) *url.URL {
+	page, err := url.Parse(q.iss.Authorize)
+	if err != nil {
+		page = new(url.URL) // it was parsed before; see readIssuer
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	v := page.Query()
+	v.Set("response_type", "code")
+	v.Set("client_id", client.ID)
+	v.Set("redirect_uri", redirect)
+	v.Set("code_challenge", b64(sum[:]))
+	v.Set("code_challenge_method", "S256")
+	v.Set("state", rand.Text())
+	v.Set("resource", q.res.Resource)
+	if len(q.scopes) > 0 {
+		v.Set("scope", strings.Join(q.scopes, " "))
+	}
+	page.RawQuery = v.Encode()
+	return page
+}
+
 // authorize gets a token that answers the challenge, and keeps it. The caller
 // holds c.asking.
 func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (UserAgent, error)) (*login, error) {
@@ -125,20 +144,6 @@ func (c *Client) authorize(ctx context.Context, ch challenge, open func(int) (Us
 	}
 	next.keep(answer, q.scopes, c.opts.Now())
 	return c.save(ctx, &next)
-}
-
-func newProofKey() (*proofKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("create a key for tokens: %w", err)
-	}
-	return &proofKey{key}, nil
-}
-
-// text is the key as the store keeps it; readProofKey reads it back.
-func (k *proofKey) text() (string, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(k.private)
-	return base64.StdEncoding.EncodeToString(der), err
 }
 
 // save writes a new login down.

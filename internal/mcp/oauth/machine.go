@@ -2,8 +2,10 @@ package oauth
 
 import (
 	"context"
+	"crypto/rand"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // A Machine is how a program logs in by itself, as the [Remote]'s client. Without
@@ -18,6 +20,18 @@ type Machine struct {
 	// Company is the identity provider that vouches for a user of a company; nil
 	// means none.
 	Company *Company
+}
+
+// assertion is the client's signed word that it is itself (RFC 7523).
+func (m *Machine) assertion(client, audience string, now time.Time) (string, error) {
+	key, err := parseKey(m.Key)
+	if err != nil {
+		return "", err
+	}
+	return sign(key, map[string]any{"typ": "JWT"}, map[string]any{
+		"iss": client, "sub": client, "aud": audience, "jti": rand.Text(),
+		"iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(),
+	})
 }
 
 // A Company is an identity provider through which an administrator has allowed

@@ -123,11 +123,6 @@ func (c *Client) renewLocked(ctx context.Context, stale string) (*login, error) 
 	return now, nil
 }
 
-// over reports whether the answer means that the login, or the client, is no more.
-func (e *tokenError) over() bool {
-	return e.Code == "invalid_grant" || e.Code == "invalid_client" || e.Code == "unauthorized_client"
-}
-
 // takeIn keeps a refreshed login until it is written; nil means that it is.
 func (c *Client) takeIn(l *login) {
 	c.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/rewrite"
@@ -77,6 +78,24 @@ func (l *login) fresh(now time.Time) bool {
 func (l *login) forget() {
 	l.Access, l.Refresh, l.Type, l.Key, l.Scopes = "", "", "", "", nil
 	l.Obtained, l.Expires = time.Time{}, time.Time{}
+}
+
+// keep takes an answer into a login. A refresh token that is not renewed stays.
+func (l *login) keep(a *tokenAnswer, asked []string, now time.Time) {
+	l.Access, l.Type, l.Obtained = a.Access, a.Type, now
+	if a.Refresh != "" {
+		l.Refresh = a.Refresh
+	}
+	l.Expires = time.Time{}
+	if a.ExpiresIn > 0 {
+		l.Expires = now.Add(time.Duration(a.ExpiresIn) * time.Second)
+	}
+	switch {
+	case a.Scope != "":
+		l.Scopes = strings.Fields(a.Scope)
+	case asked != nil:
+		l.Scopes = asked // silence means that all was granted
+	}
 }
 
 func (s *Store) path(key string) string { return filepath.Join(s.dir, key, "login.json") }

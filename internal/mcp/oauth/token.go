@@ -5,7 +5,6 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/json"
@@ -16,7 +15,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // A tokenAnswer is what a token endpoint gives.
@@ -136,18 +134,6 @@ func (c *Client) tokenRequest(ctx context.Context, x exchange) (*http.Request, e
 	return req, nil
 }
 
-// assertion is the client's signed word that it is itself (RFC 7523).
-func (m *Machine) assertion(client, audience string, now time.Time) (string, error) {
-	key, err := parseKey(m.Key)
-	if err != nil {
-		return "", err
-	}
-	return sign(key, map[string]any{"typ": "JWT"}, map[string]any{
-		"iss": client, "sub": client, "aud": audience, "jti": rand.Text(),
-		"iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(),
-	})
-}
-
 // parseKey reads a private key in PEM.
 func parseKey(text string) (crypto.Signer, error) {
 	block, _ := pem.Decode([]byte(text))
@@ -176,22 +162,4 @@ func parseKey(text string) (crypto.Signer, error) {
 		return key, nil
 	}
 	return nil, errors.New("read the client's key: it must be an RSA key or one on the curve P-256")
-}
-
-// keep takes an answer into a login. A refresh token that is not renewed stays.
-func (l *login) keep(a *tokenAnswer, asked []string, now time.Time) {
-	l.Access, l.Type, l.Obtained = a.Access, a.Type, now
-	if a.Refresh != "" {
-		l.Refresh = a.Refresh
-	}
-	l.Expires = time.Time{}
-	if a.ExpiresIn > 0 {
-		l.Expires = now.Add(time.Duration(a.ExpiresIn) * time.Second)
-	}
-	switch {
-	case a.Scope != "":
-		l.Scopes = strings.Fields(a.Scope)
-	case asked != nil:
-		l.Scopes = asked // silence means that all was granted
-	}
 }

@@ -13,7 +13,6 @@
 package stdio
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -24,11 +23,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/haftdev/haft/internal/mcp/envelope"
 	"github.com/haftdev/haft/internal/mcp/gate"
 	"github.com/haftdev/haft/shellrun"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // Options say how to connect. All fields are needed.
@@ -102,32 +100,11 @@ func Start(opts Options) (*Conn, error) {
 	return c, nil
 }
 
-// follow reads until the end.
-func (t *tail) follow(r io.Reader) {
-	reader := bufio.NewReaderSize(r, 16<<10)
-	for {
-		part, err := reader.ReadSlice('\n')
-		t.add(string(part[:min(len(part), tailLength)]))
-		for err == bufio.ErrBufferFull {
-			_, err = reader.ReadSlice('\n')
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // PID is that of the server.
 func (c *Conn) PID() int { return c.proc.PID() }
 
 // Stderr returns the last lines that the server wrote to standard error.
 func (c *Conn) Stderr() []string { return c.errs.snapshot() }
-
-func (t *tail) snapshot() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return append([]string(nil), t.lines...)
-}
 
 // Lost is closed when the connection has ended; Cause then says why.
 func (c *Conn) Lost() <-chan struct{} { return c.lost }
@@ -176,10 +153,6 @@ func (c *Conn) read(out io.Reader) {
 		}
 		c.admit(trim(line))
 	}
-}
-
-func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: limit}
 }
 
 // admit hands over what a line has: one message, or a batch of them.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"io"
 )
 
 // errLong says that a line was longer than allowed; its beginning is known.
@@ -14,6 +15,10 @@ var errLong = errors.New("line too long")
 type lineReader struct {
 	r   *bufio.Reader
 	max int
+}
+
+func newLineReader(r io.Reader, limit int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: limit}
 }
 
 // headLength is how much is known of a line that is too long.

@@ -1,6 +1,8 @@
 package stdio
 
 import (
+	"bufio"
+	"io"
 	"strings"
 	"sync"
 	"unicode"
@@ -33,4 +35,25 @@ func (t *tail) add(line string) {
 		t.lines = append(t.lines[:0], t.lines[1:]...)
 	}
 	t.lines = append(t.lines, line)
+}
+
+// follow reads until the end.
+func (t *tail) follow(r io.Reader) {
+	reader := bufio.NewReaderSize(r, 16<<10)
+	for {
+		part, err := reader.ReadSlice('\n')
+		t.add(string(part[:min(len(part), tailLength)]))
+		for err == bufio.ErrBufferFull {
+			_, err = reader.ReadSlice('\n')
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (t *tail) snapshot() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.lines...)
 }

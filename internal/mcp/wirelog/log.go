@@ -21,7 +21,6 @@
 package wirelog
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -30,7 +29,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/mcp/envelope"
 	"github.com/haftdev/haft/internal/redact"
 )
 
@@ -106,20 +104,6 @@ func (l *Log) Message(server string, sent bool, message []byte) {
 		f.rotate(info)
 	}
 }
-
-// message returns a message without secrets. The order of its fields stays.
-func (m *mask) message(raw []byte) json.RawMessage {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) > maxMessage || !json.Valid(raw) {
-		e := envelope.Read(raw)
-		id, _ := e.Number()
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"omitted":%d}`, id, len(raw))
-	}
-	return m.value(nil, raw, place{named: true})
-}
-
-// maxMessage is how long a message may be to be written down.
-const maxMessage = 1 << 20
 
 func (l *Log) file(server string) *file {
 	f := l.files[server]

@@ -1,7 +1,9 @@
 package wirelog
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/internal/mcp/envelope"
@@ -70,6 +72,20 @@ func (m *mask) value(out []byte, raw json.RawMessage, at place) []byte {
 	}
 	return append(out, raw...)
 }
+
+// message returns a message without secrets. The order of its fields stays.
+func (m *mask) message(raw []byte) json.RawMessage {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > maxMessage || !json.Valid(raw) {
+		e := envelope.Read(raw)
+		id, _ := e.Number()
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"omitted":%d}`, id, len(raw))
+	}
+	return m.value(nil, raw, place{named: true})
+}
+
+// maxMessage is how long a message may be to be written down.
+const maxMessage = 1 << 20
 
 func appendText(out []byte, s string) []byte {
 	text, _ := json.Marshal(s) // a string always can be

@@ -28,6 +28,10 @@ type Slot struct {
 	v uint64 // generation of the index, then place in it; atomic
 }
 
+// Restore makes the slot that of a signature at a place of an index whose first
+// generation was read by [Load]. Nobody else may use the slot yet.
+func (s *Slot) Restore(place uint32) { s.v = loadedGeneration<<32 | uint64(place) }
+
 // Index is a set of signatures. Make one with [New].
 type Index struct {
 	generation uint32
@@ -240,3 +244,20 @@ func (q query) match(b *block) uint64 {
 
 // Next makes an empty index of the following generation, to take the place of x.
 func (x *Index) Next() *Index { return New(x.generation + 1) }
+
+// Place is where the file's signature is in x, NoPlace if it has none there.
+func (x *Index) Place(s *Slot) uint32 {
+	v := atomic.LoadUint64(&s.v)
+	if uint32(v>>32) != x.generation {
+		return NoPlace
+	}
+	return uint32(v)
+}
+
+// Snapshot gives the signatures that are there now. Places of later ones are not
+// within it.
+func (x *Index) Snapshot() Snapshot {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return Snapshot{x.blocks[:len(x.blocks):len(x.blocks)]} // blocks never change
+}

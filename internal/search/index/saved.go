@@ -3,39 +3,17 @@ package index
 import (
 	"encoding/binary"
 	"errors"
-	"sync/atomic"
 	"unsafe"
 )
 
 // NoPlace is the place of a file without a signature.
 const NoPlace = ^uint32(0)
 
-// Place is where the file's signature is in x, NoPlace if it has none there.
-func (x *Index) Place(s *Slot) uint32 {
-	v := atomic.LoadUint64(&s.v)
-	if uint32(v>>32) != x.generation {
-		return NoPlace
-	}
-	return uint32(v)
-}
-
-// Restore makes the slot that of a signature at a place of an index whose first
-// generation was read by [Load]. Nobody else may use the slot yet.
-func (s *Slot) Restore(place uint32) { s.v = loadedGeneration<<32 | uint64(place) }
-
 // loadedGeneration is that of an index which was read from a file.
 const loadedGeneration = 1
 
 // A Snapshot is the signatures of an index at one time, to be written to a file.
 type Snapshot struct{ blocks []block }
-
-// Snapshot gives the signatures that are there now. Places of later ones are not
-// within it.
-func (x *Index) Snapshot() Snapshot {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return Snapshot{x.blocks[:len(x.blocks):len(x.blocks)]} // blocks never change
-}
 
 // Holds reports whether a place is in the snapshot.
 func (s Snapshot) Holds(place uint32) bool { return place>>6 < uint32(len(s.blocks)) }

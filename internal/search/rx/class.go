@@ -1,9 +1,6 @@
 package rx
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // classBody reads up to the closing ']' and applies negation and folding. The set
 // operators have equal precedence and group to the left.
@@ -50,10 +47,6 @@ func (p *parser) classBody(at int) set {
 }
 
 func symmetric(a, b set) set { return a.union(b).minus(a.intersect(b)) }
-
-func (s set) union(t set) set {
-	return normalize(slices.Concat(s, t))
-}
 
 // classItem reads one element: a nested class, an escape class, a character or a
 // range.

@@ -340,6 +340,40 @@ func (d *dfa) intern(s dstate) uint32 {
 // cannot here.
 func (d *dfa) restarts() bool { return d.prog.looks&lookLineStart != 0 }
 
+// try looks, in line mode, for a match that begins at at. If there is none, a later
+// one begins at end or after it; otherwise it, or what made the DFA quit, is in the
+// line that holds end-1. stop may be nil.
+func (d *dfa) try(buf []byte, at int, stop func() bool) (end int, found, quit bool) {
+	if d.blind(buf, at) {
+		return at + 1, false, true
+	}
+	cur, i := d.startAt(buf, at), at
+	for limit := at; i == limit && limit < len(buf); {
+		if stop != nil && stop() {
+			return len(buf), false, false
+		}
+		limit = min(len(buf), i+stopInterval)
+		cur, i = d.run(cur, buf[:limit], i, d.busy)
+	}
+	return i + 1, cur == dfaMatch*d.stride, cur == dfaQuit*d.stride
+}
+
+// idleBefore gives the last position in from..to at which no match was in
+// progress: the leftmost match that ends near to starts there or later.
+func (d *dfa) idleBefore(buf []byte, from, to int) int {
+	cur, idle := d.startAt(buf, from), from
+	for i := from; i < to; i++ {
+		cur = d.transition(cur, int(buf[i]))
+		if cur < dfaFirst*d.stride {
+			break
+		}
+		if d.states[cur/d.stride].idle {
+			idle = i + 1
+		}
+	}
+	return idle
+}
+
 // sparse is a set of instructions that is cleared in constant time.
 type sparse struct {
 	dense []uint32

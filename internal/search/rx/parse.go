@@ -2,7 +2,6 @@ package rx
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -305,20 +304,6 @@ func (p *parser) folded(s set) set {
 		return s.foldASCII()
 	}
 	return s.fold()
-}
-
-// foldASCII is fold within ASCII, for (?i-u).
-func (s set) foldASCII() set {
-	lower := s.intersect(set{{'a', 'z'}})
-	upper := s.intersect(set{{'A', 'Z'}})
-	out := slices.Clone(s)
-	for _, r := range lower {
-		out = append(out, span{r.lo - 32, r.hi - 32})
-	}
-	for _, r := range upper {
-		out = append(out, span{r.lo + 32, r.hi + 32})
-	}
-	return normalize(out)
 }
 
 // setNode is a class over runes, or over bytes under (?-u).

@@ -203,24 +203,6 @@ func (m *Matcher) nextPrefixed() (lo, hi int, ok bool) {
 	}
 }
 
-// try looks, in line mode, for a match that begins at at. If there is none, a later
-// one begins at end or after it; otherwise it, or what made the DFA quit, is in the
-// line that holds end-1. stop may be nil.
-func (d *dfa) try(buf []byte, at int, stop func() bool) (end int, found, quit bool) {
-	if d.blind(buf, at) {
-		return at + 1, false, true
-	}
-	cur, i := d.startAt(buf, at), at
-	for limit := at; i == limit && limit < len(buf); {
-		if stop != nil && stop() {
-			return len(buf), false, false
-		}
-		limit = min(len(buf), i+stopInterval)
-		cur, i = d.run(cur, buf[:limit], i, d.busy)
-	}
-	return i + 1, cur == dfaMatch*d.stride, cur == dfaQuit*d.stride
-}
-
 // candidate finds a byte of the next line that may match, and whether it surely
 // does.
 func (m *Matcher) candidate() (at int, sure bool) {
@@ -280,22 +262,6 @@ func (m *Matcher) nextSpan() (lo, hi int, ok bool) {
 	return lo, hi, ok
 }
 
-// idleBefore gives the last position in from..to at which no match was in
-// progress: the leftmost match that ends near to starts there or later.
-func (d *dfa) idleBefore(buf []byte, from, to int) int {
-	cur, idle := d.startAt(buf, from), from
-	for i := from; i < to; i++ {
-		cur = d.transition(cur, int(buf[i]))
-		if cur < dfaFirst*d.stride {
-			break
-		}
-		if d.states[cur/d.stride].idle {
-			idle = i + 1
-		}
-	}
-	return idle
-}
-
 func (m *Matcher) auto() *dfa {
 	if m.dfa == nil {
 		m.dfa = newDFA(m.pattern.prog, m.pattern.lineMode)
@@ -320,13 +286,6 @@ func (m *Matcher) sim() *pike {
 		m.pike = newPike(m.pattern.prog)
 	}
 	return m.pike
-}
-
-func newPike(p *prog) *pike {
-	n := len(p.insts)
-	return &pike{prog: p,
-		cur: threads{newSparse(n), make([]int, n)},
-		nxt: threads{newSparse(n), make([]int, n)}}
 }
 
 // Locate gives a place near the end of a match in a line that is known to match,

@@ -1,8 +1,6 @@
 package rx
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // pike finds the leftmost match and its extent by running every thread of the
 // automaton in step, in order of preference. It is slow and exact: it serves for
@@ -11,6 +9,13 @@ type pike struct {
 	prog     *prog
 	cur, nxt threads
 	stack    []uint32
+}
+
+func newPike(p *prog) *pike {
+	n := len(p.insts)
+	return &pike{prog: p,
+		cur: threads{newSparse(n), make([]int, n)},
+		nxt: threads{newSparse(n), make([]int, n)}}
 }
 
 // threads is a sparse set of instructions in order of preference, each with the

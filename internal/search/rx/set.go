@@ -121,6 +121,41 @@ func (s set) fold() set {
 	return normalize(out)
 }
 
+func (s set) union(t set) set {
+	return normalize(slices.Concat(s, t))
+}
+
+// foldASCII is fold within ASCII, for (?i-u).
+func (s set) foldASCII() set {
+	lower := s.intersect(set{{'a', 'z'}})
+	upper := s.intersect(set{{'A', 'Z'}})
+	out := slices.Clone(s)
+	for _, r := range lower {
+		out = append(out, span{r.lo - 32, r.hi - 32})
+	}
+	for _, r := range upper {
+		out = append(out, span{r.lo + 32, r.hi + 32})
+	}
+	return normalize(out)
+}
+
+// clip is the part of s within lo..hi; the spans at the ends may reach beyond.
+func (s set) clip(lo, hi rune) set {
+	cmp := func(a span, r rune) int { return int(a.hi) - int(r) }
+	i, _ := slices.BinarySearchFunc(s, lo, cmp)
+	j := i
+	for j < len(s) && s[j].lo <= hi {
+		j++
+	}
+	out := s[i:j]
+	if len(out) > 0 && (out[0].lo < lo || out[len(out)-1].hi > hi) {
+		out = slices.Clone(out)
+		out[0].lo = max(out[0].lo, lo)
+		out[len(out)-1].hi = min(out[len(out)-1].hi, hi)
+	}
+	return out
+}
+
 func appendOrbit(out set, r rune) set {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		out = append(out, span{f, f})

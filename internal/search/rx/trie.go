@@ -1,9 +1,5 @@
 package rx
 
-import (
-	"slices"
-)
-
 // Results of a trie step; larger values are nodes.
 const (
 	trieFail   = 0
@@ -74,23 +70,6 @@ func (b *trieBuilder) leads(s set, first, n, k int, floor rune) {
 			b.trie.root[first+i] = b.node(k, s.clip(lo, hi), rune(i)*width)
 		}
 	}
-}
-
-// clip is the part of s within lo..hi; the spans at the ends may reach beyond.
-func (s set) clip(lo, hi rune) set {
-	cmp := func(a span, r rune) int { return int(a.hi) - int(r) }
-	i, _ := slices.BinarySearchFunc(s, lo, cmp)
-	j := i
-	for j < len(s) && s[j].lo <= hi {
-		j++
-	}
-	out := s[i:j]
-	if len(out) > 0 && (out[0].lo < lo || out[len(out)-1].hi > hi) {
-		out = slices.Clone(out)
-		out[0].lo = max(out[0].lo, lo)
-		out[len(out)-1].hi = min(out[len(out)-1].hi, hi)
-	}
-	return out
 }
 
 // node gives the node for k continuation bytes that encode base plus something in s.

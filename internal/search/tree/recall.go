@@ -2,9 +2,7 @@ package tree
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
-	"unsafe"
 
 	"github.com/haftdev/haft/internal/search/ignore"
 	"github.com/haftdev/haft/internal/search/index"
@@ -47,8 +45,6 @@ func (t *Tree) sameRules(d *Dir, rec savedDir) bool {
 	}
 	return excludeSum(d) == rec.exclude()
 }
-
-func (d savedDir) exclude() uint64 { return binary.LittleEndian.Uint64(d[8*6:]) }
 
 // listSaved lists d as it was saved, if the disk proves that current.
 func (t *Tree) listSaved(d *Dir, w *workspace) bool {
@@ -94,30 +90,6 @@ func (t *Tree) listSaved(d *Dir, w *workspace) bool {
 	return true
 }
 
-func (d savedDir) stat() rawfs.Stat {
-	w := func(i int) uint64 { return binary.LittleEndian.Uint64(d[8*i:]) }
-	return rawfs.Stat{Mtime: int64(w(0)), Ctime: int64(w(1)), Size: int64(w(2)), Ino: w(3), Dev: w(4), Links: w(5), Kind: rawfs.Directory}
-}
-
-func (d savedDir) skipped() Skipped {
-	return Skipped{IgnoredDirs: d.number(4), Links: d.number(5), Special: d.number(6)}
-}
-
-// want collects the saved files of d that are wanted.
-func (w *workspace) want(s *Saved, d *Dir, rec savedDir) {
-	w.wanted, w.paths = w.wanted[:0], append(w.paths[:0], d.Path...)
-	for i := rec.firstFile(); i < rec.firstFile()+rec.fileCount(); i++ {
-		if w.keep != nil {
-			r := s.file(i)
-			w.paths = append(w.paths[:len(d.Path)], s.name(r.nameAt(), r.nameLen())...)
-			if !w.keep(unsafe.String(&w.paths[0], len(w.paths)), len(d.Path)) {
-				continue
-			}
-		}
-		w.wanted = append(w.wanted, int32(i))
-	}
-}
-
 // listFiles gives the files of d that are wanted, as they are now.
 func (t *Tree) listFiles(d *Dir, w *workspace, look statter, began time.Time) ([]File, bool) {
 	s := t.opts.Saved
@@ -146,8 +118,6 @@ func (t *Tree) listFiles(d *Dir, w *workspace, look statter, began time.Time) ([
 	}
 	return files, true
 }
-
-func (f savedFile) ignored() bool { return f[42]&flagIgnored != 0 }
 
 // recallFile gives a file that is as it was saved the place of its signature, and notes
 // that its rank among the others is that of then.

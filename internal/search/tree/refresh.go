@@ -2,7 +2,7 @@ package tree
 
 import (
 	"context"
-	"slices"
+	"encoding/binary"
 	"strings"
 	"time"
 
@@ -36,6 +36,24 @@ type source struct {
 	path      string
 	stat      rawfs.Stat // zero if absent
 	unsettled bool       // stat was so new that a clock tick could hide a change
+}
+
+// sum identifies a source and its state. One that was so new that a clock tick could
+// hide a change never has the same sum again.
+func (s *source) sum() []byte {
+	b := append([]byte(s.path), 0)
+	if s.stat.Kind == rawfs.Directory {
+		return append(b, "dir"...) // that it is there is all that counts
+	}
+	st := s.stat
+	words := []uint64{uint64(st.Mtime), uint64(st.Ctime), uint64(st.Size), st.Ino, st.Dev, uint64(st.Kind), 0}
+	if s.unsettled {
+		words[6] = uint64(time.Now().UnixNano())
+	}
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
 }
 
 // newSource notes the state of a rule file, which must come before it is read.
@@ -164,13 +182,4 @@ func (c *changes) file(d *Dir, name string) {
 		c.files[d] = map[string]bool{}
 	}
 	c.files[d][strings.Clone(name)] = true
-}
-
-func (d *Dir) subNamed(name string) int {
-	return slices.IndexFunc(d.subs, func(s *Dir) bool { return s.name() == name })
-}
-
-func (d *Dir) name() string {
-	p := strings.TrimSuffix(d.Path, "/")
-	return p[strings.LastIndexByte(p, '/')+1:]
 }

@@ -85,24 +85,6 @@ func (t *Tree) rulesAbove() (sum [sha256.Size]byte) {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// sum identifies a source and its state. One that was so new that a clock tick could
-// hide a change never has the same sum again.
-func (s *source) sum() []byte {
-	b := append([]byte(s.path), 0)
-	if s.stat.Kind == rawfs.Directory {
-		return append(b, "dir"...) // that it is there is all that counts
-	}
-	st := s.stat
-	words := []uint64{uint64(st.Mtime), uint64(st.Ctime), uint64(st.Size), st.Ino, st.Dev, uint64(st.Kind), 0}
-	if s.unsettled {
-		words[6] = uint64(time.Now().UnixNano())
-	}
-	for _, w := range words {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
-	return b
-}
-
 // encoder collects records.
 type encoder struct {
 	at                 time.Time
@@ -257,6 +239,17 @@ func (d savedDir) nameLen() int        { return int(binary.LittleEndian.Uint16(d
 func (d savedDir) marks() ignore.Marks { return ignore.Marks(d[dirSize-2]) }
 func (d savedDir) trusted() bool       { return d[dirSize-1]&flagTrusted != 0 }
 
+func (d savedDir) exclude() uint64 { return binary.LittleEndian.Uint64(d[8*6:]) }
+
+func (d savedDir) stat() rawfs.Stat {
+	w := func(i int) uint64 { return binary.LittleEndian.Uint64(d[8*i:]) }
+	return rawfs.Stat{Mtime: int64(w(0)), Ctime: int64(w(1)), Size: int64(w(2)), Ino: w(3), Dev: w(4), Links: w(5), Kind: rawfs.Directory}
+}
+
+func (d savedDir) skipped() Skipped {
+	return Skipped{IgnoredDirs: d.number(4), Links: d.number(5), Special: d.number(6)}
+}
+
 func (f savedFile) nameAt() int   { return int(binary.LittleEndian.Uint32(f[32:])) }
 func (f savedFile) place() uint32 { return binary.LittleEndian.Uint32(f[36:]) }
 func (f savedFile) nameLen() int  { return int(binary.LittleEndian.Uint16(f[40:])) }
@@ -268,10 +261,17 @@ func (f savedFile) same(st *rawfs.Stat) bool {
 	return f.trusted() && int64(w(0)) == st.Mtime && int64(w(1)) == st.Ctime && int64(w(2)) == st.Size && w(3) == st.Ino
 }
 
+func (f savedFile) ignored() bool { return f[42]&flagIgnored != 0 }
+
 // findFile looks for a name among the files of a directory, -1 if it is not there. Entries are
 // sorted by name.
 func (s *Saved) findFile(d savedDir, name string) int {
 	return find(d.firstFile(), d.fileCount(), name, func(i int) string { r := s.file(i); return s.name(r.nameAt(), r.nameLen()) })
+}
+
+// findSub looks for a name among the saved directories of one, -1 if it is not there.
+func (s *Saved) findSub(d savedDir, name string) int {
+	return find(d.firstSub(), d.subCount(), name, func(i int) string { r := s.dir(i); return s.name(r.nameAt(), r.nameLen()) })
 }
 
 func find(first, count int, name string, nameOf func(int) string) int {

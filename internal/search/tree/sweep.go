@@ -23,11 +23,6 @@ func (t *Tree) sweepRules(c *changes, d *Dir) {
 	}
 }
 
-func (f *File) changed() bool {
-	st, err := rawfs.Lstat(f.Path)
-	return err != nil || st.Kind != rawfs.Regular || !f.same(st)
-}
-
 func (t *Tree) sweepDir(c *changes, d *Dir) {
 	st, err := rawfs.Lstat(trimSlash(d.Path))
 	if err != nil || st != d.stat || d.unsettled {
@@ -50,8 +45,4 @@ func (t *Tree) settle(f *File, at time.Time) {
 	if t.watcher == nil && recent(rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime}, at) {
 		f.Unsteady = true
 	}
-}
-
-func (f *File) same(st rawfs.Stat) bool {
-	return f.Mtime == st.Mtime && f.Ctime == st.Ctime && f.Size == st.Size && f.ino == st.Ino
 }

@@ -46,12 +46,30 @@ type File struct {
 	Slot index.Slot
 }
 
+func newFile(d *Dir, e *entry) File {
+	return File{
+		Path: e.path, Dir: d, name: uint16(len(d.Path)),
+		Mtime: e.stat.Mtime, Ctime: e.stat.Ctime, Size: e.stat.Size, ino: e.stat.Ino,
+		Unsteady: e.stat.Links > 1,
+		Ignored:  d.rules.Match(e.path, false) == ignore.Ignore,
+	}
+}
+
 // Name is the last element of the path.
 func (f *File) Name() string { return f.Path[f.name:] }
 
 // Gone reports whether this version has left its tree. It is so before
 // Options.Dropped is called.
 func (f *File) Gone() bool { return f.gone.Load() }
+
+func (f *File) changed() bool {
+	st, err := rawfs.Lstat(f.Path)
+	return err != nil || st.Kind != rawfs.Regular || !f.same(st)
+}
+
+func (f *File) same(st rawfs.Stat) bool {
+	return f.Mtime == st.Mtime && f.Ctime == st.Ctime && f.Size == st.Size && f.ino == st.Ino
+}
 
 // Dir is one directory.
 type Dir struct {
@@ -77,6 +95,15 @@ type Dir struct {
 
 // Parent is the directory that holds d; nil for the root.
 func (d *Dir) Parent() *Dir { return d.parent }
+
+func (d *Dir) subNamed(name string) int {
+	return slices.IndexFunc(d.subs, func(s *Dir) bool { return s.name() == name })
+}
+
+func (d *Dir) name() string {
+	p := strings.TrimSuffix(d.Path, "/")
+	return p[strings.LastIndexByte(p, '/')+1:]
+}
 
 // Skipped counts what a walk passed over.
 type Skipped struct {

@@ -308,6 +308,21 @@ func (w *workspace) look(d *Dir, l *listing, e *rawfs.Entry, en *entry, stat boo
 	return true
 }
 
+// want collects the saved files of d that are wanted.
+func (w *workspace) want(s *Saved, d *Dir, rec savedDir) {
+	w.wanted, w.paths = w.wanted[:0], append(w.paths[:0], d.Path...)
+	for i := rec.firstFile(); i < rec.firstFile()+rec.fileCount(); i++ {
+		if w.keep != nil {
+			r := s.file(i)
+			w.paths = append(w.paths[:len(d.Path)], s.name(r.nameAt(), r.nameLen())...)
+			if !w.keep(unsafe.String(&w.paths[0], len(w.paths)), len(d.Path)) {
+				continue
+			}
+		}
+		w.wanted = append(w.wanted, int32(i))
+	}
+}
+
 // fill sorts the entries of a fresh listing into files, directories and the rest.
 func (t *Tree) fill(d *Dir, l listing) {
 	files := make([]File, 0, len(l.entries))
@@ -351,19 +366,5 @@ func (t *Tree) fillDir(d *Dir, path string) {
 func (t *Tree) recallSub(parent, d *Dir) {
 	if rec, ok := t.recalled(parent); ok {
 		d.saved = int32(1 + t.opts.Saved.findSub(rec, d.name()))
-	}
-}
-
-// findSub looks for a name among the saved directories of one, -1 if it is not there.
-func (s *Saved) findSub(d savedDir, name string) int {
-	return find(d.firstSub(), d.subCount(), name, func(i int) string { r := s.dir(i); return s.name(r.nameAt(), r.nameLen()) })
-}
-
-func newFile(d *Dir, e *entry) File {
-	return File{
-		Path: e.path, Dir: d, name: uint16(len(d.Path)),
-		Mtime: e.stat.Mtime, Ctime: e.stat.Ctime, Size: e.stat.Size, ino: e.stat.Ino,
-		Unsteady: e.stat.Links > 1,
-		Ignored:  d.rules.Match(e.path, false) == ignore.Ignore,
 	}
 }

@@ -89,19 +89,6 @@ func createWatchAnswer(t *testing.T, open Open) {
 	}
 }
 
-// ids are the positions of all events of a session's journal.
-func (s *Site) ids(id string) (list []string) {
-	s.T.Helper()
-	f := s.Feed("/v1/sessions/"+id+"/events", "")
-	defer f.Close()
-	for {
-		e := f.Until("the last text", func(e Event) bool { return e.ID != "" })
-		if list = append(list, e.ID); strings.Contains(e.Data, "The last word.") {
-			return list
-		}
-	}
-}
-
 // Every event can be read again from its position: what comes after it comes once, in the
 // same order, from this server and from one that is started later.
 func eventsResume(t *testing.T, open Open) {
@@ -235,16 +222,6 @@ func everyAnswer(t *testing.T, open Open) {
 	var now serve.Session
 	if s.Must("GET", "/v1/sessions/"+row.ID, nil, &now); now.Mode != "default" {
 		t.Errorf("after the plan the mode is %q", now.Mode)
-	}
-}
-
-// OtherQuestion reads until another question is open.
-func (f *Feed) OtherQuestion(than serve.Question) serve.Question {
-	f.t.Helper()
-	for {
-		if q := f.Questions(1)[0]; q.ID != than.ID {
-			return q
-		}
 	}
 }
 

@@ -216,6 +216,16 @@ func (f *Feed) Questions(n int) []serve.Question {
 	return all.Questions
 }
 
+// OtherQuestion reads until another question is open.
+func (f *Feed) OtherQuestion(than serve.Question) serve.Question {
+	f.t.Helper()
+	for {
+		if q := f.Questions(1)[0]; q.ID != than.ID {
+			return q
+		}
+	}
+}
+
 // Says is a turn of the model that ends with a text.
 func Says(text string) script.Turn { return script.Turn{Blocks: []script.Block{{Text: text}}} }
 
@@ -231,6 +241,19 @@ func (s *Site) Create(prompt string) serve.Session {
 	var row serve.Session
 	s.Must("POST", "/v1/sessions", serve.NewSession{Cwd: s.Dir, Prompt: prompt}, &row)
 	return row
+}
+
+// ids are the positions of all events of a session's journal.
+func (s *Site) ids(id string) (list []string) {
+	s.T.Helper()
+	f := s.Feed("/v1/sessions/"+id+"/events", "")
+	defer f.Close()
+	for {
+		e := f.Until("the last text", func(e Event) bool { return e.ID != "" })
+		if list = append(list, e.ID); strings.Contains(e.Data, "The last word.") {
+			return list
+		}
+	}
 }
 
 // Allow is an answer.

@@ -164,21 +164,6 @@ func (l *lexer) slash() error {
 	return errors.New("an unterminated awk regular expression")
 }
 
-// escape takes a backslash and the character after it.
-func (b brackets) escape(c byte) brackets {
-	out := b & (outside | class)
-	if b&(entered|ending) != 0 {
-		out |= class
-	}
-	if b&(opened|negated|within) != 0 {
-		out |= within
-		if c == ']' {
-			out |= outside // the backslash stood for itself
-		}
-	}
-	return out
-}
-
 func (l *lexer) punctuation(c byte) error {
 	switch c {
 	case '(', '[', '{':

@@ -48,6 +48,21 @@ func (b brackets) step(c, next byte) brackets {
 	return out
 }
 
+// escape takes a backslash and the character after it.
+func (b brackets) escape(c byte) brackets {
+	out := b & (outside | class)
+	if b&(entered|ending) != 0 {
+		out |= class
+	}
+	if b&(opened|negated|within) != 0 {
+		out |= within
+		if c == ']' {
+			out |= outside // the backslash stood for itself
+		}
+	}
+	return out
+}
+
 // inside returns where a character inside brackets leads to.
 func inside(c, next byte) brackets {
 	if c == '[' && (next == ':' || next == '.' || next == '=') {

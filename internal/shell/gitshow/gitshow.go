@@ -186,6 +186,44 @@ func (q Query) Names(output string) (names []string, err error) {
 	return names, nil
 }
 
+// Lookups are names, one a line, for git cat-file --batch-check=[KindFormat].
+func (q Query) Lookups() []string {
+	names := make([]string, len(q.lookups))
+	for i, l := range q.lookups {
+		names[i] = l.name
+	}
+	return names
+}
+
+// Resolve takes the kinds of all Lookups, in their order. It returns the files that are named
+// with a revision, and the folders at which the names of a list may begin. Paths begin at the
+// top of the work tree, or with a dot at the working directory. It fails if a file is shown of
+// which nobody knows the name.
+func (q Query) Resolve(kinds []string) (files, folders []string, err error) {
+	if len(kinds) != len(q.lookups) {
+		return nil, nil, errors.New("git does not say what it would show")
+	}
+	for i, l := range q.lookups {
+		kind, size, _ := strings.Cut(kinds[i], " ")
+		folder := kind == "tree" && size != "0" // the empty one gives no name to anything
+		switch {
+		case l.named && kind == "blob":
+			files = append(files, l.path)
+		case l.named && kind == "tree":
+			folders = append(folders, l.path)
+		case strings.HasSuffix(kinds[i], " ambiguous"), kind == "blob" || folder && (l.root || !q.listsFolders):
+			return nil, nil, errors.New("it shows an object, and haft cannot tell which file that is")
+		}
+	}
+	return files, folders, nil
+}
+
+// Excludable reports whether a pattern of paths can leave a file of the list out: not if
+// git names files from a folder of a revision, or compares as diff does.
+func (q Query) Excludable() bool {
+	return q.Reverse == nil && !slices.ContainsFunc(q.lookups, func(l lookup) bool { return l.named })
+}
+
 // change is what --name-status says about a file, or about it in several parents.
 var change = lazyregexp.New(`^[ACDMRTUXB]+[0-9]*$`)
 

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -25,6 +26,86 @@ type Example struct {
 type Table struct {
 	specs    map[string]*spec
 	Examples []Example
+}
+
+// ReadsFiles reports whether operands of the program name files.
+func (t *Table) ReadsFiles(name string) bool {
+	s := t.specs[name]
+	return s != nil && slices.ContainsFunc(s.forms, func(f *form) bool {
+		return slices.ContainsFunc(f.operands, func(o operand) bool { return o.kind.path })
+	})
+}
+
+// Joins reports whether the program compares a file with the one of the same name in a directory.
+func (t *Table) Joins(name string) bool {
+	s := t.specs[name]
+	return s != nil && slices.ContainsFunc(s.forms, func(f *form) bool { return f.marks.joins })
+}
+
+// Check returns what a command does if its grammar shows that it only reads,
+// and otherwise why not. The first word is the bare name of the program.
+func (t *Table) Check(words []Word) (Use, error) {
+	if len(words) == 0 || !words[0].Known() {
+		return Use{}, errors.New("the program's name is not known before it runs")
+	}
+	s := t.specs[words[0].Value]
+	if s == nil || s.wrap != nil && len(s.forms) == 0 {
+		return Use{}, fmt.Errorf("%s is not known to be read-only", words[0].Value)
+	}
+	return s.check(words[0].Value, words[1:], marks{})
+}
+
+// Peel takes the wrapper off a command such as "timeout 5 ls". Of a wrapper
+// whose flags it does not understand it takes off the name and all that looks
+// like a flag, which is good enough for rules that deny. It reports false if
+// the command is no wrapper or wraps nothing.
+func (t *Table) Peel(words []Word) (Peeled, bool) {
+	if len(words) < 2 || !words[0].Known() {
+		return Peeled{}, false
+	}
+	s, args := t.specs[words[0].Value], words[1:]
+	for s != nil && s.wrap == nil && len(s.subs) > 0 && len(args) > 0 && args[0].Known() {
+		s, args = s.subs[args[0].Value], args[1:]
+	}
+	if s == nil || s.wrap == nil {
+		return Peeled{}, false
+	}
+	front := &form{flags: s.flags, style: posix, number: true}
+	n, err := front.flagsLen(args)
+	p := Peeled{Allow: s.wrap.allow, Exact: err == nil}
+	if err != nil {
+		n = guessFlags(s, args)
+	}
+	for i := n; i < n+s.wrap.skip && i < len(args); i++ {
+		p.Exact = p.Exact && args[i].Known() // or it may become the program as well
+	}
+	n += s.wrap.skip
+	for !s.wrap.allow && n < len(args) && (isAssignment(args[n].Value) || args[n].Value == "--") {
+		n++
+	}
+	if n >= len(args) {
+		return Peeled{}, false
+	}
+	p.Words = args[n:]
+	return p, true
+}
+
+// guessFlags skips what looks like flags and the values of those it knows.
+func guessFlags(s *spec, args []Word) int {
+	n := 0
+	for n < len(args) && strings.HasPrefix(args[n].Value, "-") {
+		f, ok := s.flags[args[n].Value]
+		n++
+		if ok && f.arity == required {
+			n++
+		}
+	}
+	return n
+}
+
+func isAssignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	return ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
 // Builtin returns the embedded grammars. It panics if they do not parse,
@@ -173,29 +254,6 @@ func (p *parser) endNode() {
 	}
 }
 
-// take adds what a group or the shared part of a node says to f.
-func (f *form) take(from *form) {
-	take(f.flags, from.flags)
-	if f.operands == nil {
-		f.operands = from.operands
-	}
-	f.require = append(f.require, from.require...)
-	for _, list := range []struct{ to, from *[]string }{{&f.walks, &from.walks}, {&f.follows, &from.follows}, {&f.shows, &from.shows}} {
-		if *list.to == nil {
-			*list.to = *list.from
-		}
-	}
-	f.number = f.number || from.number
-	if f.style == gnu {
-		f.style = from.style
-	}
-	f.marks = f.marks.or(from.marks)
-}
-
-func (m marks) or(n marks) marks {
-	return marks{m.safe || n.safe, m.git || n.git, m.tree || n.tree, m.names || n.names, m.keys || n.keys, m.apart || n.apart, m.inherit || n.inherit, m.outside || n.outside, m.confined || n.confined, m.joins || n.joins}
-}
-
 func take(to, from map[string]flag) {
 	for name, f := range from {
 		if _, ok := to[name]; !ok {
@@ -249,76 +307,6 @@ func (p *parser) detail(f *form, word, rest string) error {
 		f.style = style(i)
 	default:
 		return f.mark(word)
-	}
-	return nil
-}
-
-func (f *form) mark(word string) error {
-	switch word {
-	case "number":
-		f.number = true
-	case "safe":
-		f.marks.safe = true
-	case "git":
-		f.marks.git = true
-	case "tree":
-		f.marks.tree = true
-	case "names":
-		f.marks.names = true
-	case "keys":
-		f.marks.keys = true
-	case "apart":
-		f.marks.apart = true
-	case "inherit":
-		f.marks.inherit = true
-	case "outside":
-		f.marks.outside = true
-	case "confined":
-		f.marks.confined = true
-	case "joins":
-		f.marks.joins = true
-	default:
-		return fmt.Errorf("unknown word %q", word)
-	}
-	return nil
-}
-
-func (f *form) addFlags(word, kindName string, names []string) error {
-	k := kinds["text"]
-	if kindName != "" {
-		var err error
-		if k, err = parseKind(kindName); err != nil {
-			return err
-		}
-	}
-	arity := map[string]arity{"flags": bare, "value": required, "optional": attached, "pair": pair}[word]
-	for _, name := range names {
-		f.flags[name] = flag{arity, k}
-	}
-	return nil
-}
-
-func (f *form) setOperands(fields []string) error {
-	f.operands = []operand{}
-	if slices.Equal(fields, []string{"none"}) {
-		return nil
-	}
-	for _, s := range fields {
-		o := operand{min: 1, max: 1}
-		switch s[len(s)-1] {
-		case '?':
-			o.min = 0
-		case '*':
-			o.min, o.max = 0, -1
-		case '+':
-			o.max = -1
-		}
-		k, err := parseKind(strings.TrimRight(s, "?*+"))
-		if err != nil {
-			return err
-		}
-		o.kind = k
-		f.operands = append(f.operands, o)
 	}
 	return nil
 }

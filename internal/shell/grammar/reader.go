@@ -199,6 +199,75 @@ func (r *reader) readExpression() {
 	}
 }
 
+// read takes flags and operands until the end.
+func (r *reader) read() {
+	for r.err == nil && r.next < len(r.args) {
+		if !r.ended && r.form.style != plain && r.readFlags() != nil || r.next == len(r.args) {
+			return
+		}
+		r.operand(r.args[r.next])
+		r.next++
+	}
+}
+
+// dashFirst spells out the first word if it is a cluster of flags without a
+// dash: their values are the words that follow, in order.
+func (r *reader) dashFirst() {
+	if len(r.args) == 0 || !r.args[0].Known() || !r.args[0].flagless() {
+		return
+	}
+	rest := r.args[1:]
+	var flags []Word
+	for _, c := range r.args[0].Value {
+		name := "-" + string(c)
+		flags = append(flags, Literal(name))
+		if r.form.flags[name].arity == required && len(rest) > 0 {
+			flags = append(flags, rest[0])
+			rest = rest[1:]
+		}
+	}
+	r.args = append(flags, rest...)
+}
+
+// excludes reports whether a word of git names files that are left out.
+func excludes(w Word) bool {
+	magic, _, ok := strings.Cut(w.Value, ")")
+	return w.Known() && (strings.HasPrefix(w.Value, ":!") || strings.HasPrefix(w.Value, ":^") || ok && (magic == ":(exclude" || magic == ":(top,exclude" || magic == ":(exclude,top"))
+}
+
+// matchOperands gives each operand its place in the grammar.
+func (r *reader) matchOperands() error {
+	rest := r.operands
+	for i, o := range r.form.operands {
+		after := 0
+		for _, later := range r.form.operands[i+1:] {
+			after += later.min
+		}
+		n := 0
+		for n < len(rest)-after && (o.max < 0 || n < o.max) {
+			w := rest[n]
+			if (w.Many || w.Pattern != "") && o.max >= 0 && !r.form.marks.safe {
+				return fmt.Errorf("a word that could expand to several")
+			}
+			if err := o.kind.accepts(w); err != nil {
+				return err
+			}
+			if o.kind.path && !(o.kind.rev && excludes(w)) {
+				r.reads = append(r.reads, o.kind.file(w))
+			}
+			n++
+		}
+		if n < o.min {
+			return fmt.Errorf("the %s is missing", o.kind.name)
+		}
+		rest = rest[n:]
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("does not accept the operand %s", rest[0].Value)
+	}
+	return nil
+}
+
 // looksLikeFlag reports whether a program might take a word for a flag; -5 and
 // a lone dash do no harm.
 func looksLikeFlag(s string) bool {

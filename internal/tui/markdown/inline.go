@@ -14,27 +14,6 @@ type span struct {
 	style style.Style
 }
 
-// hardBreak ends a line within a paragraph.
-const hardBreak = "\n"
-
-// inline reads what stands in running text: emphasis, code, links.
-func inline(lines []string, p style.Palette, base style.Style) []span {
-	var spans []span
-	for i, l := range lines {
-		if i > 0 {
-			spans = append(spans, span{text: " "})
-		}
-		cut, hard := strings.CutSuffix(l, "\\")
-		in := reader{paint: p, text: cut}
-		in.read(base)
-		spans = append(spans, in.spans...)
-		if hard && i < len(lines)-1 {
-			spans = append(spans, span{text: hardBreak})
-		}
-	}
-	return spans
-}
-
 // A reader reads one line of running text.
 type reader struct {
 	paint style.Palette

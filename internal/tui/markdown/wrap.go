@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
-
 	"github.com/haftdev/haft/internal/tui/style"
 )
 
@@ -26,25 +25,6 @@ type wrapper struct {
 	// run is text of one style that is not in the line yet.
 	run strings.Builder
 	as  style.Style
-}
-
-// wrap breaks spans into lines that are at most width wide, with first before the
-// first and rest before the others. Words are broken only if they are longer than
-// a line; a wide character is a word of its own.
-func wrap(spans []span, width int, first, rest string) []string {
-	w := &wrapper{width: width, first: first, rest: rest}
-	w.begin(first)
-	for _, s := range spans {
-		if s.text == hardBreak {
-			w.settle()
-			w.next()
-			continue
-		}
-		w.span(s)
-	}
-	w.settle()
-	w.flush()
-	return append(w.lines, w.line.String())
 }
 
 // span adds the words of a span. A word may go on from the span before it.

@@ -65,22 +65,6 @@ func survey(doc *html.Node) *facts {
 	return f
 }
 
-// content returns the element that holds what the page is about: what it says is
-// its main part, or an article that most of the text stands in.
-func (f *facts) content() *html.Node {
-	for _, m := range f.mains {
-		if f.text[m]*4 >= f.total {
-			return m
-		}
-	}
-	for _, a := range f.arts {
-		if f.text[a]*2 >= f.total {
-			return a
-		}
-	}
-	return f.body
-}
-
 // invisible elements hold nothing that a reader sees.
 var invisible = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Head: true, atom.Svg: true, atom.Canvas: true, atom.Object: true, atom.Embed: true,

@@ -63,6 +63,22 @@ func (f *facts) walk(n *html.Node, tables []*html.Node) (letters int) {
 	return letters
 }
 
+// content returns the element that holds what the page is about: what it says is
+// its main part, or an article that most of the text stands in.
+func (f *facts) content() *html.Node {
+	for _, m := range f.mains {
+		if f.text[m]*4 >= f.total {
+			return m
+		}
+	}
+	for _, a := range f.arts {
+		if f.text[a]*2 >= f.total {
+			return a
+		}
+	}
+	return f.body
+}
+
 // isFrame reports whether an element stands around the content of a page.
 func isFrame(n *html.Node) bool {
 	switch attr(n, "role") {

@@ -2,10 +2,12 @@ package atomic
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
@@ -38,35 +40,6 @@ type entry struct {
 	file disk.File
 }
 
-// openJournal makes and opens the journal directory, once.
-func (w *Writer) openJournal() (disk.Dir, error) {
-	w.once.Do(func() {
-		if w.err = os.MkdirAll(w.journal, 0o700); w.err != nil {
-			return
-		}
-		var real string
-		if real, w.err = filepath.EvalSymlinks(w.journal); w.err != nil {
-			return
-		}
-		if w.err = w.private(real); w.err == nil {
-			w.dir, w.err = w.fs.OpenDir(real)
-		}
-	})
-	if w.err != nil {
-		return nil, fmt.Errorf("open the write journal: %w", w.err)
-	}
-	return w.dir, nil
-}
-
-// private refuses a journal that others could write in: recovery acts on what it finds there.
-func (w *Writer) private(dir string) error {
-	info, err := w.fs.Lstat(dir)
-	if err == nil && !ours(info, 0o022) {
-		err = fmt.Errorf("other users can write to %s (owner %d, mode %v): make it your own, with mode 700, or delete it", dir, info.UID, info.Mode.Perm())
-	}
-	return err
-}
-
 // ours reports whether something is our own, with none of the given permissions.
 func ours(info disk.Info, without fs.FileMode) bool {
 	uid := os.Getuid()
@@ -80,28 +53,6 @@ func checkMade(f disk.File, name string) error {
 		err = fmt.Errorf("%s was not created by haft (owner %d, mode %v, %d links) and is ignored", name, info.UID, info.Mode, info.Links)
 	}
 	return err
-}
-
-func (w *Writer) open() (*entry, error) {
-	dir, err := w.openJournal()
-	if err != nil {
-		return nil, err
-	}
-	for {
-		e := &entry{w: w, id: id()}
-		if e.file, err = dir.Open(e.id+recordSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
-			return nil, err
-		}
-		ok, err := e.lock()
-		if err != nil {
-			e.end()
-			return nil, err
-		}
-		if ok {
-			return e, nil
-		}
-		e.file.Close()
-	}
 }
 
 // lock reports false when a recovery was faster: it holds the record, or has removed it already.
@@ -148,4 +99,106 @@ func (e *entry) save(suffix string, data []byte) error {
 func (e *entry) forget() {
 	_ = e.w.dir.Remove(e.id + oldSuffix)
 	_ = e.w.dir.Remove(e.id + newSuffix)
+}
+
+// dropTemp removes the temporary file of a write that never reached its rename, or has passed it.
+func (e *entry) dropTemp(r record) (*Leftover, error) {
+	dir, err := e.w.fs.OpenDir(r.Dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			e.end()
+			return nil, nil
+		}
+		e.file.Close()
+		return nil, err
+	}
+	defer dir.Close()
+	if !strings.HasPrefix(r.Temp, tempPrefix) {
+		e.end()
+		return nil, fmt.Errorf("%q is not the name of a temporary file", r.Temp)
+	}
+	err = dir.Remove(r.Temp)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.file.Close()
+		return nil, err
+	}
+	e.end()
+	if err != nil {
+		return nil, nil
+	}
+	return &Leftover{Path: filepath.Join(r.Dir, r.Name), Action: "removed the temporary file of an interrupted write; the file has its previous content"}, nil
+}
+
+// undo gives a half-written file its old content back.
+func (e *entry) undo(r record) (*Leftover, error) {
+	path := filepath.Join(r.Dir, r.Name)
+	old, err := e.load(oldSuffix, r.OldHash)
+	if err != nil {
+		e.file.Close()
+		return nil, err
+	}
+	new, err := e.load(newSuffix, r.NewHash)
+	if err != nil {
+		e.file.Close()
+		return nil, err
+	}
+	dir, err := e.w.fs.OpenDir(r.Dir)
+	if err != nil {
+		return e.keep(path, "its directory cannot be opened")
+	}
+	defer dir.Close()
+	file, err := dir.Open(r.Name, os.O_RDWR, 0)
+	if err != nil {
+		return e.keep(path, "it cannot be opened")
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Ino != r.Ino || info.Dev != r.Dev {
+		return e.keep(path, "another file has taken its place")
+	}
+	now, err := readAll(file, info.Size)
+	if err != nil {
+		e.file.Close()
+		return nil, err
+	}
+	switch h := hash(now); {
+	case h == r.OldHash, h == r.NewHash:
+		e.end()
+		e.forget()
+		return nil, nil
+	case !torn(now, old, new):
+		return e.keep(path, "it has changed since")
+	}
+	if err := put(file, old, len(now)); err != nil {
+		e.file.Close()
+		return nil, err
+	}
+	e.end()
+	e.forget()
+	return &Leftover{Path: path, Action: "restored the content from before an interrupted write"}, nil
+}
+
+func (e *entry) load(suffix, want string) ([]byte, error) {
+	f, err := e.w.dir.Open(e.id+suffix, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := checkMade(f, e.id+suffix); err != nil {
+		return nil, err
+	}
+	b, err := readAll(f, 0)
+	if err == nil && hash(b) != want {
+		err = fmt.Errorf("the saved content %s is damaged", e.id+suffix)
+	}
+	return b, err
+}
+
+// keep leaves the saved contents for a user, and the record under a name that is not looked at again.
+func (e *entry) keep(path, why string) (*Leftover, error) {
+	defer e.file.Close()
+	if err := e.w.dir.Rename(e.id+recordSuffix, e.id+keptSuffix); err != nil {
+		return nil, err
+	}
+	return &Leftover{Path: path, Action: "left as it is: " + why, Saved: filepath.Join(e.w.journal, e.id+oldSuffix)}, nil
 }

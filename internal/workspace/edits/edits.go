@@ -12,7 +12,6 @@
 package edits
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/internal/workspace/textfile"
@@ -56,38 +55,6 @@ func Apply(t *textfile.Text, edits []Edit) (*Result, error) {
 	}
 	r.Raw, r.Changed = s.now.Raw(), s.pieces.changed(len(t.Raw()))
 	return r, nil
-}
-
-// changed returns what the pieces lack of an original of size n.
-func (ps pieces) changed(n int) []Range {
-	var out []Range
-	at := 0
-	for _, p := range append(ps[:len(ps):len(ps)], piece{from: n}) {
-		if p.by > 0 {
-			continue
-		}
-		if p.from > at {
-			out = append(out, Range{at, p.from})
-		}
-		at = p.from + p.n
-	}
-	return out
-}
-
-// prefix names an edit when there are several.
-func (s *simulation) prefix(i int) string {
-	if len(s.edits) == 1 {
-		return ""
-	}
-	return fmt.Sprintf("edit %d: ", i+1)
-}
-
-// number completes a refusal with whether there is anything to number.
-func (s *simulation) number(err error) error {
-	if no, ok := err.(*refusal); ok {
-		no.several = len(s.edits) > 1
-	}
-	return err
 }
 
 // check refuses an edit that can mean nothing whatever the file holds.

@@ -63,6 +63,22 @@ func (ps pieces) layout() layout {
 	return l
 }
 
+// changed returns what the pieces lack of an original of size n.
+func (ps pieces) changed(n int) []Range {
+	var out []Range
+	at := 0
+	for _, p := range append(ps[:len(ps):len(ps)], piece{from: n}) {
+		if p.by > 0 {
+			continue
+		}
+		if p.from > at {
+			out = append(out, Range{at, p.from})
+		}
+		at = p.from + p.n
+	}
+	return out
+}
+
 // overlapping yields the pieces that end at or after the range's start and begin at or before its end, with their offsets.
 func (l layout) overlapping(r Range) iter.Seq2[int, piece] {
 	return func(yield func(int, piece) bool) {

@@ -17,9 +17,13 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 
 	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/secret"
@@ -254,6 +258,283 @@ func (g *Guard) special(f Facts) special {
 		}
 	}
 	return worst
+}
+
+// addRun takes in what is in a root, under both its names.
+func (g *Guard) addRun(run Run) {
+	names := bothNames(g.walk(run.Path), run.Path)
+	if !slices.ContainsFunc(names, func(p string) bool { return g.rootOf(p, true) != "" }) {
+		return
+	}
+	for _, name := range names {
+		run.Path = name
+		g.runs = append(g.runs, run)
+	}
+}
+
+// runOf says why a path will run; "" if nothing is known to run it.
+func (g *Guard) runOf(p string) string {
+	for _, run := range g.runs {
+		if run.covers(p) {
+			return run.Why
+		}
+	}
+	return ""
+}
+
+// Holds says which path in a folder will run, and why; "" if none is known to. Another folder in its
+// place would hold other programs.
+func (g *Guard) Holds(f Facts) (why string) {
+	for _, run := range g.runs {
+		if pathin.ContainsFold(f.Path, run.Path) || pathin.ContainsFold(f.Real, run.Path) {
+			return run.Path + ": " + run.Why
+		}
+	}
+	return ""
+}
+
+const (
+	whatState = "haft keeps its record of writes here, and the contents they replaced"
+	whatOwn   = "only haft itself may change its own settings, trust and logs"
+	whatKept  = "files that the session saved may be read but not changed"
+	whatBare  = "the files of an embedded bare repository can run programs"
+)
+
+// sensitive judges every spelling of a path and takes the strictest view.
+func (g *Guard) sensitive(f Facts) Sensitivity {
+	var worst Sensitivity
+	take := func(s Sensitivity) {
+		if s.Read == Allow && s.Write >= worst.Write {
+			worst.Acts = s.What
+		} else if s.Write > worst.Write {
+			worst.Acts = ""
+		}
+		if worst.What == "" {
+			worst = s
+		}
+		if s.Write > worst.Write || s.Read > worst.Read {
+			worst.What = s.What
+		}
+		worst.Read, worst.Write, worst.Hard = max(worst.Read, s.Read), max(worst.Write, s.Write), worst.Hard || s.Hard
+	}
+	for _, p := range f.spellings() {
+		n := g.names.of(g, p)
+		if n.own {
+			take(Sensitivity{What: whatOwn, Read: Allow, Write: Deny, Hard: true})
+		}
+		if n.state {
+			s := Sensitivity{What: whatState, Read: Ask, Write: Deny, Hard: true}
+			if f.Kept {
+				s.Read = Allow
+			}
+			take(s)
+		}
+		if n.run != "" {
+			take(Sensitivity{What: n.run, Read: Allow, Write: Ask})
+		}
+		for _, s := range n.found {
+			take(s)
+		}
+	}
+	if f.Kept {
+		take(Sensitivity{What: whatKept, Read: Allow, Write: Deny, Hard: true})
+	}
+	if worst.Write == Allow && f.Root != "" && g.inBareRepository(f) { // .git itself has its own reason
+		take(Sensitivity{What: whatBare, Read: Allow, Write: Ask})
+	}
+	if worst.Acts == worst.What {
+		worst.Acts = ""
+	}
+	return worst
+}
+
+// lookUp finds what one spelling names: a secret, which is not written either, and something that acts on whoever uses it.
+func (g *Guard) lookUp(p string) (found []Sensitivity) {
+	n := g.where.Names(p)
+	switch e := n.Look(); e.Level {
+	case secret.Closed:
+		found = append(found, Sensitivity{What: e.What, Read: Deny, Write: Deny, Hard: true})
+	case secret.Guarded:
+		found = append(found, Sensitivity{What: e.What, Read: Ask, Write: Ask})
+	}
+	rules := compiled()
+	for i := range rules {
+		if rules[i].pattern.Matches(&n) {
+			return append(found, rules[i].what)
+		}
+	}
+	return found
+}
+
+// matcher is a rule taken apart.
+type matcher struct {
+	pattern secret.Pattern
+	what    Sensitivity
+}
+
+// compiled takes the rules apart, once.
+var compiled = sync.OnceValue(func() []matcher {
+	out := make([]matcher, len(rules))
+	for i, r := range rules {
+		out[i] = matcher{secret.Parse(r.pattern), Sensitivity{What: r.what, Read: Allow, Write: r.write, Hard: r.hard}}
+	}
+	return out
+})
+
+// inBareRepository reports whether a directory between the root and the path is a repository without a work tree, or would
+// become one by what is written: git takes any folder with HEAD, objects and refs for one and does what its config says.
+func (g *Guard) inBareRepository(f Facts) bool {
+	if filepath.Base(f.Real) == "HEAD" {
+		return true // the rest may come in any order
+	}
+	part := f.Real // in dir
+	for dir := filepath.Dir(f.Real); pathin.Contains(f.Root, dir) && dir != f.Root; part, dir = dir, filepath.Dir(dir) {
+		head := g.is(filepath.Join(dir, "HEAD"), 0) || g.is(filepath.Join(dir, "HEAD"), fs.ModeSymlink)
+		switch filepath.Base(part) {
+		case "objects", "refs", "commondir":
+			if head {
+				return true
+			}
+		}
+		if head && g.isBare(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Guard) isBare(dir string) bool {
+	return g.is(filepath.Join(dir, "commondir"), 0) || g.is(filepath.Join(dir, "objects"), fs.ModeDir) && g.is(filepath.Join(dir, "refs"), fs.ModeDir)
+}
+
+// InBareRepository reports whether a folder of the project is in a repository without a work tree, whose settings came with
+// the project or were written by a tool. The project itself may be one.
+func (g *Guard) InBareRepository(dir string) bool {
+	f := g.Look(dir)
+	f.Real = filepath.Join(f.Real, "x") // something in it
+	return f.Root != "" && g.inBareRepository(f)
+}
+
+func (g *Guard) is(p string, t fs.FileMode) bool {
+	info, err := g.fs.Lstat(p)
+	return err == nil && info.Mode.Type() == t
+}
+
+// Protected returns the files and folders of the roots whose change can run
+// programs or grant permissions, whether they exist or not: for a sandbox, which
+// lets no command write them. Those of git are found elsewhere.
+func (g *Guard) Protected() []string {
+	var paths []string
+	for _, run := range g.runs {
+		if run.Reach != Entries { // installers put programs there, which run as confined as they do
+			paths = append(paths, run.Path)
+		}
+	}
+	for _, r := range g.roots {
+		for _, line := range rules {
+			name := strings.TrimSuffix(line.pattern, "/**")
+			if slices.Contains(takingOver, line.what) && !strings.HasPrefix(name, "~/") && !strings.HasPrefix(name, "/") && !strings.Contains(name, "*") {
+				paths = append(paths, filepath.Join(r.real, name))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// Guarded returns the files and folders of the roots that no tool writes unasked, for a
+// sandbox whose commands run unasked: by their names directly in a root, whether they exist or
+// not, and those that exist not far below. Installed dependencies are not among them: what they
+// run is as confined. Looked are the folders that were looked into.
+func (g *Guard) Guarded() (paths, looked []string) {
+	var names []string
+	for _, line := range rules {
+		if line.what != whatRepo && line.what != Dependencies {
+			names = append(names, line.pattern)
+		}
+	}
+	for _, pattern := range append(names, secret.GuardedNames()...) {
+		name := strings.TrimSuffix(pattern, "/**")
+		if strings.HasPrefix(name, "~/") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".git/") || strings.Contains(name, "*") {
+			continue
+		}
+		for _, r := range g.roots {
+			paths = append(paths, filepath.Join(r.real, name))
+		}
+	}
+	left := mostGuarded
+	for _, r := range g.roots {
+		below, seen := g.guardedBelow(r.real, 0, &left)
+		paths, looked = append(paths, below...), append(looked, seen...)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), looked
+}
+
+// The bounds of the search for guarded files.
+const (
+	mostGuarded  = 2000 // entries that are looked at
+	guardedDepth = 2
+)
+
+func (g *Guard) guardedBelow(dir string, depth int, left *int) (paths, looked []string) {
+	entries, err := os.ReadDir(dir)
+	if *left -= len(entries); err != nil || *left < 0 {
+		return nil, []string{dir}
+	}
+	looked = []string{dir}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		found := g.lookUp(path)
+		asks := slices.ContainsFunc(found, func(s Sensitivity) bool { return s.Write != Allow && s.What != whatRepo && s.What != Dependencies })
+		switch {
+		case asks:
+			paths = append(paths, path)
+		case e.IsDir() && depth < guardedDepth && len(found) == 0:
+			below, seen := g.guardedBelow(path, depth+1, left)
+			paths, looked = append(paths, below...), append(looked, seen...)
+		}
+	}
+	return paths, looked
+}
+
+// takingOver are the kinds of files by which a command would run others later.
+var takingOver = []string{whatAgent, whatEditor, whatHooks, whatShell}
+
+// walk follows an absolute path component by component, as the kernel would. From the first thing that is missing or cannot
+// be looked at, the rest is appended as it stands.
+func (g *Guard) walk(path string) walked {
+	// A wrapped file system does not have this, and is asked part by part.
+	if d, ok := g.fs.(interface {
+		Direct(path string) (disk.Info, bool)
+	}); ok && filepath.IsAbs(path) && filepath.Clean(path) == path {
+		if info, ok := d.Direct(path); ok {
+			return walked{real: path, info: info, exists: true}
+		}
+	}
+	w := walked{real: filepath.VolumeName(path) + string(filepath.Separator), exists: true}
+	w.info, w.err = g.fs.Lstat(w.real)
+	todo := components(path[len(filepath.VolumeName(path)):])
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		if name == ".." {
+			w.up(g.fs)
+			continue
+		}
+		next := filepath.Join(w.real, name)
+		if !w.exists || w.err != nil {
+			w.real = next
+			continue
+		}
+		if !w.info.Mode.IsDir() {
+			w.real, w.exists = next, false
+			w.err = &fs.PathError{Op: "look at", Path: next, Err: syscall.ENOTDIR}
+			continue
+		}
+		todo = append(w.enter(g.fs, next), todo...)
+	}
+	return w
 }
 
 func digits(s string) bool {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/haftdev/haft/internal/workspace/disk"
 )
@@ -30,42 +29,6 @@ type walked struct {
 	info   disk.Info
 	exists bool
 	err    error
-}
-
-// walk follows an absolute path component by component, as the kernel would. From the first thing that is missing or cannot
-// be looked at, the rest is appended as it stands.
-func (g *Guard) walk(path string) walked {
-	// A wrapped file system does not have this, and is asked part by part.
-	if d, ok := g.fs.(interface {
-		Direct(path string) (disk.Info, bool)
-	}); ok && filepath.IsAbs(path) && filepath.Clean(path) == path {
-		if info, ok := d.Direct(path); ok {
-			return walked{real: path, info: info, exists: true}
-		}
-	}
-	w := walked{real: filepath.VolumeName(path) + string(filepath.Separator), exists: true}
-	w.info, w.err = g.fs.Lstat(w.real)
-	todo := components(path[len(filepath.VolumeName(path)):])
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		if name == ".." {
-			w.up(g.fs)
-			continue
-		}
-		next := filepath.Join(w.real, name)
-		if !w.exists || w.err != nil {
-			w.real = next
-			continue
-		}
-		if !w.info.Mode.IsDir() {
-			w.real, w.exists = next, false
-			w.err = &fs.PathError{Op: "look at", Path: next, Err: syscall.ENOTDIR}
-			continue
-		}
-		todo = append(w.enter(g.fs, next), todo...)
-	}
-	return w
 }
 
 // up takes a "..". After what is missing or no directory the kernel would stop: what is above is found, but not there.

@@ -49,24 +49,6 @@ func Declared(raw []byte) (Encoding, bool) {
 	return enc, err == nil && len(enc.bom) == 0 && !enc.wide
 }
 
-// believable reports whether bytes are what a declaration says. Bytes that read as UTF-8 are, whatever an old declaration says;
-// but two or three characters of two bytes may be so by chance.
-func (e Encoding) believable(raw []byte) bool {
-	if e.codec == nil {
-		return utf8.Valid(raw)
-	}
-	if utf8.Valid(raw) {
-		chance := 0
-		if doubleByte[e.name] {
-			chance = 2
-		}
-		if beyond := utf8.RuneCount(raw) - asciiCount(raw); beyond > chance {
-			return false
-		}
-	}
-	return decodes(raw, e)
-}
-
 func asciiCount(b []byte) (n int) {
 	for _, c := range b {
 		if c < utf8.RuneSelf {

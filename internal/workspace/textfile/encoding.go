@@ -179,3 +179,45 @@ func (e Encoding) DecodeLine(raw []byte) []byte {
 	e.bom = nil
 	return Decode(raw, e).text
 }
+
+// believable reports whether bytes are what a declaration says. Bytes that read as UTF-8 are, whatever an old declaration says;
+// but two or three characters of two bytes may be so by chance.
+func (e Encoding) believable(raw []byte) bool {
+	if e.codec == nil {
+		return utf8.Valid(raw)
+	}
+	if utf8.Valid(raw) {
+		chance := 0
+		if doubleByte[e.name] {
+			chance = 2
+		}
+		if beyond := utf8.RuneCount(raw) - asciiCount(raw); beyond > chance {
+			return false
+		}
+	}
+	return decodes(raw, e)
+}
+
+// From returns the encoding with a note of what says so.
+func (e Encoding) From(source string) Encoding {
+	e.source = source
+	return e
+}
+
+// For returns the encoding for these bytes: with a byte-order mark if they begin with its, and else without.
+func (e Encoding) For(raw []byte) Encoding {
+	bom := map[string][]byte{"": bomUTF8, "UTF-16LE": bomUTF16LE, "UTF-16BE": bomUTF16BE}[e.name]
+	if e.bom = nil; len(bom) > 0 && bytes.HasPrefix(raw, bom) {
+		e.bom = bom
+	}
+	return e
+}
+
+// Reads reports whether every byte is text in the encoding.
+func (e Encoding) Reads(raw []byte) bool {
+	e = e.For(raw)
+	if e.codec == nil {
+		return utf8.Valid(raw)
+	}
+	return decodes(raw, e)
+}

@@ -1,12 +1,10 @@
 package textfile
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
 )
@@ -71,28 +69,4 @@ type labelError struct{ Label string }
 func (e *labelError) Error() string {
 	names := slices.Sorted(maps.Keys(legacy))
 	return fmt.Sprintf("Unknown encoding %q. Use UTF-8, UTF-16LE, UTF-16BE (each also \"with BOM\"), %s.", e.Label, strings.Join(names, ", "))
-}
-
-// From returns the encoding with a note of what says so.
-func (e Encoding) From(source string) Encoding {
-	e.source = source
-	return e
-}
-
-// For returns the encoding for these bytes: with a byte-order mark if they begin with its, and else without.
-func (e Encoding) For(raw []byte) Encoding {
-	bom := map[string][]byte{"": bomUTF8, "UTF-16LE": bomUTF16LE, "UTF-16BE": bomUTF16BE}[e.name]
-	if e.bom = nil; len(bom) > 0 && bytes.HasPrefix(raw, bom) {
-		e.bom = bom
-	}
-	return e
-}
-
-// Reads reports whether every byte is text in the encoding.
-func (e Encoding) Reads(raw []byte) bool {
-	e = e.For(raw)
-	if e.codec == nil {
-		return utf8.Valid(raw)
-	}
-	return decodes(raw, e)
 }

@@ -16,8 +16,11 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/transform"
+	"znkr.io/diff"
 )
 
 // Text is the decoded view of a file's bytes.
@@ -159,4 +162,143 @@ func (t *Text) verify(splices []Splice, out []byte) error {
 		return &repertoireError{Encoding: t.enc}
 	}
 	return nil
+}
+
+// EOL says how the text ends its lines.
+func (t *Text) EOL() EOL { return EOLOf(t.text) }
+
+// EndingAt returns the line ending that new lines at a decoded offset should use: that of the line the offset lies in,
+// else that of the line before, else \n.
+func (t *Text) EndingAt(off int) string {
+	if i := bytes.IndexByte(t.text[off:], '\n'); i >= 0 {
+		return endingBefore(t.text, off+i)
+	}
+	if i := bytes.LastIndexByte(t.text[:off], '\n'); i >= 0 {
+		return endingBefore(t.text, i)
+	}
+	if bytes.IndexByte(t.text, '\r') >= 0 {
+		return "\r"
+	}
+	return "\n"
+}
+
+func endingBefore(text []byte, lf int) string {
+	if lf > 0 && text[lf-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// Lines splits the raw bytes into lines, each with its ending. Joined they are the raw bytes again; a byte-order mark
+// belongs to the first line.
+func (t *Text) Lines() [][]byte {
+	if len(t.raw) == 0 {
+		return nil
+	}
+	newline := t.newline()[0]
+	width, low := 1, 0
+	if t.enc.wide {
+		width = 2
+		if t.enc.name == utf16BE.name {
+			low = 1
+		}
+	}
+	var lines [][]byte
+	start := 0
+	for i := 0; i+width <= len(t.raw); i += width {
+		if t.raw[i+low] == newline && (width == 1 || t.raw[i+1-low] == 0) {
+			lines = append(lines, t.raw[start:i+width])
+			start = i + width
+		}
+	}
+	if start < len(t.raw) {
+		lines = append(lines, t.raw[start:])
+	}
+	return lines
+}
+
+// Rewrite returns the raw bytes of a whole new content for this file: same encoding, same byte-order mark, and every line
+// that the file already holds keeps its very bytes, ending and invalid sequences included. New lines end as the line before them
+// does. Content that itself holds the file's \r was meant so and is taken as it is.
+func (t *Text) Rewrite(content string) ([]byte, error) {
+	if mark := "\uFEFF"; len(t.enc.bom) > 0 && !bytes.HasPrefix(t.text, []byte(mark)) {
+		content = strings.TrimPrefix(content, mark)
+	}
+	splices, err := t.lineSplices(content)
+	if err != nil {
+		return nil, err
+	}
+	return t.Splice(splices)
+}
+
+// lineSplices finds the runs of lines that differ.
+func (t *Text) lineSplices(content string) ([]Splice, error) {
+	form := t.formOf(content)
+	old, new := form.split(string(t.text), t.newline()), form.split(content, form.newline)
+	ending := mainEnding(old)
+	var out []Splice
+	run := lineRun{}
+	for _, e := range diff.Edits(keys(old), keys(new)) {
+		if e.Op != diff.Insert && old[e.PosX].ending != "" {
+			ending = old[e.PosX].ending
+		}
+		switch e.Op {
+		case diff.Match:
+			out = run.close(out, len(old[e.PosX].text))
+		case diff.Delete:
+			run.end += len(old[e.PosX].text)
+			run.damaged = run.damaged || t.stray(old[e.PosX].text)
+		case diff.Insert:
+			line := new[e.PosY].text
+			if run.damaged && strings.ContainsRune(line, utf8.RuneError) {
+				return nil, &strayError{Line: e.PosY + 1}
+			}
+			if !form.exact {
+				line = WithEndings(line, ending)
+			}
+			run.new = append(run.new, line)
+		}
+	}
+	return run.close(out, 0), nil
+}
+
+// stray reports whether a line of the text stands for bytes that are invalid in the file's encoding.
+func (t *Text) stray(line string) bool {
+	return !utf8.ValidString(line) || t.enc.codec != nil && strings.ContainsRune(line, utf8.RuneError)
+}
+
+func (t *Text) formOf(content string) form {
+	f := form{newline: "\n", exact: strings.Contains(content, "\r\n"), raw: !utf8.ValidString(content)}
+	if newline := t.newline(); newline == "\r" && !strings.Contains(content, "\n") {
+		f.newline, f.exact = newline, true
+	}
+	return f
+}
+
+// newline is the character that ends the lines of the file.
+func (t *Text) newline() string {
+	if t.EOL() == CR {
+		return "\r"
+	}
+	return "\n"
+}
+
+func keys(lines []textLine) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.key
+	}
+	return out
+}
+
+// mainEnding returns the ending most lines have.
+func mainEnding(lines []textLine) string {
+	count := map[string]int{}
+	best := "\n"
+	for _, l := range lines {
+		if count[l.ending]++; l.ending != "" && count[l.ending] > count[best] {
+			best = l.ending
+		}
+	}
+	return best
 }

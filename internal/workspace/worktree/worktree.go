@@ -24,10 +24,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/haftdev/haft/internal/workspace/guard"
 )
 
@@ -42,6 +46,103 @@ type Tree struct {
 	Path   string
 	Branch string // "" if it is on none
 	repo   *Repo
+}
+
+// Loss returns what would be lost with the tree. Files that git ignores do not count.
+func (t *Tree) Loss(ctx context.Context) (Loss, error) {
+	status, err := git(ctx, t.Path, nil, "status", "--porcelain", "--untracked-files=all")
+	if err != nil {
+		return Loss{}, fmt.Errorf("could not look for uncommitted changes: %w", err)
+	}
+	args := []string{"log", "--format=%h %s", "HEAD", "--not"}
+	if t.Branch != "" {
+		args = append(args, "--exclude="+t.Branch) // of the --branches that follow
+	}
+	log, err := git(ctx, t.Path, nil, append(args, "--branches", "--tags", "--remotes", "--")...)
+	if err != nil {
+		return Loss{}, fmt.Errorf("could not look for commits: %w", err)
+	}
+	return Loss{Files: lines(status), Commits: lines(log)}, nil
+}
+
+// Remove removes the tree. Without Discard one with uncommitted changes stays
+// ([ErrWork]), and commits that are nowhere else keep their branch.
+func (t *Tree) Remove(ctx context.Context, opts *RemoveOptions) (Removed, error) {
+	head, err := git(ctx, t.Path, nil, "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return Removed{}, err
+	}
+	loss, err := t.Loss(ctx)
+	if err != nil {
+		return Removed{}, err
+	}
+	var gone Removed
+	discard := opts != nil && opts.Discard
+	switch {
+	case loss.Empty():
+	case discard:
+		if gone.Saved, err = t.save(ctx); err != nil {
+			return Removed{}, fmt.Errorf("could not save the discarded work: %w", err)
+		}
+	case len(loss.Files) > 0 || t.Branch == "":
+		return Removed{}, ErrWork
+	default:
+		gone.KeptBranch = t.Branch
+	}
+	unlock, err := t.repo.lock(ctx)
+	if err != nil {
+		return Removed{}, err
+	}
+	defer unlock()
+	args := []string{"worktree", "remove"}
+	if discard {
+		args = append(args, "--force")
+	}
+	// Without --force git looks again, at the moment of removal.
+	if _, err := git(ctx, t.repo.Root, nil, append(args, "--", t.Path)...); err != nil {
+		return Removed{}, err
+	}
+	if t.Branch != "" && gone.KeptBranch == "" {
+		// Only as it was looked at: someone may have committed to it since.
+		if _, err := git(ctx, t.repo.Root, nil, "update-ref", "-d", "refs/heads/"+t.Branch, firstLine(head)); err != nil {
+			gone.KeptBranch = t.Branch
+		}
+	}
+	return gone, nil
+}
+
+// save commits everything in the tree, by plumbing that changes nothing in it, and
+// keeps the commit under a reference that no branch shows.
+func (t *Tree) save(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "haft-worktree-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	who := []string{"GIT_AUTHOR_NAME=haft", "GIT_AUTHOR_EMAIL=haft@localhost", "GIT_COMMITTER_NAME=haft", "GIT_COMMITTER_EMAIL=haft@localhost"}
+	if _, err := git(ctx, t.Path, index, "read-tree", "HEAD"); err != nil {
+		return "", err
+	}
+	if _, err := git(ctx, t.Path, index, "add", "--all"); err != nil {
+		return "", err
+	}
+	tree, err := git(ctx, t.Path, index, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	commit, err := git(ctx, t.Path, who, "commit-tree", firstLine(tree), "-p", "HEAD", "-m", "Work discarded with the worktree "+filepath.Base(t.Path))
+	if err != nil {
+		return "", err
+	}
+	ref := fmt.Sprintf("refs/haft/discarded/%s-%d", filepath.Base(t.Path), time.Now().UnixNano())
+	_, err = git(ctx, t.Path, nil, "update-ref", ref, firstLine(commit))
+	return ref, err
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 // folder is where trees are made, below the root of the repository.
@@ -192,4 +293,24 @@ func (r *Repo) Find(ctx context.Context, path string) (*Tree, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is not a worktree of %s", path, r.Root)
+}
+
+// lockFile is in the folder that all trees of a repository share.
+const lockFile = "haft-worktrees.lock"
+
+// lock waits for its turn to touch the list of trees. While git makes a tree, the
+// list has half of it, and every other git that reads the list fails. A repository
+// that cannot be written has nobody to wait for.
+func (r *Repo) lock(ctx context.Context) (unlock func(), err error) {
+	l := flock.New(filepath.Join(r.common, lockFile))
+	_, err = l.TryLockContext(ctx, 5*time.Millisecond)
+	switch {
+	case err == nil:
+		return func() { _ = l.Close() }, nil // closing cannot leave it locked
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return func() {}, nil
+	}
+	return nil, fmt.Errorf("could not wait for other changes to the worktrees: %w", err)
 }

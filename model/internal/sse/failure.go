@@ -5,12 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/haftdev/haft/model"
 )
@@ -51,53 +46,4 @@ func host(c *Call) string {
 		return "the server"
 	}
 	return u.Host
-}
-
-// maxRefusal is how much of an error's body is read.
-const maxRefusal = 64 << 10
-
-// refusal is what an answer with an error status means.
-func (s *Stream) refusal(resp *http.Response) error {
-	raw, err := io.ReadAll(io.LimitReader(s, maxRefusal))
-	s.ended = err == nil && len(raw) < maxRefusal
-	if err != nil && s.ctx.Err() != nil {
-		return s.ctx.Err()
-	}
-	e := Parse(raw)
-	e.Status = resp.StatusCode
-	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 {
-		e.Message = "the server redirects to " + to + ". Use that address if you trust it"
-	}
-	if e.Message == "" {
-		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
-		if page := excerpt(raw); page != "" {
-			e.Message += ": " + page
-		}
-	}
-	e.Kind = kind(e)
-	e.RetryAfter = retryAfter(resp.Header)
-	if word, err := strconv.ParseBool(resp.Header.Get("X-Should-Retry")); err == nil {
-		e.ShouldRetry = &word
-	}
-	return e
-}
-
-// retryAfter is what the server asked for; 0 if nothing, or a time that is over. A time
-// is compared with the server's own clock, if it says what that is: ours may be wrong.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
-	}
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
-		return time.Duration(seconds * float64(time.Second))
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		now, err := http.ParseTime(h.Get("Date"))
-		if err != nil {
-			now = time.Now()
-		}
-		return max(date.Sub(now), 0)
-	}
-	return 0
 }

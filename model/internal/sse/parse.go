@@ -1,12 +1,8 @@
 package sse
 
 import (
-	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/haftdev/haft/model"
 )
@@ -118,27 +114,4 @@ func containsAny(s string, parts []string) bool {
 		}
 	}
 	return false
-}
-
-// excerpt is what a user needs to see of a body that is not JSON: the title of
-// a page, or how the text begins.
-func excerpt(raw []byte) string {
-	text := string(raw)
-	if bytes.Contains(bytes.ToLower(raw[:min(len(raw), 1024)]), []byte("<html")) {
-		title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(text)
-		if title == nil {
-			return "a web page"
-		}
-		text = "a web page, “" + strings.TrimSpace(title[1]) + "”"
-	}
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
 }

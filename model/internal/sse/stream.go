@@ -8,7 +8,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/model"
 )
@@ -170,6 +175,75 @@ func (s *Stream) failure(err error) error {
 	return lost(s.call, err)
 }
 
+// refusal is what an answer with an error status means.
+func (s *Stream) refusal(resp *http.Response) error {
+	raw, err := io.ReadAll(io.LimitReader(s, maxRefusal))
+	s.ended = err == nil && len(raw) < maxRefusal
+	if err != nil && s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	e := Parse(raw)
+	e.Status = resp.StatusCode
+	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 {
+		e.Message = "the server redirects to " + to + ". Use that address if you trust it"
+	}
+	if e.Message == "" {
+		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
+		if page := excerpt(raw); page != "" {
+			e.Message += ": " + page
+		}
+	}
+	e.Kind = kind(e)
+	e.RetryAfter = retryAfter(resp.Header)
+	if word, err := strconv.ParseBool(resp.Header.Get("X-Should-Retry")); err == nil {
+		e.ShouldRetry = &word
+	}
+	return e
+}
+
+// retryAfter is what the server asked for; 0 if nothing, or a time that is over. A time
+// is compared with the server's own clock, if it says what that is: ours may be wrong.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		now, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// excerpt is what a user needs to see of a body that is not JSON: the title of
+// a page, or how the text begins.
+func excerpt(raw []byte) string {
+	text := string(raw)
+	if bytes.Contains(bytes.ToLower(raw[:min(len(raw), 1024)]), []byte("<html")) {
+		title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindStringSubmatch(text)
+		if title == nil {
+			return "a web page"
+		}
+		text = "a web page, “" + strings.TrimSpace(title[1]) + "”"
+	}
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
 func stalled(c *Call, limit time.Duration) error {
 	return &model.Error{
 		Kind:    model.Stalled,
@@ -177,3 +251,6 @@ func stalled(c *Call, limit time.Duration) error {
 		Err:     errStalled,
 	}
 }
+
+// maxRefusal is how much of an error's body is read.
+const maxRefusal = 64 << 10

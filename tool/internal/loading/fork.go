@@ -47,14 +47,6 @@ func Marks(crew subagent.Crew, f *subagent.Fork) tool.Marks {
 	return tool.Marks{ReadOnly: f == nil || crew == nil || !f.Isolated(crew), ConcurrencySafe: f != nil}
 }
 
-// ForAgent adds to the text what an agent of its own means for the one who decides about it.
-func (t Text) ForAgent(crew subagent.Crew, c *tool.Call, f *subagent.Fork) Text {
-	if f != nil && MayFork(crew, c) {
-		t.Fork, t.Isolated = true, f.Isolated(crew)
-	}
-	return t
-}
-
 // Fork lets an agent do the text, and waits for it.
 func Fork(ctx context.Context, crew subagent.Crew, c *tool.Call, f *subagent.Fork) Forked {
 	r := f.Run(ctx, crew, c)

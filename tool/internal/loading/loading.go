@@ -10,6 +10,7 @@ import (
 
 	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/subagent"
 )
 
 // A Text is a skill or a command as far as it matters for loading it.
@@ -78,4 +79,12 @@ func (t Text) Result(text, file string) tool.Result {
 		r.Change = &tool.Change{Allow: t.Allow, Model: t.Model}
 	}
 	return r
+}
+
+// ForAgent adds to the text what an agent of its own means for the one who decides about it.
+func (t Text) ForAgent(crew subagent.Crew, c *tool.Call, f *subagent.Fork) Text {
+	if f != nil && MayFork(crew, c) {
+		t.Fork, t.Isolated = true, f.Isolated(crew)
+	}
+	return t
 }
