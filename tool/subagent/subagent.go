@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/plural"
 	"github.com/haftdev/haft/tool"
 )
@@ -233,16 +234,25 @@ func isolated(crew Crew, in Input) bool {
 	return in.Isolation != "" || slices.ContainsFunc(crew.Agents(), func(k Kind) bool { return k.Worktree && strings.EqualFold(k.Name, in.Kind) })
 }
 
+// mostMenu is how many characters the list of agents may have, which is part of every request. It is far more than
+// the descriptions that people write for a few dozen agents.
+const mostMenu = 24_000
+
 func menu(kinds []Kind) string {
 	var b strings.Builder
-	for _, k := range kinds {
-		fmt.Fprintf(&b, "- %s: %s", k.Name, k.Description)
+	entries := make([]knowledge.Entry, len(kinds))
+	for i, k := range kinds {
+		text := k.Description
 		if k.Tools != "" {
-			fmt.Fprintf(&b, " (Tools: %s)", k.Tools)
+			text += fmt.Sprintf(" (Tools: %s)", k.Tools)
 		}
-		b.WriteByte('\n')
+		entries[i] = knowledge.Entry{Name: k.Name, Text: text}
+		fmt.Fprintf(&b, "- %s: %s\n", k.Name, text)
 	}
-	return b.String()
+	if b.Len() <= mostMenu {
+		return b.String()
+	}
+	return knowledge.Menu(entries, mostMenu) + "\n"
 }
 
 func checkKind(crew Crew, kind string) *tool.Problem {

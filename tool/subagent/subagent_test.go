@@ -3,6 +3,7 @@ package subagent_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -89,6 +90,27 @@ func TestWhatTheModelReads(t *testing.T) {
 				t.Errorf("failed %v: %q", r.Failed, r.Text())
 			}
 		})
+	}
+}
+
+// A crowd is a crew with very many agents.
+type crowd struct{ crew }
+
+func (crowd) Agents() (kinds []subagent.Kind) {
+	for i := range 2_000 {
+		kinds = append(kinds, subagent.Kind{Name: fmt.Sprintf("agent-%04d", i), Description: strings.Repeat("Reviews code. ", 20)})
+	}
+	return kinds
+}
+
+// The list of agents is part of every request: what does not fit is counted, not sent.
+func TestTheListOfAgentsIsBounded(t *testing.T) {
+	few, many := subagent.New(crew{})[0].Describe(nil), subagent.New(crowd{})[0].Describe(nil)
+	if len(many)-len(few) > 25_000 || !strings.Contains(many, "- agent-0000") || !strings.Contains(many, "more, not listed for lack of space)") {
+		t.Errorf("%d characters more: %.300s … %s", len(many)-len(few), many, many[len(many)-200:])
+	}
+	if strings.Contains(few, "not listed") {
+		t.Errorf("a short list is cut: %s", few)
 	}
 }
 
