@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/visible"
 	"github.com/haftdev/haft/mcp"
 	sessions "github.com/haftdev/haft/session"
@@ -171,10 +170,4 @@ func (s *session) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, er
 		return reply, nil
 	}
 	return mcp.Answer{Action: "decline"}, nil
-}
-
-// warn tells the user something in the order of what happens.
-func (s *session) warn(text string) {
-	s.talk.Agent.Emit(agent.Notice{Level: "warning", Text: text})
-	s.wake()
 }
