@@ -89,49 +89,7 @@ func (m Info) Cost(u model.Usage) (usd float64, known bool) {
 
 const million = 1_000_000
 
-// A catalogue is models.json as it is looked up. The file itself is not read: a start would spend a quarter of a
-// millisecond on it. A test writes prepared.go from it.
-type catalogue struct {
-	aliases map[string]string
-	models  map[string]Info // by canonical name
-}
-
 var known = sync.OnceValue(prepared)
-
-func prepared() *catalogue {
-	return &catalogue{
-		aliases: map[string]string{
-			"best":     "claude-fable-5-2",
-			"default":  "claude-opus-5-5",
-			"fable":    "claude-fable-5-2",
-			"haiku":    "claude-haiku-5-5",
-			"mythos":   "claude-mythos-5-2",
-			"opus":     "claude-opus-5-5",
-			"opusplan": "claude-sonnet-5-5",
-			"sonnet":   "claude-sonnet-5-5",
-		},
-		models: map[string]Info{
-			"claude-fable-5-2":  {Name: "Claude Fable 5.2", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: true, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: nil, longPrice: nil},
-			"claude-mythos-5-2": {Name: "Claude Mythos 5.2", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: true, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: nil, longPrice: nil},
-			"claude-fable-5-1":  {Name: "Claude Fable 5.1", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: true, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 10, Output: 50, CacheRead: 0.25, CacheWrite: 12.5}, longPrice: nil},
-			"claude-mythos-5-1": {Name: "Claude Mythos 5.1", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: true, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 10, Output: 50, CacheRead: 0.25, CacheWrite: 12.5}, longPrice: nil},
-			"claude-fable-5":    {Name: "Claude Fable 5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 10, Output: 50, CacheRead: 1, CacheWrite: 12.5}, longPrice: nil},
-			"claude-mythos-5":   {Name: "Claude Mythos 5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 10, Output: 50, CacheRead: 1, CacheWrite: 12.5}, longPrice: nil},
-			"claude-opus-5-5":   {Name: "Claude Opus 5.5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: true, Effort: "medium", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 4, Output: 20, CacheRead: 0.2, CacheWrite: 5}, longPrice: nil},
-			"claude-opus-5":     {Name: "Claude Opus 5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "unless-high-effort", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}, longPrice: nil},
-			"claude-opus-4-8":   {Name: "Claude Opus 4.8", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}, longPrice: nil},
-			"claude-opus-4-7":   {Name: "Claude Opus 4.7", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}, longPrice: nil},
-			"claude-opus-4-6":   {Name: "Claude Opus 4.6", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "max"}, price: &Price{From: 0, Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}, longPrice: nil},
-			"claude-opus-4-5":   {Name: "Claude Opus 4.5", Known: true, Context: 200000, MaxOutput: 64000, Thinking: "enabled", Off: "", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high"}, price: &Price{From: 0, Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}, longPrice: nil},
-			"claude-sonnet-5-5": {Name: "Claude Sonnet 5.5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "never", BindsThinking: true, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 2, Output: 10, CacheRead: 0.1, CacheWrite: 2.5}, longPrice: nil},
-			"claude-sonnet-5":   {Name: "Claude Sonnet 5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 2, Output: 10, CacheRead: 0.2, CacheWrite: 2.5}, longPrice: nil},
-			"claude-sonnet-4-6": {Name: "Claude Sonnet 4.6", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "", BindsThinking: false, Effort: "high", Efforts: []string{"low", "medium", "high", "max"}, price: &Price{From: 0, Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, longPrice: nil},
-			"claude-sonnet-4-5": {Name: "Claude Sonnet 4.5", Known: true, Context: 200000, MaxOutput: 64000, Thinking: "enabled", Off: "", BindsThinking: false, Effort: "", Efforts: []string(nil), price: &Price{From: 0, Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, longPrice: nil},
-			"claude-haiku-5-5":  {Name: "Claude Haiku 5.5", Known: true, Context: 1000000, MaxOutput: 128000, Thinking: "adaptive", Off: "unless-high-effort", BindsThinking: true, Effort: "medium", Efforts: []string{"low", "medium", "high", "xhigh", "max"}, price: &Price{From: 0, Input: 0.1, Output: 0.5, CacheRead: 0.01, CacheWrite: 0.125}, longPrice: &Price{From: 100000, Input: 0.5, Output: 2.5, CacheRead: 0.05, CacheWrite: 0.625}},
-			"claude-haiku-4-5":  {Name: "Claude Haiku 4.5", Known: true, Context: 200000, MaxOutput: 64000, Thinking: "enabled", Off: "", BindsThinking: false, Effort: "", Efforts: []string(nil), price: &Price{From: 0, Input: 1, Output: 5, CacheRead: 0.1, CacheWrite: 1.25}, longPrice: nil},
-		},
-	}
-}
 
 // efforts are all levels there are, lowest first.
 var efforts = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
