@@ -9,13 +9,15 @@ type Attempt struct {
 	Port    int    `json:",omitempty"`
 	Socket  string `json:",omitempty"` // or the path of a Unix socket
 	Process int    `json:",omitempty"` // or the process that it tried to signal
-	Name    string `json:",omitempty"` // the name of that process
+	Name    string `json:",omitempty"` // the name of that process, if it can be seen from the box
 }
 
 func (a Attempt) String() string {
 	switch {
 	case a.Socket != "":
 		return "the socket " + a.Socket
+	case a.Process != 0 && a.Name == "":
+		return fmt.Sprintf("process %d, which is not in it", a.Process)
 	case a.Process != 0:
 		return fmt.Sprintf("process %d (%s)", a.Process, a.Name)
 	case a.Port == 53:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"math"
 	"net/netip"
 	"os"
 	"strconv"
@@ -117,10 +118,22 @@ func signalled(pid int) (Attempt, bool) {
 		return Attempt{}, false
 	}
 	name, err := os.ReadFile(procFile(pid, "comm"))
-	if err != nil {
+	if err != nil && pid <= lastProcess() { // one of the box that has ended
 		return Attempt{}, false
 	}
 	return Attempt{Process: pid, Name: strings.TrimSpace(string(name))}, true
+}
+
+// lastProcess is the number of the newest process of the box. A command that has a higher one has
+// it from outside.
+func lastProcess() int {
+	load, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(load)); err == nil && len(fields) > 0 {
+		if pid, err := strconv.Atoi(fields[len(fields)-1]); err == nil {
+			return pid
+		}
+	}
+	return math.MaxInt
 }
 
 // processOf returns the process that a descriptor of a command stands for; 0 if none.

@@ -294,12 +294,14 @@ func (o *Output) unwritten(box *sandbox.Spec) (path, why string) {
 		return "", ""
 	}
 	for _, m := range readOnlyPath().FindAllStringSubmatch(lastBytes(o.Stdout), 50) {
-		path := strings.Trim(m[1], "‘’'\"`")
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(o.WorkingDirectory, path)
-		}
-		if why := held(box, path); why != "" {
-			return path, why
+		for _, name := range m[1:] { // the second is where it was to be moved
+			path := strings.Trim(name, "‘’'\"`")
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(o.WorkingDirectory, path)
+			}
+			if why := held(box, path); name != "" && why != "" {
+				return path, why
+			}
 		}
 	}
 	return "", ""
@@ -348,7 +350,7 @@ func (o *Output) wanted(refused []string) string {
 // configuration, fails because it is busy.
 var (
 	readOnlyPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to [^:\n]+)?: (?:Read-only file system|Device or resource busy)`)
+		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to ([^:\n]+))?: (?:Read-only file system|Device or resource busy)`)
 	})
 	readOnlyFault = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`)
