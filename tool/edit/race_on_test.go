@@ -1,5 +1,5 @@
 //go:build race
 
-package edit
+package edit_test
 
 const raceDetector = true
