@@ -57,6 +57,7 @@ var entries = []Entry{
 	{"~/.gemini/oauth_creds.json", credentials, Closed},
 	{"~/.haft/credentials.json", credentials, Closed},
 	{"~/.config/haft/mcp-logins/**", credentials, Closed},
+	{"~/.local/state/haft/fleet/**", credentials, Closed},
 	{"/etc/shadow*", accounts, Closed},
 	{"/etc/gshadow*", accounts, Closed},
 	{"/etc/sudoers", accounts, Guarded},

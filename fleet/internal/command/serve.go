@@ -229,6 +229,9 @@ func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
 		connect = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13} // the server is in this process
 	}
 	makeRoomForWrites()
+	if err := noteStore(f.store); err != nil {
+		return nil, nil, fmt.Errorf("could not note where the store is: %w", err)
+	}
 	srv, err := engine.Start(o)
 	return srv, connect, err
 }

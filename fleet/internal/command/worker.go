@@ -46,9 +46,13 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 					return fmt.Errorf("could not find the folder for workspaces: %w", err)
 				}
 			}
+			closed, err := closedFiles(join.key)
+			if err != nil {
+				return fmt.Errorf("could not find the files to keep from runs: %w", err)
+			}
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
-				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Reexec: reexec, Version: "fleet", Log: logger(),
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Closed: closed, Reexec: reexec, Version: "fleet", Log: logger(),
 			})
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -306,7 +307,7 @@ func (l *leader) equip(o *headless.Options) {
 		o.Talk.Steps = l.files.steps
 	}
 	o.Harness.Dir, o.Harness.Reexec, o.Talk.Client, o.Talk.Version = l.dir(), w.Reexec, w.Model, w.Version
-	o.Harness.ToolHost = w.ToolHost
+	o.Harness.ToolHost, o.Harness.Disallowed = w.ToolHost, slices.Concat(w.denied, o.Harness.Disallowed)
 	o.Talk.Sessions = session.OpenLogs(l.logs, w.Dir)
 	if o.Talk.ID = l.run.ID; !o.Talk.Fork {
 		o.Talk.Resume = ""

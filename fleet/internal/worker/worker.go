@@ -50,6 +50,8 @@ type Options struct {
 	Host string
 	// ToolHost is where the tools of all runs work; nil means on this machine.
 	ToolHost *toolhost.Host
+	// Closed are files and folders that no run may open: keys, and what servers on this machine store.
+	Closed []string
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
 	Reexec shellrun.Reexec
 	// Model answers; nil means the one that the environment describes.
@@ -66,7 +68,8 @@ type worker struct {
 	runs *runs.Runs
 	free chan struct{} // a token for each free slot
 	// fleet names the fleet and tenant, among all that use folders of this machine.
-	fleet string
+	fleet  string
+	denied []string // rules that close files to all runs
 	// turns end with hard, which ends some time after the worker was told to.
 	hard context.Context
 }
@@ -75,6 +78,7 @@ type worker struct {
 func Run(ctx context.Context, o *Options) error {
 	w := &worker{Options: *o, runs: runs.New(o.Conn, o.Tenant)}
 	w.setDefaults()
+	w.closeFiles()
 	w.free = make(chan struct{}, w.Slots)
 	for range w.Slots {
 		w.free <- struct{}{}
