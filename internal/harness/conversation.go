@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/crew"
@@ -70,8 +71,13 @@ func (c *Conversation) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 // RunAwaiting is Run, but at the end it waits only for tasks for which awaits returns true.
 func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) bool) iter.Seq2[agent.Event, error] {
 	c.first.Do(func() { c.MCP.Await(ctx) })
+	library := c.World.Project.Library
 	return func(yield func(agent.Event, error) bool) {
+		defer library.Hold(time.Time{})
 		for ev, err := range c.Agent.RunAwaiting(ctx, awaits) {
+			if _, ok := ev.(agent.Returned); ok {
+				library.Hold(time.Time{}) // a call may have changed the files
+			}
 			if err == nil {
 				c.watched.event(ev)
 				c.traces.Event(ev)

@@ -228,9 +228,14 @@ func (w *World) leadHooks(lead *agentdef.Definition) error {
 	return err
 }
 
+// starting is for how long a start may take what it has read of skills, commands and agents
+// for what their files say.
+const starting = 2 * time.Second
+
 // begin makes the parts of the conversation in order, each from those before it.
 func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	w, restored, chosen := c.World, c.Journal().Restored(), o.Model
+	w.Project.Library.Hold(time.Now().Add(starting))
 	changed, err := c.goOn(o, restored)
 	if err != nil {
 		return err
@@ -304,7 +309,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 	c.pool.lead = c.lead
 	c.pool.loading = c.toolLoading(catalog.Lookup(o.Model).Context, state[bool](restored, agent.StatePlain))
 	b := &c.pool.builtins
-	b.Commands = w.Project.Library.CommandsWith(c.MCP.Prompts)
+	b.Commands = w.Project.Library.Commands.With(c.MCP.Prompts)
 	b.Servers, b.Agreed, b.PlanFile, b.Answer = c.MCP, c.agreed, w.Project.Kept.PlanFile, c.readsPages(o.Client)
 	if b.SearchWeb == nil && c.Provider == "anthropic" && w.Project.ModelEnv().AsksAnthropic() {
 		b.SearchWeb = providerSearch(o.Client, o.Model, func(name string, u model.Usage) { c.Agent.Spend(name, u) })

@@ -47,11 +47,12 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 	if _, err := w.Project.Style(); err != nil {
 		add("settings", "The default output style is used. "+err.Error())
 	}
-	for _, problem := range w.Project.Library.Faults() {
+	faults, held := w.Project.Check()
+	for _, problem := range faults {
 		add("knowledge", problem.String())
 	}
 	if !w.Project.Options.AsksTrust && w.Project.Folder != nil {
-		if u := trust.NewUntrusted(w.Project.Folder, slices.Concat(w.Project.Held, w.Project.HeldClaims())); u != nil {
+		if u := trust.NewUntrusted(w.Project.Folder, slices.Concat(w.Project.Held, held)); u != nil {
 			add("trust", u.Error())
 		}
 	}

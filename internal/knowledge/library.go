@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -159,6 +160,9 @@ type Library struct {
 
 	mu   sync.Mutex
 	docs map[string]parsed // by path
+	// Until then the listing stands for what the files say; nil is one that is not made yet.
+	until time.Time
+	held  *Listing
 }
 
 // parsed is a text that need not be parsed again while it stays the same.
@@ -184,8 +188,30 @@ type Listing struct {
 	Problems []Problem
 }
 
+// Hold lets the next listing stand for the files until then: a session that starts asks for
+// it several times at once, and there may be thousands of files. It does not concern Read.
+func (l *Library) Hold(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until, l.held = until, nil
+}
+
 // List returns everything there is.
 func (l *Library) List() Listing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !time.Now().Before(l.until) {
+		l.held = nil
+		return l.list()
+	}
+	if l.held == nil {
+		list := l.list()
+		l.held = &list
+	}
+	return Listing{slices.Clone(l.held.Pieces), slices.Clone(l.held.Held), slices.Clone(l.held.Problems)}
+}
+
+func (l *Library) list() Listing {
 	s := l.scan("")
 	list := Listing{Held: s.held, Problems: s.problems}
 	for _, name := range slices.Sorted(maps.Keys(s.found)) {
@@ -196,7 +222,9 @@ func (l *Library) List() Listing {
 
 // Read returns one piece; an error is a [*Missing].
 func (l *Library) Read(name string) (Piece, error) {
+	l.mu.Lock()
 	s := l.scan(name)
+	l.mu.Unlock()
 	if f, ok := s.found[name]; ok {
 		return f.Piece, nil
 	}
@@ -208,9 +236,8 @@ func (l *Library) Read(name string) (Piece, error) {
 	return Piece{}, &Missing{Kind: l.kind, Name: name, Hint: hint, Held: held}
 }
 
+// scan looks at all places. The caller holds mu.
 func (l *Library) scan(only string) *scan {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
 	for i, p := range l.places {
 		s.place(i, p)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
@@ -75,6 +76,7 @@ func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 	if r.c.World.Project.Folder == nil {
 		return lang.Errorf("could not save trust: there is no config folder to save it in")
 	}
+	defer r.c.World.Project.Library.Hold(time.Time{}) // more of the files count now
 	return r.c.World.Project.Folder.Grant(ctx, items...)
 }
 

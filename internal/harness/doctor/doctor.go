@@ -239,7 +239,8 @@ func (d *Diagnosis) settings(p *project.Project) {
 		slices.Sort(idle)
 		d.OK("settings", d.t("no effect in haft: %s", strings.Join(slices.Compact(idle), ", ")))
 	}
-	for _, problem := range p.Library.Faults() {
+	faults, _ := p.Check()
+	for _, problem := range faults {
 		d.Warn("knowledge", problem.String(), "")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
@@ -114,7 +115,7 @@ func (l *Library) fill(p *Project, dir string) {
 	l.agreed = p.agreed
 	l.Skills = skill.New(slices.Concat(user, project, plugins), l.agreed)
 	l.commands = slices.Concat(project, user, plugins)
-	l.Commands = l.CommandsWith(nil)
+	l.Commands = commands.New(commands.Options{Places: l.commands, Trust: l.agreed, Skills: l.Skills})
 	l.Agents = agentdef.New(agentdef.Options{Places: l.commands, Trust: l.agreed, Given: p.Options.Agents})
 	l.Styles = style.New(l.commands, l.agreed)
 	for _, place := range slices.Concat(project, plugins) {
@@ -124,10 +125,12 @@ func (l *Library) fill(p *Project, dir string) {
 	}
 }
 
-// CommandsWith returns the commands of the library, and the prompts of MCP servers as
-// commands; nil means none.
-func (l *Library) CommandsWith(prompts func() []commands.Prompt) *commands.Set {
-	return commands.New(commands.Options{Places: l.commands, Trust: l.agreed, Skills: l.Skills, Prompts: prompts})
+// Hold lets the listings stand for the files until then; see [knowledge.Library.Hold].
+func (l *Library) Hold(until time.Time) {
+	l.Skills.Hold(until)
+	l.Commands.Hold(until)
+	l.Agents.Hold(until)
+	l.Styles.Hold(until)
 }
 
 // skillsBut are rules for the skills that a model may not use, if it may use some only, by
@@ -144,9 +147,20 @@ func (l *Library) skillsBut(chosen []string) (rules []string) {
 	return rules
 }
 
-// Faults returns what is wrong with any file of the library.
-func (l *Library) Faults() []knowledge.Problem {
-	return slices.Concat(l.Problems, l.Skills.List().Problems, l.Commands.List().Problems, l.Agents.List().Problems, l.Styles.List().Problems)
+// Check reads every file of the library once, and returns what is wrong with them and what
+// of the project nobody has trusted as it is.
+func (p *Project) Check() (faults []knowledge.Problem, held []trust.Held) {
+	l := p.Library
+	skills := l.Skills.List()
+	commands, agents, styles := l.Commands.Beside(skills.Skills), l.Agents.List(), l.Styles.List()
+	faults = slices.Concat(l.Problems, skills.Problems, commands.Problems, agents.Problems, styles.Problems)
+	if p.Folder == nil {
+		return faults, nil
+	}
+	for _, c := range slices.Concat(skills.Held, commands.Held, agents.Held, styles.Held) {
+		held = append(held, trust.Held{Item: p.Folder.Claim(c)})
+	}
+	return faults, held
 }
 
 // Style returns the output style that is set. An error says that it cannot be used: then it
@@ -214,17 +228,9 @@ func (p *Project) InstructionExcludes() []string {
 // claims are the kinds of pieces that count only if they are trusted.
 var claims = []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent, knowledge.Style}
 
-// HeldClaims returns the skills, commands and agents of the project that nobody
-// has trusted as they are.
+// HeldClaims returns the skills, commands, agents and output styles of the project that
+// nobody has trusted as they are.
 func (p *Project) HeldClaims() []trust.Held {
-	if p.Folder == nil {
-		return nil
-	}
-	var held []trust.Held
-	for _, kind := range claims {
-		for _, c := range knowledge.NewLibrary(kind, p.Library.ours, p.agreed).List().Held {
-			held = append(held, trust.Held{Item: p.Folder.Claim(c)})
-		}
-	}
+	_, held := p.Check()
 	return held
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/haftdev/haft/internal/knowledge"
 )
@@ -29,6 +30,9 @@ type Set struct {
 func New(opts Options) *Set {
 	return &Set{slices.Clone(opts.Given), knowledge.NewLibrary(knowledge.Agent, opts.Places, opts.Trust)}
 }
+
+// Hold is as for a [knowledge.Library].
+func (s *Set) Hold(until time.Time) { s.files.Hold(until) }
 
 // A Listing is what there is at a moment.
 type Listing struct {

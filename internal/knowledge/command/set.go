@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -45,6 +46,16 @@ func New(opts Options) *Set {
 	return &Set{opts, knowledge.NewLibrary(knowledge.Command, opts.Places, opts.Trust)}
 }
 
+// With returns the commands with those of a server besides.
+func (s *Set) With(prompts func() []Prompt) *Set {
+	with := *s
+	with.opts.Prompts = prompts
+	return &with
+}
+
+// Hold is as for a [knowledge.Library].
+func (s *Set) Hold(until time.Time) { s.files.Hold(until) }
+
 // A Listing is what there is at a moment.
 type Listing struct {
 	// Commands are by name, haft's own first.
@@ -58,6 +69,14 @@ type Listing struct {
 // skill, a skill before a file, a file before a prompt, and a prompt before a text of
 // haft's own.
 func (s *Set) List() Listing {
+	if s.opts.Skills == nil {
+		return s.Beside(nil)
+	}
+	return s.Beside(s.opts.Skills.List().Skills)
+}
+
+// Beside is List for skills that were listed already.
+func (s *Set) Beside(skills []skill.Skill) Listing {
 	found := s.files.List()
 	list := Listing{Held: found.Held, Problems: found.Problems, Commands: Builtins()}
 	byName := map[string]Command{}
@@ -68,11 +87,9 @@ func (s *Set) List() Listing {
 		byName[p.Name] = fromPiece(p)
 		list.Problems = append(list.Problems, p.HookProblems()...)
 	}
-	if s.opts.Skills != nil {
-		for _, sk := range s.opts.Skills.List().Skills {
-			if sk.ForPeople {
-				byName[sk.Name] = fromSkill(sk)
-			}
+	for _, sk := range skills {
+		if sk.ForPeople {
+			byName[sk.Name] = fromSkill(sk)
 		}
 	}
 	list.Commands = slices.DeleteFunc(list.Commands, func(b Command) bool {

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -60,6 +61,9 @@ type Library struct {
 func New(places []knowledge.Place, trust knowledge.Trust) *Library {
 	return &Library{knowledge.NewLibrary(knowledge.Skill, places, trust)}
 }
+
+// Hold is as for a [knowledge.Library].
+func (l *Library) Hold(until time.Time) { l.files.Hold(until) }
 
 // A Listing is what there is at a moment.
 type Listing struct {

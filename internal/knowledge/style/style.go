@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
@@ -50,6 +51,9 @@ type Set struct{ files *knowledge.Library }
 func New(places []knowledge.Place, trust knowledge.Trust) *Set {
 	return &Set{knowledge.NewLibrary(knowledge.Style, places, trust)}
 }
+
+// Hold is as for a [knowledge.Library].
+func (s *Set) Hold(until time.Time) { s.files.Hold(until) }
 
 // A Listing is what there is at a moment.
 type Listing struct {
