@@ -24,6 +24,8 @@ type Batch struct {
 	moved            sync.Cond    // an outcome was set, or the batch ended
 	calls            []*execution // in the order of the message
 	next             int          // no call before it is queued
+	examined         *execution   // the queued call whose facts are being found; nil for none
+	changes          int          // calls that ended and may have changed something
 	taken            int          // outcomes that were read
 	running          int          // calls that hold a place
 	alone            bool         // the one that runs does so alone
@@ -208,7 +210,7 @@ func (b *Batch) enter(f *execution, in *jsonstream.Object) {
 		return
 	}
 	b.mu.Lock()
-	f.arrived, f.shared, f.state = f.call, f.marks.ConcurrencySafe, Queued
+	f.arrived, f.repaired, f.state = f.call, len(f.out.Repairs), Queued
 	why := cmp.Or(b.stopped, context.Cause(b.ctx), b.failed)
 	if why == nil {
 		b.advance()

@@ -7,8 +7,10 @@
 //
 // The calls of one message are a [Batch]. A call may start as soon as its input is
 // complete, while the model is still writing. Calls that are safe to run together do;
-// any other call runs alone. Calls start in the order of the message, and the model
-// gets results in that order; a [Feed] gets each result when it is ready.
+// any other call runs alone. What a call may run beside is found out when it is its turn,
+// with everything else that is known of it before it runs; see [tool.Facts]. Calls start in
+// the order of the message, and the model gets results in that order; a [Feed] gets each
+// result when it is ready.
 //
 // Every call gets exactly one [Outcome], whatever happens to it.
 //

@@ -24,6 +24,7 @@ func (f *execution) dryRun(in *jsonstream.Object, seen *DryRunResult) *Outcome {
 	if out := f.prepare(in); out != nil {
 		return out
 	}
+	f.find()
 	if f.tool.Validate != nil {
 		seen.Problem = f.tool.Validate(f.ctx, f.call)
 	}

@@ -73,7 +73,7 @@ func (b *Batch) clearToRun(f *execution) bool {
 		f.cancel(cmp.Or(b.stopped, context.Cause(b.ctx)))
 		return false
 	}
-	f.running = true
+	f.running, f.readOnly = true, f.facts.Marks.ReadOnly
 	return true
 }
 
@@ -88,7 +88,7 @@ func (b *Batch) gone(f *execution) bool {
 func (b *Batch) cancelQueued(f *execution, why error) {
 	f.cancel(why)
 	out := f.outcome(Cancelled)
-	out.Input = f.call.Input
+	out.Input = f.asArrived().Input
 	out.Result = tool.Failure("Cancelled before it ran: " + causeText(why) + ".")
 	b.finish(f, &out, nil)
 }
@@ -115,7 +115,7 @@ func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	b.mu.Unlock()
 
 	b.bound(f, out)
-	if err := b.write(f, Record{Step: Finished, Call: f.known(), Verdict: out.Verdict, Outcome: out}); err != nil {
+	if err := b.write(f, Record{Step: Finished, Call: f.asArrived(), Verdict: out.Verdict, Outcome: out}); err != nil {
 		out.Fatal = cmp.Or(out.Fatal, err)
 	}
 
@@ -126,6 +126,9 @@ func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	if f.state == Executing {
 		b.running--
 		b.alone = false
+	}
+	if f.running && !f.readOnly {
+		b.changes++
 	}
 	f.state, f.done = Completed, out
 	behind, why := b.consequences(f)

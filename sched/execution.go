@@ -25,17 +25,21 @@ type execution struct {
 	mark      *mark
 
 	// Fixed when the call is queued.
-	tool    *tool.Tool
-	arrived *tool.Call // as the model sent it, with repairs
+	tool     *tool.Tool
+	arrived  *tool.Call // as the model sent it, with repairs
+	repaired int        // how many
 
-	call  *tool.Call // as it is now
-	marks tool.Marks
+	call  *tool.Call  // as it is now
+	facts *tool.Facts // the latest that were found
 	out   Outcome
 
 	// Guarded by batch.mu.
 	state     State
+	known     bool          // it was examined, so that the next two are set
 	shared    bool          // started, or will start, together with others
+	since     int           // batch.changes when it was examined
 	running   bool          // Run was or is about to be called
+	readOnly  bool          // and changes nothing
 	granted   chan struct{} // closed when a place alone is granted; see Batch.acquireExclusive
 	claimed   bool          // another goroutine is about to set done
 	discarded bool          // there is no such call
@@ -45,6 +49,11 @@ type execution struct {
 
 // run takes a prepared call from the tool's own check to its result.
 func (f *execution) run() *Outcome {
+	if f.batch.outdated(f) {
+		if out := f.examine(); out != nil {
+			return out
+		}
+	}
 	if out := f.validate(); out != nil {
 		return out
 	}
@@ -61,10 +70,8 @@ func (f *execution) run() *Outcome {
 	return &f.out
 }
 
-// validate lets the tool check the meaning of the input. It runs only when the agent's
-// directory is known, because an earlier call may have changed it.
+// validate lets the tool check the meaning of the input.
 func (f *execution) validate() *Outcome {
-	f.resolve()
 	if f.tool.Validate == nil {
 		return nil
 	}
@@ -73,22 +80,6 @@ func (f *execution) validate() *Outcome {
 		return f.refuse(Invalid, p.Message)
 	}
 	return nil
-}
-
-// resolve makes relative paths absolute.
-func (f *execution) resolve() {
-	if f.batch.opts.Dir == nil {
-		return
-	}
-	at := *f.call
-	at.Dir = f.batch.opts.Dir(f.batch.agent)
-	f.call = &at
-	fixed, repairs := f.tool.Input.View(f.batch.tools.Session().ViewOptions()).Resolve(f.call.Input, at.Dir)
-	if len(repairs) > 0 {
-		f.call = f.call.WithInput(fixed)
-		f.out.Input = fixed
-		f.out.Repairs = append(f.out.Repairs, repairs...)
-	}
 }
 
 // dispatch takes the last chance not to run.
@@ -112,7 +103,7 @@ func (f *execution) dispatch() *Outcome {
 
 // mustBecomeAlone reports whether a hook or an approval changed the input into one that must run
 // alone.
-func (f *execution) mustBecomeAlone() bool { return f.shared && !f.marks.ConcurrencySafe }
+func (f *execution) mustBecomeAlone() bool { return f.shared && !f.facts.Marks.ConcurrencySafe }
 
 // execute calls the tool. Whatever the tool does, there is a result afterwards.
 func (f *execution) execute() {
@@ -222,9 +213,9 @@ func (f *execution) cancelled(when string, err error) *Outcome {
 	return &f.out
 }
 
-// known returns the call as it was understood when it arrived. Unlike call, it may be read
+// asArrived returns the call as it was understood when it arrived. Unlike call, it may be read
 // while a stuck tool still has the execution.
-func (f *execution) known() *tool.Call {
+func (f *execution) asArrived() *tool.Call {
 	if f.arrived != nil {
 		return f.arrived
 	}
@@ -233,7 +224,7 @@ func (f *execution) known() *tool.Call {
 
 // record writes a step down; an outcome means that it could not be.
 func (f *execution) record(step Step) *Outcome {
-	rec := Record{Step: step, Call: f.call, Marks: f.marks, Paths: f.tool.PathsOf(f.call), Verdict: f.out.Verdict}
+	rec := Record{Step: step, Call: f.call, Marks: f.facts.Marks, Paths: f.facts.Paths, Verdict: f.out.Verdict}
 	// What dispatch does first may take long: a place alone, another look at what was approved.
 	rec.Waits = step == Judged && rec.Verdict.Behavior == tool.Allow && (f.mustBecomeAlone() || f.call.Approved != "")
 	if err := f.batch.write(f, rec); err != nil {

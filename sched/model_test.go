@@ -294,8 +294,16 @@ func (w *world) ask(ctx context.Context, c tool.Case, _ tool.Verdict) (tool.Verd
 	return tool.Verdict{Behavior: tool.Allow}, nil
 }
 
-func (w *world) Before(_ context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
+// hookTakes is how long a hook needs that changes an input: meanwhile, it is the turn of the
+// calls behind.
+const hookTakes = 2
+
+func (w *world) Before(ctx context.Context, _ *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
 	if i := index(c); w.script.calls[i].changed {
+		select {
+		case <-time.After(hookTakes):
+		case <-ctx.Done():
+		}
 		return tool.Verdict{Input: fmt.Appendf(nil, `{"i":%d,"alone":true}`, i)}, nil
 	}
 	return tool.Verdict{}, nil

@@ -248,6 +248,8 @@ func (f *execution) confirm() *Outcome {
 		if now, unclear := f.tool.PreviewOf(f.ctx, f.call); f.call.Approved == approval(now, unclear) {
 			return nil
 		}
+		f.facts = nil
+		f.find()                             // what changed may be among what it was judged by
 		if out := f.validate(); out != nil { // it may not be possible any more
 			return out
 		}
@@ -280,6 +282,7 @@ func (f *execution) change(input []byte, internal bool) *Outcome {
 	if out := f.check(raw, internal); out != nil {
 		return out
 	}
+	f.find()
 	return f.validate()
 }
 

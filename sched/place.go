@@ -2,8 +2,9 @@ package sched
 
 import "slices"
 
-// How calls get a place to run in. All functions are called with batch.mu held, except
-// acquireExclusive and the goroutine that start starts.
+// How calls get a place to run in: the first in the queue is examined, which says whether it
+// may run beside others, and starts when it can. advance, canStart, start and hand are called
+// with batch.mu held.
 
 // advance starts what may start, in the order of the message.
 func (b *Batch) advance() {
@@ -27,16 +28,22 @@ func (b *Batch) advance() {
 		if f.state != Queued {
 			continue
 		}
-		if !b.canStart(f) {
+		if b.examined != nil || !b.canStart(f) {
+			return
+		}
+		if !f.known {
+			b.examined = f
+			b.hand(f)
 			return
 		}
 		b.start(f)
 	}
 }
 
-// canStart reports whether f may run together with what is running.
+// canStart reports whether f may run together with what is running. If that is not known yet,
+// it reports whether f may turn out to.
 func (b *Batch) canStart(f *execution) bool {
-	return b.running == 0 || f.shared && !b.alone && b.running < b.opts.MaxConcurrent
+	return b.running == 0 || (f.shared || !f.known) && !b.alone && b.running < b.opts.MaxConcurrent
 }
 
 func (b *Batch) start(f *execution) {
@@ -44,6 +51,11 @@ func (b *Batch) start(f *execution) {
 	b.running++
 	b.alone = !f.shared
 	b.publish(f, Event{State: Executing})
+	b.hand(f)
+}
+
+// hand gives a call to the goroutine that is free for it, or to a new one.
+func (b *Batch) hand(f *execution) {
 	if b.heir != nil && *b.heir == nil {
 		*b.heir = f
 		return
@@ -51,26 +63,66 @@ func (b *Batch) start(f *execution) {
 	go b.work(f)
 }
 
-// work runs a call to its outcome, and then another one that can start in its place: a new
-// goroutine for each call would have to grow its stack again.
+// work examines a call or runs it to its outcome, and then continues with another one, if one
+// can start: a new goroutine for each call would have to grow its stack again.
 func (b *Batch) work(f *execution) {
-	var next *execution
-	for ; f != nil; f = next {
-		next = nil
-		func() {
-			var out *Outcome
-			defer func() {
-				vanished := out == nil
-				if vanished {
-					out = f.vanished()
-				}
-				if b.finish(f, out, &next); vanished && next != nil {
-					go b.work(next) // this goroutine ends
-				}
-			}()
-			out = f.recoverPanic(f.run)
-		}()
+	for f != nil {
+		f = b.step(f)
 	}
+}
+
+func (b *Batch) step(f *execution) (next *execution) {
+	var out *Outcome
+	examine, returned := !f.known, false
+	defer func() {
+		if !returned {
+			out = f.vanished()
+		}
+		if examine {
+			b.place(f, out, &next)
+		} else {
+			b.finish(f, out, &next)
+		}
+		if !returned && next != nil {
+			go b.work(next) // this goroutine ends
+		}
+	}()
+	if examine {
+		out = f.recoverPanic(f.examine)
+	} else {
+		out = f.recoverPanic(f.run)
+	}
+	returned = true
+	return nil
+}
+
+// place queues a call whose facts are known. A call that has an outcome instead is finished.
+func (b *Batch) place(f *execution, out *Outcome, heir **execution) {
+	b.mu.Lock()
+	b.examined, f.known, f.since = nil, true, b.changes
+	if out == nil {
+		f.shared = f.facts.Marks.ConcurrencySafe
+		b.heir = heir
+		b.advance()
+		b.heir = nil
+		b.mu.Unlock()
+		return
+	}
+	if f.state == Queued {
+		f.state = Completed // out of the queue, so that the end of another call does not start it
+	}
+	b.mu.Unlock()
+	b.finish(f, out, heir)
+}
+
+// outdated reports whether the facts of a call may have changed while it waited for its place.
+func (b *Batch) outdated(f *execution) bool {
+	if dir := b.opts.Dir; dir != nil && dir(b.agent) != f.facts.Dir {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return f.since != b.changes
 }
 
 // acquireExclusive exchanges the shared place of f for an exclusive one, and waits for it.

@@ -43,8 +43,34 @@ func (f *execution) check(raw []byte, internal bool) *Outcome {
 	f.call = f.call.WithInput(fixed)
 	f.out.Input = fixed
 	f.out.Repairs = append(f.out.Repairs, repairs...)
-	f.marks = f.tool.MarksOf(f.call)
 	return nil
+}
+
+// examine finds the facts of the call as it arrived. That is done when it is the call's turn,
+// because the calls before it may have changed the directory, or files that the facts depend
+// on.
+func (f *execution) examine() *Outcome {
+	f.call, f.out.Repairs, f.facts = f.arrived, f.out.Repairs[:f.repaired], nil
+	f.find()
+	return nil
+}
+
+// find makes relative paths absolute and finds the facts of the call, once for an input in a
+// directory.
+func (f *execution) find() {
+	call := *f.call
+	if f.batch.opts.Dir != nil {
+		call.Dir = f.batch.opts.Dir(f.batch.agent)
+		fixed, repairs := f.tool.Input.View(f.batch.tools.Session().ViewOptions()).Resolve(call.Input, call.Dir)
+		if len(repairs) > 0 {
+			call = *call.WithInput(fixed)
+			f.out.Input = fixed
+			f.out.Repairs = append(f.out.Repairs, repairs...)
+		}
+	}
+	f.facts = f.tool.Find(&call, f.facts)
+	call.Facts = f.facts
+	f.call = &call
 }
 
 func (f *execution) misshapen(err error) string {

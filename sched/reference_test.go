@@ -157,6 +157,9 @@ func (m *model) advance() {
 			return
 		}
 		m.phase[i], m.due[i] = asked, m.now+m.script.calls[i].asks
+		if m.script.calls[i].changed {
+			m.due[i] += hookTakes
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/haftdev/haft/tool"
 )
 
 // Repeats watches the calls of a turn for a model that goes in circles: the same call with
@@ -61,16 +63,20 @@ func NewRepeats(limits RepeatLimits) *Repeats {
 // given outcomes in the order of the conversation.
 func (r *Repeats) note(f *execution) *Outcome {
 	out := f.done
-	// A cancelled call may still be running, and its marks changing.
+	// A cancelled call may still be running, and its facts changing.
 	if r == nil || out.Status == Cancelled {
 		return out
 	}
+	var marks tool.Marks
+	if f.facts != nil {
+		marks = f.facts.Marks
+	}
 	took := out.Ended.Sub(out.Started)
-	if f.marks.Polling {
+	if marks.Polling {
 		r.waited(took)
 		return out
 	}
-	times := r.count(out, out.Status == Succeeded && !f.marks.ReadOnly)
+	times := r.count(out, out.Status == Succeeded && !marks.ReadOnly)
 	nudge, stop := r.limits.Nudge, r.limits.Stop
 	if took >= slowCall {
 		nudge, stop = nudge*slowTimes, stop*slowTimes

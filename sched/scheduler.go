@@ -114,7 +114,7 @@ func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
 // DryRun takes a call up to its verdict, with the code that runs real calls. It runs
 // nothing, asks no one, records nothing and shows the call to no hook.
 func (s *Scheduler) DryRun(ctx context.Context, tools *tool.Set, name string, input []byte) DryRunResult {
-	dry := New(&Options{Judge: s.opts.Judge})
+	dry := New(&Options{Judge: s.opts.Judge, Dir: s.opts.Dir})
 	b := dry.Start(ctx, &BatchOptions{Tools: tools})
 	defer b.unwatch()
 	f := b.newExecution("", name)

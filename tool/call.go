@@ -56,6 +56,9 @@ type Call struct {
 	// Dir is the agent's working directory: relative paths in Input start there, and a
 	// missing path means it. "" leaves that to the tool.
 	Dir string
+	// Facts are what is known of the call from Input and Dir; nil before they are found. See
+	// [Tool.FactsOf].
+	Facts *Facts
 	// Session and Tools are those of the turn. Tools may be nil in tests.
 	Session *Session
 	Tools   *Set
@@ -74,10 +77,10 @@ type decoded struct {
 	value any
 }
 
-// WithInput returns a copy of the call that has another input.
+// WithInput returns a copy of the call that has another input, of which nothing is known.
 func (c *Call) WithInput(in json.RawMessage) *Call {
 	n := *c
-	n.Input, n.decoded = in, new(decoded)
+	n.Input, n.decoded, n.Facts = in, new(decoded), nil
 	return &n
 }
 

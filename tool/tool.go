@@ -63,6 +63,10 @@ type Tool struct {
 	// means that it runs none.
 	Command     func(*Call) string
 	WithCommand func(c *Call, command string) json.RawMessage
+	// Analyze returns what the command would do in the call's directory, in a form that the
+	// rules about commands know; nil, or a nil result, leaves that to the rules. Before are
+	// the facts of the input that this one replaces, or nil.
+	Analyze func(c *Call, before *Facts) any
 	// Address returns the URL that the call would fetch; rules about domains judge it by
 	// this. Nil means that it fetches none.
 	Address func(*Call) string
@@ -192,14 +196,6 @@ func (t *Tool) UserName() string {
 	return t.Name
 }
 
-// MarksOf returns how the call behaves, assuming the worst where the tool does not say.
-func (t *Tool) MarksOf(c *Call) Marks {
-	if t.Marks == nil {
-		return Marks{}
-	}
-	return t.Marks(c)
-}
-
 // ResultLimit returns the text limit of the tool's results, in characters.
 func (t *Tool) ResultLimit() int {
 	if t.MaxResult == 0 {
@@ -214,14 +210,6 @@ func (t *Tool) origin() string {
 		return "the MCP server " + server
 	}
 	return t.Source
-}
-
-// PathsOf returns what the call would touch; nothing if the tool does not say.
-func (t *Tool) PathsOf(c *Call) Paths {
-	if t == nil || t.Paths == nil {
-		return Paths{}
-	}
-	return t.Paths(c)
 }
 
 // OnlyFiles reports whether [Paths] are everything that the call is about: it only reads,
