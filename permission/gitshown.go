@@ -41,7 +41,11 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		if file := h.passwordShown(a, c, where); file != "" {
 			h.protect(brief(c.Text)+" prints settings, and "+file+" holds a password", true)
 		}
-		q, shows := gitshow.Of(c.Words[1:], h.policy.inWorkTree)
+		words := c.Words[1:]
+		if strings.Contains(h.subject.command, "GIT_WORK_TREE") || strings.Contains(h.subject.command, "GIT_DIR") {
+			words = append([]string{"--work-tree", "elsewhere"}, words...)
+		}
+		q, shows := gitshow.Of(words, h.policy.inWorkTree)
 		if !shows || q.Reverse == nil && !h.policy.inRepository() {
 			continue
 		}

@@ -221,3 +221,28 @@ func TestGitThatOnlyLooksChangesNothingThatGitShows(t *testing.T) {
 		}
 	}
 }
+
+// TestGitWritesNoFileThatARuleHides: a copy under another name is not one that the rule is about.
+func TestGitWritesNoFileThatARuleHides(t *testing.T) {
+	p := repository(t)
+	deny := rule(tool.Deny, "Read(./conf/hidden.txt)")
+	for _, command := range []string{
+		"git worktree add ../w", "git worktree add --detach ../w HEAD", "git clone . ../c", "git clone file://$PWD ../c", "cd ..; git clone $OLDPWD c", "git -C ../n pull ../p", "git submodule add ./ s", "git subtree add --prefix=q . main",
+		"git checkout-index -a --prefix=../o/", "git --work-tree=../o checkout -f", "GIT_WORK_TREE=../o git checkout -f", "export GIT_WORK_TREE=../o; git reset --hard", "git restore -s HEAD:conf .", "git checkout HEAD:conf -- hidden.txt",
+		"git read-tree --prefix=q/ HEAD", "git read-tree HEAD:conf", "git update-index --add --cacheinfo 100644,abc,q", "git unpack-file abc", "git blame $(git ls-files | grep hid)",
+	} {
+		for _, mode := range []permission.Mode{permission.AcceptEdits, permission.Bypass} {
+			if d := p.decide(t, mode, "Bash", bashInput(command), deny, rule(tool.Allow, "Bash")); d.Behavior == tool.Allow {
+				t.Errorf("%s: %q is allowed: %s", mode, command, d.Reason)
+			}
+		}
+	}
+	for _, command := range []string{
+		"git worktree list", "git worktree add ../w HEAD~5", "git clone https://example.com/x.git ../x", "git pull", "git pull origin main", "git fetch", "git checkout -b z", "git checkout v3 -- a.txt", "git restore a.txt", "git restore -s HEAD~1 src",
+		"git reset HEAD a.txt", "git stash", "git submodule update --init", "git blame a.txt", "git log -L1,2:a.txt",
+	} {
+		if d := p.decide(t, permission.Bypass, "Bash", bashInput(command), deny); d.Behavior != tool.Allow {
+			t.Errorf("%q is %s: %s", command, d.Behavior, d.Reason)
+		}
+	}
+}

@@ -219,6 +219,8 @@ type analyzer struct {
 	fed        bool                      // some shell reads its script from its input
 	aliases    map[string]string         // what alias defines
 	fedText    bool                      // some program that is no shell may run what is in its input
+	runsFiles  bool                      // some program may run what is in files
+	writes     bool                      // some program writes files that it names
 	written    map[string]bool           // files that the script writes, and whether it has their whole text
 	confined   string                    // why it only reads where nothing can be written
 	outside    bool                      // some command shows the machine or asks a service

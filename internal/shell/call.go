@@ -77,6 +77,7 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 		return value{}
 	}
 	v := a.value(as.Value)
+	a.runsFiles = a.runsFiles || as.Name != nil && slices.Contains(searched, as.Name.Value)
 	if as.Name != nil && namesProgram(as.Name.Value) {
 		a.denyScript(strings.TrimPrefix(v.guess, "!"), maxDenyWrappers)
 		a.checkProgramVariable(as.Name.Value, v)
@@ -86,6 +87,9 @@ func (a *analyzer) assignValue(as *syntax.Assign) value {
 	}
 	return v
 }
+
+// searched are variables with folders or files in which others find what they run.
+var searched = strings.Fields("PATH HOME ENV BASH_ENV PYTHONPATH NODE_PATH PERL5LIB RUBYLIB ZDOTDIR")
 
 // bareAssign handles assignments without a command: they stay for later ones.
 // One is relied on if it surely runs, which it does not after a redirection that

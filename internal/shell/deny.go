@@ -288,10 +288,13 @@ func endsExec(v value) bool {
 	return v.guess == ";" || v.guess == "+" || strings.HasPrefix(v.guess, "-exec")
 }
 
-// denyEnvSplit adds the command of env -S.
+// denyEnvSplit adds the commands of env -S and of env -.
 func (a *analyzer) denyEnvSplit(args []value, depth int) {
 	for i, v := range args[1:] {
 		s := v.guess
+		if s == "-" {
+			a.denyWords(args[i+2:], depth-1)
+		}
 		if strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "--") && strings.Contains(s, "S") {
 			s = "-" + s[strings.Index(s, "S"):] // -vS is -v -S
 		}

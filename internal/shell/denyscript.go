@@ -30,7 +30,8 @@ func (a *analyzer) denyFed() {
 	for i := 0; a.fed && i < len(a.texts); i++ { // a script may feed another
 		a.denyScript(a.texts[i], maxDenyWrappers)
 	}
-	for i := 0; a.fedText && i < len(a.texts); i++ {
+	may := a.fedText || a.runsFiles && (a.writes || len(a.written) > 0)
+	for i := 0; may && i < len(a.texts); i++ {
 		a.mayRunText(a.texts[i] + "\n")
 	}
 }

@@ -15,27 +15,102 @@ import (
 var textRunners = strings.Fields(`awk gawk mawk nawk perl python pypy ipython node nodejs deno bun tsx ts-node ruby irb php lua luajit tclsh expect julia Rscript osascript pwsh
 	make gmake bmake just ninja ed ex vi vim nvim view emacs split csplit tar sqlite3 gnuplot m4 cmake ctest gdb lldb dc crontab at batch`)
 
+// fileRunners take what they run from files that they find themselves.
+var fileRunners = strings.Fields("npm npx pnpm yarn bun go cargo rake gradle gradlew mvn ant tox nox pytest pre-commit task run-parts")
+
+// quoters take text for people to read, so that what looks like a command in it is none.
+var quoters = strings.Fields("git gh glab echo printf grep egrep fgrep rg ag ack curl notify-send logger read test [ [[ case jq")
+
 // mayRun notes what a program may run, or may make another name for.
 func (a *analyzer) mayRun(name string, args []value) {
 	switch plain := strings.TrimRight(name, "0123456789."); {
 	case slices.Contains(textRunners, plain):
 		for _, v := range args[1:] {
 			a.mayRunText(v.guess)
+			a.feed(v.guess)
+			if startsUnknown(plain, v.guess) {
+				a.unseen("it runs code that may start any program")
+			}
 		}
-		a.fedText = a.fedText || a.piped
+		a.fedText = a.fedText || a.piped || slices.ContainsFunc(args, isProcSubstValue)
+		a.runsFiles = true
 	case name == "sed" || name == "gsed":
 		for _, v := range args[1:] {
-			if sedRuns.MatchString(v.guess) {
-				a.mayRunText(strings.ReplaceAll(v.guess, "/", "\n"))
+			script := strings.ReplaceAll(v.guess, "/", "\n")
+			if a.feed(script); sedRuns.MatchString(v.guess) {
+				a.mayRunText(script)
 				a.fedText = true
 			}
 		}
-	case name == "ln" || name == "cp" || name == "mv" || name == "install" || name == "link":
-		if a.indirect && a.located() || slices.ContainsFunc(args[1:], func(v value) bool { return programFile.MatchString(v.guess) }) {
-			a.unseen("it gives a program another name")
+	case slices.Contains(fileRunners, name), slices.Contains(shells, name):
+		a.runsFiles = true
+		for _, v := range args[1:] {
+			a.fed = a.fed || isProcSubst(v.Word)
+			if name == "npx" && strings.ContainsAny(v.guess, " \t\n;|&") {
+				a.denyScript(v.guess, maxDenyWrappers)
+			}
+		}
+	case name == "source" || name == ".":
+		a.runsFiles = true
+	case name == "git" && slices.ContainsFunc(args, func(v value) bool { return strings.Contains(strings.ToLower(v.guess), "hook") }):
+		a.runsFiles = true
+	case !slices.Contains(quoters, name):
+		for _, v := range args[1:] {
+			a.mayRunText(v.guess)
 		}
 	}
+	if slices.Contains(copiers, name) {
+		a.checkCopied(args[1:])
+	}
+	a.writes = a.writes || slices.Contains(writers, name)
 }
+
+func isProcSubstValue(v value) bool { return isProcSubst(v.Word) }
+
+// writers write their input, or what their operands say, to a file that they name.
+var writers = strings.Fields("tee dd sed gsed perl cp mv ln install patch ed ex vim python python3 sponge truncate mkfifo split")
+
+// copiers give a file another name.
+var copiers = strings.Fields("ln cp mv install link dd rsync tar ditto")
+
+// checkCopied notes that a program may get another name.
+func (a *analyzer) checkCopied(operands []value) {
+	if a.indirect && a.located() || slices.ContainsFunc(operands, a.isProgramFile) {
+		a.unseen("it gives a program another name")
+	}
+}
+
+// isProgramFile reports whether a word is a path in a folder of programs of the machine.
+func (a *analyzer) isProgramFile(v value) bool {
+	name := v.guess[strings.LastIndexByte(v.guess, '=')+1:] // dd if=/bin/x
+	if name == "" || strings.HasPrefix(name, "-") {
+		return false
+	}
+	return slices.ContainsFunc(a.dirs, func(dir string) bool { return programFile.MatchString(join(dir, name)) })
+}
+
+// startsUnknown reports whether code in some language starts a program that is not written out
+// in it.
+func startsUnknown(program, code string) bool {
+	if strings.HasSuffix(program, "awk") && awkPipe.MatchString(code) {
+		return true
+	}
+	calls := len(starts.Get().FindAllString(code, -1))
+	return calls == 0 && startModules.MatchString(code) || startsPrograms.MatchString(code) && calls > len(startsLiteral.Get().FindAllString(code, -1))
+}
+
+var (
+	awkPipe        = lazyregexp.New(`[^|]\|&?\s*(?:getline|"(?:/bin/)?(?:ba|da)?sh")`)
+	startModules   = lazyregexp.New(`\b(?:subprocess|child_process|ctypes|pty)\b`)
+	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|popen[234]?|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
+	starts         = lazyregexp.New(startNames + `\s*(?:\(\s*[^)\s]|["'\[])`)
+	startsLiteral  = lazyregexp.New(startNames + `\s*[(\[\s]*` + literals + `(?:\s*,\s*[\[\s]*` + literals + `)*\s*(?:$|[\]);}\n]|,\s*(?:\{|\w+\s*=|\w+\)))`)
+)
+
+const (
+	startNames = `\b(?:system|exec[lvpe]*|execFile|execSync|execFileSync|popen|Popen|spawn\w*|run|call|check_output|check_call|getoutput|shell_exec|passthru|syscall)`
+	literals   = `(?:"[^"$]*"|'[^']*')`
+)
 
 // sedRuns finds a script of sed with the command e, or with the flag e of the command s.
 var sedRuns = lazyregexp.New(`(?:^|[;{}\n0-9$/!])\s*e\s*(?:$|[;}\n])|[/|#,@][gpiImM0-9]*e[gpiImM0-9]*\s*(?:$|[;}\n])`)
@@ -67,6 +142,9 @@ func (a *analyzer) mayRunText(text string) {
 		if len(fields) == 0 {
 			continue
 		}
+		for len(fields) > 1 && slices.Contains(startWords, strings.TrimLeft(fields[0], ".:@")) {
+			fields = fields[1:]
+		}
 		fields[0] = path.Base(fields[0])
 		joined = append(joined, fields...)
 		a.maybe(fields)
@@ -77,6 +155,9 @@ func (a *analyzer) mayRunText(text string) {
 		}
 	}
 }
+
+// startWords say in many languages that what follows is run.
+var startWords = strings.Fields("shell exec system spawn run call sh popen COMMAND execute_process pipe")
 
 func (a *analyzer) maybe(fields []string) {
 	c := command(words(fields...))

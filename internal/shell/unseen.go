@@ -38,6 +38,7 @@ func (a *analyzer) checkProgram(args []value) {
 		name := path.Base(args[0].guess)
 		if name != args[0].guess {
 			a.checkWritten(args[0])
+			a.runsFiles = a.runsFiles || !programFile.MatchString(path.Clean(args[0].guess))
 		}
 		a.checkRenamed(name, args)
 		if slices.Contains(shells, name) {

@@ -85,7 +85,10 @@ func (a *analyzer) noteWritten(st *syntax.Stmt) {
 			if a.written == nil {
 				a.written = map[string]bool{}
 			}
-			a.written[path.Clean(a.value(r.Word).guess)] = printsPlain(st)
+			name := path.Clean(a.value(r.Word).guess)
+			_, more := a.written[name]
+			a.written[name] = printsPlain(st) && !(more && r.Op == syntax.AppOut)
+			a.runsFiles = a.runsFiles || strings.Contains(name, ".git/") || strings.HasSuffix(name, "rc") || strings.HasSuffix(name, "profile")
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Query struct {
 }
 
 // Of returns how to list what a git command prints, given its words after git. It
-// reports false for one that prints the content of no file, or only of files that it
+// reports false for one that prints or copies the content of no file, or only of files that it
 // names. Inside reports whether a path is in the work tree: git compares others as diff does.
 func Of(args []string, inside func(path string) bool) (Query, bool) {
 	n, plain := globals(args)
@@ -48,6 +48,9 @@ func Of(args []string, inside func(path string) bool) (Query, bool) {
 		}
 	}
 	q, shows := of(sub, rest)
+	if !shows {
+		q, shows = copies(sub, rest, plain)
+	}
 	if sub == "diff" && (slices.Contains(rest, "--no-index") || slices.ContainsFunc(rest, func(w string) bool { return w != "" && w[0] != '-' && !inside(w) })) {
 		q.Reverse = list(sub, slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "-R" }), "-R").List
 	}
@@ -56,6 +59,41 @@ func Of(args []string, inside func(path string) bool) (Query, bool) {
 	}
 	q.lookups = lookupsOf(operands(rest))
 	return q, shows
+}
+
+// copies returns how to list what a command of git writes under another name than the one in the
+// repository, where anyone may read it.
+func copies(sub string, args []string, plain bool) (Query, bool) {
+	has := func(begin string) bool {
+		return slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, begin) })
+	}
+	switch sub {
+	case "worktree":
+		tree := append(operands(args), "", "", "HEAD")[2]
+		return Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", tree}}, slices.Contains(args, "add")
+	case "checkout-index":
+		return Query{List: []string{"ls-files", "-z", "--full-name"}}, !plain || has("--prefix") || has("--temp")
+	case "checkout", "restore", "reset", "stash":
+		return Query{Unclear: true}, !plain || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, ":") && !strings.HasPrefix(w, ":") })
+	case "read-tree", "unpack-file":
+		return Query{Unclear: true}, !plain || sub == "unpack-file" || has("--prefix") || slices.ContainsFunc(args, named)
+	case "update-index":
+		return Query{Unclear: true}, has("--cacheinfo") || has("--index-info")
+	case "clone":
+		from := operands(args)
+		if len(from) > 1 {
+			from = from[:len(from)-1] // the last says where to
+		}
+		return Query{Unclear: true}, slices.ContainsFunc(from, func(w string) bool { return local(w) || !strings.Contains(w, ":") })
+	case "pull", "fetch", "submodule", "subtree":
+		return Query{Unclear: true}, slices.ContainsFunc(args, local)
+	}
+	return Query{}, false
+}
+
+// local reports whether a word may be the path of a repository on this machine.
+func local(word string) bool {
+	return word != "" && strings.ContainsRune("./~", rune(word[0])) || strings.HasPrefix(word, "file:")
 }
 
 // hides reports whether a flag changes the list in a way that is not followed.
@@ -102,9 +140,11 @@ func of(sub string, args []string) (Query, bool) {
 		return q, len(q.List)+len(operands(args)) > 0
 	case "log", "whatchanged", "reflog", "reflog show", "stash list":
 		if slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-L") }) {
-			return Query{}, false // it names its file
+			return Query{}, true // it names its file
 		}
 		return list(sub, args, "--format="), patch(args, sub == "whatchanged")
+	case "blame", "annotate":
+		return Query{}, true
 	case "stash show": // a setting makes it show changes
 		return list(sub, args), patch(args, true)
 	case "status":
