@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft"
-	"github.com/haftdev/haft/internal/changetest"
-	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/test/changetest"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire"
 )

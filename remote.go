@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/internal/handshake"
-	"github.com/haftdev/haft/internal/linelimit"
+	"github.com/haftdev/haft/internal/sys/handshake"
+	"github.com/haftdev/haft/internal/sys/linelimit"
 	"github.com/haftdev/haft/wire"
 )
 

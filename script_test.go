@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/wire"
 )
 

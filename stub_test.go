@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/wire"
 )
 

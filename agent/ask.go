@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"

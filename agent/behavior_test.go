@@ -14,7 +14,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/strictapi"
+	"github.com/haftdev/haft/internal/test/strictapi"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"

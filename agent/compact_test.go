@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/harness/sysprompt/prompt"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/agent/prompt"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/harness/sysprompt/prompt"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"

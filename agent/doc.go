@@ -14,7 +14,7 @@
 // it is not done, and the turn ends.
 //
 // The loop depends on no particular tool, provider or front end: it is given a set of tools, a
-// pipeline for calls, a model, and hooks. Package agent/prompt writes what the model is told
+// pipeline for calls, a model, and hooks. Package internal/harness/sysprompt/prompt writes what the model is told
 // about its environment.
 //
 // An Agent is safe for concurrent use: prompts, interrupts and settings may come from any

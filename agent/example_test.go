@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/internal/harness/sysprompt/prompt"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"

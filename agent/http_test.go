@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/retry"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/models/provider/retry"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/openai"

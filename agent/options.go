@@ -23,7 +23,7 @@ type Options struct {
 	// Resolve returns the provider's name for a model that a skill or command names, or an
 	// error that says why it cannot be used; nil uses names unchanged.
 	Resolve func(name string) (string, error)
-	// System is the system prompt; see package agent/prompt. It stays the same for the
+	// System is the system prompt; see package internal/harness/sysprompt/prompt. It stays the same for the
 	// whole conversation.
 	System []model.System
 	// Facts returns what the model is told at the beginning of a turn in addition to the

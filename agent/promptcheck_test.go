@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/session"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/stackroom"
+	"github.com/haftdev/haft/internal/sys/stackroom"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 )
 

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
+	"github.com/haftdev/haft/internal/tools/toolsearch"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/toolsearch"
 )
 
 // A toolbox is tools for conversations whose tools change.

@@ -25,11 +25,11 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft"
-	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/headless/launch"
-	"github.com/haftdev/haft/internal/live"
+	"github.com/haftdev/haft/internal/front/headless"
+	"github.com/haftdev/haft/internal/front/headless/launch"
+	"github.com/haftdev/haft/internal/front/live"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/wire"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/embed"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/haftdev/haft/internal/openfiles"
+	"github.com/haftdev/haft/internal/sys/openfiles"
 )
 
 // filesEach is the maximum number of files a conversation needs if it runs no commands: its

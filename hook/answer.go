@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
+	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // parseOutput parses what a hook printed: one JSON object is an answer, plain text is a

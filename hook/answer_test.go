@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/processgroup"
+	"github.com/haftdev/haft/internal/sys/processgroup"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // linger is how long to wait for output after a command has ended: a program that it left

@@ -22,7 +22,7 @@
 // Allow from here must still apply the rules.
 //
 // Trust: hooks run with the user's rights and without confinement. They belong to the
-// user or, once trusted, to the project (package internal/trust); nothing here checks that. They
+// user or, once trusted, to the project (package internal/guard/trust); nothing here checks that. They
 // do not get the keys of model providers unless they name them. Output and time are
 // limited; a command that runs out of time is killed with its process group. Programs
 // that it moved to another group survive.

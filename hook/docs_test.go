@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/test/golden"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 )
 
 // A Hook is something to run at an event. One of Command, URL and Func is set.

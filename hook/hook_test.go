@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/needtest"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 

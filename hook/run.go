@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/haftdev/haft/internal/ownprogram"
+	"github.com/haftdev/haft/internal/sys/ownprogram"
 )
 
 // A Runner runs the hooks of a session.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // Role is who speaks.

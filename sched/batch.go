@@ -6,7 +6,7 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/haftdev/haft/internal/jsonstream"
+	"github.com/haftdev/haft/internal/text/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -3,7 +3,7 @@ package sched
 import (
 	"fmt"
 
-	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -1,7 +1,7 @@
 package sched
 
 import (
-	"github.com/haftdev/haft/internal/jsonstream"
+	"github.com/haftdev/haft/internal/text/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/card"
-	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/front/card"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

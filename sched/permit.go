@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/internal/jsonstream"
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/jsonstream"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/jsonstream"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/internal/guard/output"
+	"github.com/haftdev/haft/internal/text/jsonstream"
+	"github.com/haftdev/haft/internal/text/near"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )

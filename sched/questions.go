@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/haftdev/haft/internal/questions"
+	"github.com/haftdev/haft/internal/guard/questions"
 	"github.com/haftdev/haft/tool"
 )
 

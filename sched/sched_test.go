@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/internal/guard/output"
+	"github.com/haftdev/haft/internal/test/golden"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )

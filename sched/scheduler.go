@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/haftdev/haft/internal/jsonstream"
-	"github.com/haftdev/haft/output"
+	"github.com/haftdev/haft/internal/guard/output"
+	"github.com/haftdev/haft/internal/text/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 

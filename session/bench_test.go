@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/test/sessiontest"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/haftdev/haft/internal/journaltest"
+	"github.com/haftdev/haft/internal/test/sessiontest/journaltest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"

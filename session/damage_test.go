@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/haftdev/haft/internal/journaltest"
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/test/sessiontest/journaltest"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 )
 

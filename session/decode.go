@@ -3,7 +3,7 @@ package session
 import (
 	"errors"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // errOther says that there is more than is read here.

@@ -9,9 +9,9 @@ import (
 	"iter"
 	"path/filepath"
 
-	"github.com/haftdev/haft/internal/plainjson"
-	"github.com/haftdev/haft/internal/rawname"
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/plainjson"
+	"github.com/haftdev/haft/internal/text/rawname"
 )
 
 // Entries returns the entries of a journal in the order of the file, with long strings

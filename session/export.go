@@ -1,7 +1,7 @@
 package session
 
 import (
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/model"
 )
 

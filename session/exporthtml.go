@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 	"github.com/haftdev/haft/model"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 )
 
 // A journal is a [Log] in a file. The lock of the session is its fence. The first write

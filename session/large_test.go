@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/journaltest"
+	"github.com/haftdev/haft/internal/test/sessiontest/journaltest"
 )
 
 // longJournal writes a journal of about size bytes that was compacted every

@@ -16,10 +16,10 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/haftdev/haft/internal/keep"
-	"github.com/haftdev/haft/internal/plainjson"
-	"github.com/haftdev/haft/internal/regular"
-	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/config/keep"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/plainjson"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 )
 

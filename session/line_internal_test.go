@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // A line is put together of parts that are JSON already; it is the one that the encoder would write.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 	"github.com/haftdev/haft/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // A Log holds the lines of one conversation of a session. It only grows, and only a writer

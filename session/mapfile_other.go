@@ -5,7 +5,7 @@ package session
 import (
 	"os"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 )
 
 // mapFile returns the beginning of a file.

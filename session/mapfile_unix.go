@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 )
 
 // mapFile returns the beginning of a file that never changes, without reading it. The

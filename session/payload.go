@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/haftdev/haft/internal/regular"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // A string of more than longestString bytes is stored as a blob. In the line it is replaced

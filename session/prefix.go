@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/internal/plainjson"
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 )
 

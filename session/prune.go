@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/regular"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // PruneOptions say what to delete.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/test/sessiontest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )

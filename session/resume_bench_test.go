@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/tool"
 )
 

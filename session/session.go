@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/model"
 )
 

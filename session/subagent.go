@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // AgentMeta is what a session stores about a sub-agent beside its journal, where the

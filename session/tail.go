@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 	"github.com/haftdev/haft/model"
 )
 

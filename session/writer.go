@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/haftdev/haft/internal/plainjson"
-	"github.com/haftdev/haft/internal/rawname"
+	"github.com/haftdev/haft/internal/text/plainjson"
+	"github.com/haftdev/haft/internal/text/rawname"
 )
 
 // A writer turns entries into lines, each after the one before.

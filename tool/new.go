@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/tool/schema"
 )
 

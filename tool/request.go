@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // A definition is what the model reads about a tool, as it was when the model read it.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // A Stream carries messages in both directions: as lines (see [Lines]), or through channels

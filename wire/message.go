@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // A Message is one line: a pointer to one of this package's message types.

@@ -3,7 +3,7 @@ package wire
 import (
 	"encoding/json"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // Assistant is one finished content block of the model's answer. The blocks of

@@ -27,10 +27,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/tools/toolsearch"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/toolsearch"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

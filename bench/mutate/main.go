@@ -1,7 +1,7 @@
 // Command mutate measures what the tests of a package notice: it breaks one thing
 // at a time, runs the package's own tests, and names what they let pass.
 //
-//	go run -C bench ./mutate -n 40 ./sched ./permission
+//	go run -C bench ./mutate -n 40 ./sched ./internal/guard/permission
 //
 // A mutant negates a condition, swaps an operator, drops a statement or adds one to
 // a number. The tree is not touched: the broken file is laid over it for the

@@ -25,7 +25,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/haftdev/haft/internal/search/rgtest"
+	"github.com/haftdev/haft/internal/world/search/rgtest"
 )
 
 func main() {

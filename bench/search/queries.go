@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/search/rawfs"
-	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/internal/world/search"
+	"github.com/haftdev/haft/internal/world/search/rawfs"
 )
 
 type bench struct {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/internal/world/search"
 )
 
 // answer is a result in comparable form: one string per file or line, unordered.

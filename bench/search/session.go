@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/internal/world/search"
 )
 
 const (

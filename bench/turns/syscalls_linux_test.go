@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestSystemCallsOfATurn counts what a turn asks of the kernel that does not depend on how busy the machine is: looks at

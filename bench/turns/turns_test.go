@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 var reexec shellrun.Reexec

@@ -11,7 +11,7 @@ import (
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/embed"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -3,8 +3,8 @@ package cli
 import (
 	"errors"
 
-	"github.com/haftdev/haft/internal/tui"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/front/tui"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

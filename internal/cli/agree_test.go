@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // Ctrl-C at a question ends the command, which says once what did not happen.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/headless/launch"
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/front/headless/launch"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // forProgram reports whether a program started haft to speak stream-json with it. What is

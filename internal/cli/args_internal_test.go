@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/headless/launch"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/front/headless/launch"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func TestResumeMayStandAlone(t *testing.T) {
@@ -56,7 +56,7 @@ func TestListsTakeTheWordsThatFollow(t *testing.T) {
 
 // TestFlagsOfTheReference holds that every flag of Claude Code is known, with the kind of value and the short name that
 // it has there: it does what it does there, or has no effect and says so. That the list is complete is a test of
-// internal/interop, which asks the program.
+// internal/test/interop, which asks the program.
 func TestFlagsOfTheReference(t *testing.T) {
 	raw, err := os.ReadFile("testdata/reference-flags.txt")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/front/plain"
 	"github.com/haftdev/haft/wire"
 )
 

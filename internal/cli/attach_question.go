@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
 )
 
 // readToken reads a file that has a token, or that a server keeps. One that others can read

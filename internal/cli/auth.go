@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/config/keep"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/keep"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/internal/models/provider"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // authStatus reports how haft authenticates to a model, in the fields that programs expect

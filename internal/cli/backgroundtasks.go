@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // background tracks the background work of a conversation, by id.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/cli"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {

@@ -10,8 +10,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/haftdev/haft/internal/linelimit"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/sys/linelimit"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/spf13/cobra"
 )
 

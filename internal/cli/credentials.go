@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/haftdev/haft/internal/models/provider"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/provider"
 )
 
 // credentials is the file with a user's choice of model, as environment variables. They are

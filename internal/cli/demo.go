@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/cli/demo"
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/tui"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/front/tui"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func newDemo(s Streams, reexec shellrun.Reexec) *cobra.Command {

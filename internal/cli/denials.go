@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )

@@ -8,13 +8,13 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/doctor"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/models/provider"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/provider"
-	"github.com/haftdev/haft/shellrun"
 )
 
 func newDoctor(s Streams, reexec shellrun.Reexec) *cobra.Command {

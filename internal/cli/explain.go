@@ -10,16 +10,16 @@ import (
 	"os"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/tools/mcpresource"
+	"github.com/haftdev/haft/internal/tools/websearch"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/mcpresource"
-	"github.com/haftdev/haft/tool/websearch"
 )
 
 // verdictInfo is a decision as programs read it.

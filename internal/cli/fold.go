@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/haftdev/haft/internal/tui/wrap"
+	"github.com/haftdev/haft/internal/front/tui/wrap"
 	"golang.org/x/term"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/trust"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 func newHooks(s Streams) *cobra.Command {

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/cli"
-	"github.com/haftdev/haft/internal/handshake"
-	"github.com/haftdev/haft/internal/linelimit"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/sys/handshake"
+	"github.com/haftdev/haft/internal/sys/linelimit"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // hostileServer is one for clients of 'haft serve': its texts move the cursor, and its lines have no end.

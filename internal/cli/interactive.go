@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/front/headless"
+	"github.com/haftdev/haft/internal/front/tui"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/tui"
 )
 
 // openTalk begins one conversation with a user.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/spf13/cobra"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // written is a kind of file that users write for models, as the commands that show it need

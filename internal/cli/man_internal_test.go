@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/needtest"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func TestEveryCommandHasAManPage(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/mcp/oauth"
-	"github.com/haftdev/haft/internal/mcp/wirelog"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/mcp/oauth"
+	"github.com/haftdev/haft/internal/world/mcp/wirelog"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"mvdan.cc/sh/v3/syntax"
 )
 

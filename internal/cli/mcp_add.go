@@ -13,14 +13,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/mcp/bundle"
-	"github.com/haftdev/haft/internal/regular"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/mcp/config"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/mcp/bundle"
+	"github.com/haftdev/haft/internal/world/mcp/config"
 	"github.com/spf13/cobra"
 )
 

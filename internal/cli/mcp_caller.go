@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp/serve"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp/serve"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 	"mvdan.cc/sh/v3/syntax"

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/mcp/config"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/world/mcp/config"
 )
 
 // claudeFile is the name of the file in which Claude Code stores a user's servers: those

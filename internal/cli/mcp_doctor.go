@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // A finding is one thing that a user should know.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/haftdev/haft/internal/rewrite"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/rewrite"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/tailscale/hujson"
 )
 

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/mcp/config"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
+	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/mcp/config"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // mcpServers are the servers that are set up for a folder.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/haftdev/haft/internal/plural"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // show writes all about a server for people.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/redact"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/text/redact"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // mcpPatience is how long commands wait for servers to connect.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/mcp/oauth"
-	"github.com/haftdev/haft/internal/ownprogram"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/sys/ownprogram"
+	"github.com/haftdev/haft/internal/world/mcp/oauth"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // loginTime is how long a user may take at the authorization server's page.

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/haftdev/haft/internal/mcp/registry"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp/registry"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/spf13/cobra"
 )
 

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/mcp/serve"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/tools/builtin"
+	"github.com/haftdev/haft/internal/world/mcp/serve"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/builtin"
 	"github.com/spf13/cobra"
 )
 

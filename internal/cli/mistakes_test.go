@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/cli"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // TestMistakesOfTheCommandLine shows that a mistake is told of by name and ends with

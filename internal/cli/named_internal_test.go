@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // named finds a command line of haft in a text: in quotes, on a line of its own, or after

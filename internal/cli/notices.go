@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // remarks are messages for the user on standard error, in addition to an answer.

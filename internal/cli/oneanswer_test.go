@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -12,14 +12,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/tools/builtin"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/builtin"
 	"github.com/spf13/cobra"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/golden"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/script"
 )
 

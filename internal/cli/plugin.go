@@ -10,13 +10,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/front/tui"
 	"github.com/haftdev/haft/internal/harness/market"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
-	"github.com/haftdev/haft/internal/plural"
-	"github.com/haftdev/haft/internal/tui"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/spf13/cobra"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // The question is about what a command changed, and an answer to it needs no second run.

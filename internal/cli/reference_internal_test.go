@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/test/golden"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // TestReference compares docs/reference.md with the commands and flags that haft has.

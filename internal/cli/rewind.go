@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/checkpoint"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/plural"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
 

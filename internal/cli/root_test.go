@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestRootDoesNotAskNobodyByAccident starts haft as root in the mode that asks nobody,

@@ -12,10 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/haftdev/haft/internal/cli"
-	"github.com/haftdev/haft/internal/golden"
-	"github.com/haftdev/haft/internal/tracetest"
+	"github.com/haftdev/haft/internal/test/golden"
+	"github.com/haftdev/haft/internal/test/tracetest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/shellrun"
 )
 
 func TestMain(m *testing.M) {

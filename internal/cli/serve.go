@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/haftdev/haft/internal/keep"
-	"github.com/haftdev/haft/internal/page"
-	"github.com/haftdev/haft/internal/redact"
-	"github.com/haftdev/haft/internal/serve"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/config/keep"
+	"github.com/haftdev/haft/internal/front/page"
+	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/text/redact"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 type webFlags struct {

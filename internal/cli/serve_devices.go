@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/keep"
-	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/config/keep"
+	"github.com/haftdev/haft/internal/front/serve"
 )
 
 func newServeDevices(s Streams) []*cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/haftdev/haft/internal/page"
+	"github.com/haftdev/haft/internal/front/page"
 )
 
 // openPage opens the page in a browser. The command lines of programs can be seen by other

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/plural"
-	"github.com/haftdev/haft/search"
+	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/world/search"
+	"github.com/haftdev/haft/internal/world/workspace"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/workspace"
 )
 
 type sessionsFork struct {

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/tool/schema"
 )
 

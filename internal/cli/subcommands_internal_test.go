@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func TestSubcommandsAreBuiltUnderTheirNames(t *testing.T) {

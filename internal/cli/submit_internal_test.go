@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/handshake"
-	"github.com/haftdev/haft/internal/serve"
-	"github.com/haftdev/haft/internal/serve/attach"
+	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/front/serve/attach"
+	"github.com/haftdev/haft/internal/sys/handshake"
 )
 
 // A fakeServer is one that says of a session what a test wants.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/serve"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // unattended deals with the questions of a session whose users a submitted prompt does not know.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestTmuxKeepsNoFrames talks in a real tmux, whose scrollback must hold the conversation

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // hostile is what a repository may hold that wants to run, connect or loosen.

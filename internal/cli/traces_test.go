@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/haftdev/haft/internal/tracetest"
+	"github.com/haftdev/haft/internal/test/tracetest"
 )
 
 // collectTraces is the script command

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/internal/tui"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/front/tui"
+	"github.com/haftdev/haft/internal/guard/trust"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 type trustFlags struct {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // A build is what a program knows about how it was built. It comes only from the go

@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/haftdev/haft/internal/workspace/worktree"
+	"github.com/haftdev/haft/internal/world/workspace/worktree"
 )
 
 func findOrAdd(ctx context.Context, repo *worktree.Repo, name string) (*worktree.Tree, error) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // Without a word about it a call does not wait for its agent, and the model is told the report once it is there; the call and

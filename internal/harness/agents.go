@@ -12,22 +12,22 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/agent/prompt"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
+	"github.com/haftdev/haft/internal/harness/sysprompt/prompt"
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	texts "github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // newCrew returns the crew of the world, which can work once there is a conversation.

@@ -15,12 +15,12 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // serve lets a function answer for the model.

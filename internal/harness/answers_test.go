@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/settings"
 )
 
 // TestEveryCommandAnswers types each of haft's own commands in a session in which

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/haftdev/haft/internal/audit"
+	"github.com/haftdev/haft/internal/guard/audit"
 	"github.com/haftdev/haft/sched"
 )
 

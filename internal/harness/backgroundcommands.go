@@ -10,8 +10,8 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/shellrun"
 )
 
 // running are the commands in the background. The journal lists them while they run: they

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/tools/builtin"
 )
 
 // misnamed are the rules about tools that do not exist.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

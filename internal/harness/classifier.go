@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/internal/ask"
+	"github.com/haftdev/haft/internal/guard/ask"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/permission"
 )
 
 // classifierSystem tells a model how to judge calls in the mode auto.

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/tool"
 )
 

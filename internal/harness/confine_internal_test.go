@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/needtest"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 )

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/devwork"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/needtest"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/test/devwork"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
 )
 
 // TestDeveloperWorkInTheSandbox runs what developers run, plainly and confined: each

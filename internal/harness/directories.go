@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/haftdev/haft/internal/workspace/readstate"
-	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/internal/world/workspace"
+	"github.com/haftdev/haft/internal/world/workspace/readstate"
 )
 
 // AddDirectories lets tools and MCP servers use more folders, for the rest of the session.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 )
 

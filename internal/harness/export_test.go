@@ -1,6 +1,6 @@
 package harness
 
-import "github.com/haftdev/haft/tool/task"
+import "github.com/haftdev/haft/internal/tools/task"
 
 // Tasks is the task list of the conversation.
 func (c *Conversation) Tasks() (task.List, error) { return c.pool.builtins.Tasks.Load() }

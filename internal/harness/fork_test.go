@@ -9,9 +9,9 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // runHook runs the process of a hook, confined if the settings say so.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/audit"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/audit"
 	"github.com/haftdev/haft/tool"
 )
 

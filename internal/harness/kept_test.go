@@ -14,13 +14,13 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/servers"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
 )
 
 // A depot is an in-process server whose tool sends one of several kinds of content.

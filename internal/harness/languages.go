@@ -3,12 +3,12 @@ package harness
 import (
 	"context"
 
-	language "github.com/haftdev/haft/internal/lsp"
-	"github.com/haftdev/haft/sandbox"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/tools/lsp"
+	language "github.com/haftdev/haft/internal/world/lsp"
+	"github.com/haftdev/haft/internal/world/sandbox"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/lsp"
 )
 
 // languages makes the tool that asks language servers. They read the project, and are

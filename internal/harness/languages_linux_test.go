@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/lsp/lsptest"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/world/lsp/lsptest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 )
 
 // TestALanguageServerOfASession: a model finds the tool, asks, edits, and reads the

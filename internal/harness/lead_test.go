@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/settings"
 )
 
 // An agent of a file leads the conversation: named at the start, or in the settings.

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/haftdev/haft/internal/tools/toolsearch"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/toolsearch"
 )
 
 // loading is how tools are described to the model of a conversation.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
 )

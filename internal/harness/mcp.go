@@ -5,9 +5,9 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/tools/mcpresource"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/mcpresource"
 )
 
 // TakeTools gives the agent the tools that MCP servers offer now, from the next request on.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
-	"github.com/haftdev/haft/settings"
 )
 
 // Instructions are the files that are sent to the model at the beginning.

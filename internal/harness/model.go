@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/model/provider"
+	"github.com/haftdev/haft/internal/models/catalog"
+	"github.com/haftdev/haft/internal/models/provider"
 	"github.com/haftdev/haft/session"
 )
 

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

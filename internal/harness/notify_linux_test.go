@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 )
 
 // TestTheUserIsNotified by the front end and by the desktop, which gets a text and no

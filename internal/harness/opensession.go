@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/session"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )

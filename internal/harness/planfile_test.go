@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )

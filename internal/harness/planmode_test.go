@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/lsp/lsptest"
-	"github.com/haftdev/haft/internal/needtest"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/world/lsp/lsptest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )

@@ -12,12 +12,12 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

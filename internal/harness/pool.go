@@ -5,9 +5,9 @@ import (
 
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
+	"github.com/haftdev/haft/internal/tools/builtin"
+	"github.com/haftdev/haft/internal/tools/mcpresource"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/builtin"
-	"github.com/haftdev/haft/tool/mcpresource"
 )
 
 // A Pool is the tools that a conversation or a command has: haft's own, acting on a world,

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/internal/workspace/patch"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/harness/preview"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/preview"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
 )
 
 // previews runs commands that are asked about in an overlay, where they change nothing.

@@ -14,13 +14,13 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/internal/world/workspace"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/workspace"
 )
 
 // previewRig is a project where commands that are asked about are previewed. The

@@ -12,12 +12,12 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/questions"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/guard/questions"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

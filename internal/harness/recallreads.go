@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/haftdev/haft/internal/workspace/readstate"
+	"github.com/haftdev/haft/internal/world/workspace/readstate"
 	"github.com/haftdev/haft/session"
 )
 

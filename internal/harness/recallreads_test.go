@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/permission"
 	"github.com/haftdev/haft/sched"
 )
 

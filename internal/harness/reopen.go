@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/checkpoint"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/session"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/plural"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"

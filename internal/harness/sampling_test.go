@@ -10,7 +10,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/servers"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model/script"
 )
 

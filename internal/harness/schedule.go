@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/tools/schedule"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/tool/schedule"
 )
 
 // schedule returns the prompts that the conversation will be sent later, as they were

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/haftdev/haft/internal/tools/websearch"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/tool/websearch"
 )
 
 // providerSearch searches with the provider's own tool: a model is asked to use it, and the

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/tools/websearch"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/tool/websearch"
 )
 
 // searcher is a model that answers with given blocks.

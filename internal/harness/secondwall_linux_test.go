@@ -17,11 +17,11 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/needtest"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
 )
 
 // TestTheSecondWall runs every attack that is known on the analysis of commands with

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/servers"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/sched"
 )
 

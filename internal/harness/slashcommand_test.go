@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/sched"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/shellrun"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/tool/todo"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/tools/task"
+	"github.com/haftdev/haft/internal/tools/todo"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func (c *Conversation) todosChanged(name string, items []todo.Item) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
-	"github.com/haftdev/haft/settings"
 )
 
 // TestAnOutputStyleIsPartOfThePrompt chooses a style of each kind and looks at what the

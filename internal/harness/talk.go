@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/servers"
@@ -22,17 +21,18 @@ import (
 	"github.com/haftdev/haft/internal/harness/workdir"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/models/catalog"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/tools/mcpresource"
+	"github.com/haftdev/haft/internal/tools/schedule"
+	"github.com/haftdev/haft/internal/tools/subagent"
+	"github.com/haftdev/haft/internal/tools/task"
+	"github.com/haftdev/haft/internal/tools/todo"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/mcpresource"
-	"github.com/haftdev/haft/tool/schedule"
-	"github.com/haftdev/haft/tool/subagent"
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/tool/todo"
 )
 
 // TalkOptions say which conversation to open, and how to run it. Nil means all zero values.

@@ -13,11 +13,11 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
+	"github.com/haftdev/haft/internal/tools/todo"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/tool/todo"
 )
 
 // A rig is a project with a scripted model.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/internal/mcp/toolhost"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/tools/builtin"
+	"github.com/haftdev/haft/internal/world/mcp/toolhost"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/builtin"
 )
 
 // stateToolHost is the name under which a session keeps where its tools run.

@@ -21,10 +21,10 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/shellrun"
 )
 
 // TestSameOrSaid plays each scenario twice in equal worlds, by bash and by a model whose edits

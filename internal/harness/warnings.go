@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/permission"
 )
 
 // Warnings are what a user should know before anything runs here: settings that do not take

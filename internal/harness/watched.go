@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/sched"
 )
 

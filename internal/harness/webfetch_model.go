@@ -7,8 +7,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/haftdev/haft/internal/tools/webfetch"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/tool/webfetch"
 )
 
 // smallSystem tells a model what it reads pages for.

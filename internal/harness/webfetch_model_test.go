@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/catalog"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
+	"github.com/haftdev/haft/internal/models/catalog"
+	"github.com/haftdev/haft/internal/tools/task"
+	"github.com/haftdev/haft/internal/tools/todo"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/tool/todo"
 )
 
 // The ways to keep a list of work, as the setting todoTools names them. A conversation has

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 )
 
 // ParseHooks reads hooks as the settings file that they are written like; nil means none, as

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/text/near"
 )
 
 // A Piece is one skill, command or agent.

@@ -3,9 +3,9 @@ package knowledge
 import (
 	"path/filepath"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // A Place is a folder that has skills, commands and agents in folders of these

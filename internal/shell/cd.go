@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // cd returns where the shell may be after a cd.

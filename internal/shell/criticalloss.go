@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // critical notes commands that lose what no mode may lose without asking.

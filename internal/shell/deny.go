@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // maxDeny bounds the forms that are listed, maxDenyWrappers the wrappers that

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestBashAttemptsNothingThatWasNotJudged runs random scripts in real bash and

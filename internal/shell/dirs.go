@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // dirs are the directories that the shell may be in. A cd can fail, so after

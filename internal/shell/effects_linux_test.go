@@ -13,10 +13,10 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/shell"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func TestMain(m *testing.M) {

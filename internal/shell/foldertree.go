@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // maxTree bounds the files of a folder that is looked through before commands may

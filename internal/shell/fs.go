@@ -5,8 +5,8 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/haftdev/haft/internal/realpath"
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/shell/realpath"
+	"github.com/haftdev/haft/internal/sys/regular"
 )
 
 // FS is the view of the file system that an analysis may use. Paths are

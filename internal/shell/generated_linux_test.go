@@ -341,7 +341,7 @@ func TestAllowedCommandsOnlyRead(t *testing.T) {
 	}
 	var commands []string
 	allowed := 0
-	for _, file := range []string{"testdata/bash.jsonl", "testdata/redteam.jsonl", "testdata/secondattack.jsonl", "../../permission/testdata/thirdattack.jsonl", "../../permission/testdata/fourthattack.jsonl"} {
+	for _, file := range []string{"testdata/bash.jsonl", "testdata/redteam.jsonl", "testdata/secondattack.jsonl", "../guard/permission/testdata/thirdattack.jsonl", "../guard/permission/testdata/fourthattack.jsonl"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // maxBytes is the longest command that may be read-only or allowed by a rule. A longer one, which

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/gitconfig"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // A GitSetting is a setting of a repository that can make git run a program,

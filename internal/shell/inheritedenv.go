@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // plainPlaces are variables that say where something is, and by which no program is made to run or to load anything.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestInheritedVariablesDoNotLeadIntoTheProject runs read-only commands in the environment that they get, where the session

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // fileOperands notes the files that a command which is not read-only names.

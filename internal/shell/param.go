@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"mvdan.cc/sh/v3/syntax"
 )
 

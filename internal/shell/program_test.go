@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestWordsAreThoseOfBash compares the words of every command of the corpora that needs no shell with what bash makes

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/pathin"
 	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // maxWrappers bounds the wrappers around a command.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/secret"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/text/secret"
 )
 
 var (

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )

@@ -7,8 +7,8 @@ import (
 	"io"
 	"iter"
 
+	"github.com/haftdev/haft/internal/models/sse"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // An answer is made of the events of a stream.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 )
 

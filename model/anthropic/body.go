@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/models/sse"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // newBody returns a request as it is sent, most of it bytes that are there

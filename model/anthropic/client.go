@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/models/sse"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // Options configure a Client.

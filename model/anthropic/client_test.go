@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/models/streamtest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/streamtest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/tool"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/models/sse"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // A feature is a part of a request that not every server knows: one of those below, or the

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/catalog"
-	"github.com/haftdev/haft/internal/strictapi"
+	"github.com/haftdev/haft/internal/models/catalog"
+	"github.com/haftdev/haft/internal/models/streamtest"
+	"github.com/haftdev/haft/internal/test/strictapi"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/streamtest"
 	"github.com/haftdev/haft/model/script"
 )
 

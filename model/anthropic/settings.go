@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/model"
 )
 

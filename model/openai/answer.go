@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/haftdev/haft/internal/models/sse"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/sse"
 )
 
 // An answer is made of the chunks of a stream. This API has no blocks: they begin

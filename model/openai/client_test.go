@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/haftdev/haft/internal/retry"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/models/provider/retry"
+	"github.com/haftdev/haft/internal/models/streamtest"
+	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/streamtest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/models/streamtest"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/streamtest"
 )
 
 // heard is what an answer comes to that a server sends in pieces of n bytes.

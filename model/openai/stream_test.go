@@ -12,9 +12,9 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/models/streamtest"
+	"github.com/haftdev/haft/internal/test/golden"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/model/internal/streamtest"
 )
 
 // playing is a client whose server sends what body returns.

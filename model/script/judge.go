@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/haftdev/haft/internal/strictapi"
+	"github.com/haftdev/haft/internal/test/strictapi"
 )
 
 // A judge refuses what the Messages API would refuse. A nil judge takes everything.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/strictapi"
+	"github.com/haftdev/haft/internal/test/strictapi"
 )
 
 // Options say what a server plays.

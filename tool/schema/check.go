@@ -13,8 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // decode reads numbers as they are written, so that none is rounded on its way.

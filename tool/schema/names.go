@@ -3,7 +3,7 @@ package schema
 import (
 	"encoding/json"
 
-	"github.com/haftdev/haft/internal/plainjson"
+	"github.com/haftdev/haft/internal/text/plainjson"
 )
 
 // Names maps properties that the model knows under other names to the names of the schema's

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/text/near"
 )
 
 // A node checks one value. It is a schema compiled to what the checker needs.

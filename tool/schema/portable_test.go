@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/strictapi"
+	"github.com/haftdev/haft/internal/test/strictapi"
 	"github.com/haftdev/haft/tool/schema"
 )
 

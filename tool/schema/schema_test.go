@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/test/golden"
 	"github.com/haftdev/haft/tool/schema"
 )
 

@@ -36,7 +36,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/tool"
 )
 

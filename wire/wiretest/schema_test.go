@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/golden"
+	"github.com/haftdev/haft/internal/test/golden"
 	"github.com/haftdev/haft/wire"
 	"github.com/haftdev/haft/wire/wiretest"
 )

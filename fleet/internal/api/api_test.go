@@ -14,11 +14,11 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/worker"
-	"github.com/haftdev/haft/internal/serve"
-	"github.com/haftdev/haft/internal/serve/servetest"
+	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/front/serve/servetest"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/shellrun"
 )
 
 var reexec shellrun.Reexec

@@ -19,8 +19,8 @@ import (
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/tunnel"
-	"github.com/haftdev/haft/internal/live"
-	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/front/live"
+	"github.com/haftdev/haft/internal/front/serve"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/front/serve"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/serve"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/wire"
 )
 

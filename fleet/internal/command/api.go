@@ -14,8 +14,8 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/api"
 	"github.com/haftdev/haft/fleet/internal/engine"
-	"github.com/haftdev/haft/internal/page"
-	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/front/page"
+	"github.com/haftdev/haft/internal/front/serve"
 )
 
 // apiFlags say where the API of a tenant is.

@@ -14,7 +14,7 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/test/sessiontest"
 	"github.com/haftdev/haft/session"
 )
 

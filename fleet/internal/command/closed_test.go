@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/script"
 )
 

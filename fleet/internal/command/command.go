@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // Main runs the command of this process and returns its exit code. In the supervisor of shell

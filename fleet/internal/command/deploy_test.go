@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // The commands in the files for Docker and Kubernetes are commands with flags that exist.

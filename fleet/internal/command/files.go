@@ -18,8 +18,8 @@ import (
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/workspace"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
 

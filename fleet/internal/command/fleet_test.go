@@ -20,8 +20,8 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/shellrun"
 )
 
 // mainVariable makes the test's program the command itself.

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/serve"
-	"github.com/haftdev/haft/internal/serve/servetest"
+	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/front/serve/servetest"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/front/headless/launch"
 )
 
 // newSchedules keeps schedules.

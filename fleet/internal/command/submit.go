@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/haftdev/haft/fleet/internal/runs"
-	"github.com/haftdev/haft/internal/headless/launch"
+	"github.com/haftdev/haft/internal/front/headless/launch"
 )
 
 func newSubmit(out io.Writer) *cobra.Command {

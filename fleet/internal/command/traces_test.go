@@ -5,7 +5,7 @@ package command_test
 import (
 	"testing"
 
-	"github.com/haftdev/haft/internal/tracetest"
+	"github.com/haftdev/haft/internal/test/tracetest"
 )
 
 // The turns of a worker are traces, with a span for each call, as those of haft itself.

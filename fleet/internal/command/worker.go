@@ -12,8 +12,8 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/worker"
-	"github.com/haftdev/haft/internal/mcp/toolhost"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/mcp/toolhost"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func newWorker(reexec shellrun.Reexec) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/fleet/internal/journal"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
 

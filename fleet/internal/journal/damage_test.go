@@ -9,7 +9,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
-	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/test/sessiontest"
 	"github.com/haftdev/haft/session"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/archive"
 	"github.com/haftdev/haft/fleet/internal/engine"
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/session"
 	"github.com/nats-io/nats.go/jetstream"
 )

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/haftdev/haft/internal/sessiontest"
+	"github.com/haftdev/haft/internal/test/sessiontest"
 	"github.com/haftdev/haft/session"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/tunnel"
-	"github.com/haftdev/haft/internal/headless"
-	"github.com/haftdev/haft/internal/headless/launch"
-	"github.com/haftdev/haft/internal/serve"
+	"github.com/haftdev/haft/internal/front/headless"
+	"github.com/haftdev/haft/internal/front/headless/launch"
+	"github.com/haftdev/haft/internal/front/serve"
 )
 
 // connectTime is how long a program may take to answer.

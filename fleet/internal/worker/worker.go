@@ -15,10 +15,10 @@ import (
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/workspace"
-	"github.com/haftdev/haft/internal/mcp/toolhost"
+	"github.com/haftdev/haft/internal/world/mcp/toolhost"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )

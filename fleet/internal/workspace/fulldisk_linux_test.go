@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // A worker whose disk is full says so, and what to do; the files that are stored are not touched.

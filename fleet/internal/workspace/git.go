@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/processgroup"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/sys/processgroup"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 const (

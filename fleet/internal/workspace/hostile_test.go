@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // A folder's repository does not lead git to another one, and a pipe in it does not keep git waiting.

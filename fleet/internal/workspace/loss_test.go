@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // never says that no folder is needed, and that others know all that was stored.

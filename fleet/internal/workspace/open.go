@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // Options say which workspace to open.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // A Point is how the files were after a call. It goes into the journal.

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/haftdev/haft/internal/secret"
+	"github.com/haftdev/haft/internal/text/secret"
 )
 
 // largest is how large a file may be that is stored.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/workspace/blob"
+	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // run runs a command in a folder, as a user would.

@@ -17,16 +17,16 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/front/plain"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/internal/plain"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

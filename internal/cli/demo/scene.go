@@ -5,7 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/model/script"
 )
 

@@ -17,11 +17,11 @@ import (
 
 	"golang.org/x/text/width"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/doctor"
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // Run answers one of haft's own commands that needs no model, such as /cost, in

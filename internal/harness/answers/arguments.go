@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/haftdev/haft/internal/catalog"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/models/catalog"
 )
 
 // Arguments are how the argument of a command may continue that is being typed, after the

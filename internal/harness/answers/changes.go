@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/session"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -5,11 +5,11 @@ import (
 	"context"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // A Setting is a single value of the settings, as it counts in a conversation.

@@ -1,8 +1,8 @@
 package answers
 
 import (
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/text/lang"
 )
 
 // Meaning says what a setting is for, with its default, if that is known, in parentheses.

@@ -3,7 +3,7 @@ package answers
 import (
 	"testing"
 
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 )
 
 func TestEverySettingHasAMeaning(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 )
 
 // A Part is something that fills the context.

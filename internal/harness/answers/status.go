@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/trust"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // standing answers what is about the whole session.

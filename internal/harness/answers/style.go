@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // stylesText lists the output styles and marks the one of this session.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/session"
 )
 

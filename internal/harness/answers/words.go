@@ -3,10 +3,10 @@ package answers
 import (
 	"strings"
 
-	"github.com/haftdev/haft/internal/checkpoint"
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/near"
 )
 
 // State is how an agent, a task or a server is, in the words of the user.

@@ -16,16 +16,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/preview"
-	"github.com/haftdev/haft/internal/secret"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/harness/preview"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/text/secret"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/internal/world/workspace"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/workspace"
 )
 
 // Boxes are what confined programs of a project may touch.

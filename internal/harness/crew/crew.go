@@ -26,9 +26,9 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // Options are what a crew is made of. Emit must be set.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/crew"
-	"github.com/haftdev/haft/internal/scripttest"
+	"github.com/haftdev/haft/internal/test/scripttest"
+	"github.com/haftdev/haft/internal/tools/sleep"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/sleep"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // A rig is a crew whose model says what its agents' prompts ask for.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/tool/subagent"
+	"github.com/haftdev/haft/internal/tools/subagent"
 )
 
 // Known is what is kept of an agent.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // A member is one agent of a crew.

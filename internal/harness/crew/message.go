@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/subagent"
 )
 
 // main is the name of the main conversation.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/haftdev/haft/tool/subagent"
+	"github.com/haftdev/haft/internal/tools/subagent"
 )
 
 // A phase is what an agent does at the moment.

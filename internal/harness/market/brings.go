@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
-	"github.com/haftdev/haft/settings"
 )
 
 // Brings is what a plugin adds.

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/knowledge/plugin"
-	"github.com/haftdev/haft/internal/visible"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 const (

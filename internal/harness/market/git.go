@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
-	"github.com/haftdev/haft/internal/ownprogram"
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/sys/ownprogram"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // A repository is where git fetches from.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // A repository is fetched at the branch, tag or commit that is asked for, and at no other.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestCloneOverHTTPS fetches from git's own server: a branch, a tag and a commit of a server whose certificate the user's

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
-	"github.com/haftdev/haft/settings"
 )
 
 // A Plan is a plugin that was fetched and checked, and does not count yet.

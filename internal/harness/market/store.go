@@ -35,8 +35,8 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/internal/regular"
+	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/near"
 )
 
 // A Store is what a user has installed, and from where.

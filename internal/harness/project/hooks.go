@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/trust"
 )
 
 // Hooks are those of the settings and of the program, and what they run.

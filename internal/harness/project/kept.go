@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/output"
-	"github.com/haftdev/haft/shellrun"
-	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/internal/guard/output"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/internal/world/workspace"
 )
 
 // Kept is what a session keeps in files for its model to read: the whole of long

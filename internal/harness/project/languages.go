@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/lsp"
+	"github.com/haftdev/haft/internal/world/lsp"
 )
 
 // LanguageServers are those that the settings add. A project cannot name programs here:

@@ -5,10 +5,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/tools/builtin"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/builtin"
 )
 
 // FindLead finds the agent that leads conversations here, by the options or by the

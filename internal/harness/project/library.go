@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
@@ -15,8 +17,6 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/plugin"
 	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/knowledge/style"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/settings"
 )
 
 // A Library is what people have written down for models, for this project and for

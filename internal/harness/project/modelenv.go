@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/ownprogram"
+	"github.com/haftdev/haft/internal/sys/ownprogram"
 )
 
 // The variables that hold keys of the Messages API.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/internal/mcp/toolhost"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/world/mcp/toolhost"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // Options say which folder, and what the user adds to its settings. Nil means

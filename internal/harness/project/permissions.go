@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
 )
 
 // ErrRoot is why a session does not begin that would run as root and ask nobody.

@@ -16,18 +16,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/audit"
+	"github.com/haftdev/haft/internal/config/keep"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/audit"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/harness/box"
-	"github.com/haftdev/haft/internal/keep"
-	"github.com/haftdev/haft/internal/mcp/toolhost"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/sandbox"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/tools/task"
+	"github.com/haftdev/haft/internal/world/mcp/toolhost"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/workspace"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/workspace"
 )
 
 // A Project is what is set for a folder. Its fields are not to be modified.

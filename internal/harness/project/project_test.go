@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/internal/world/workspace"
 )
 
 // open opens a folder with settings of the user.

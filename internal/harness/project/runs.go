@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/shell"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 )
 
 // runs are the files and folders that haft, git and what they start will run in a session

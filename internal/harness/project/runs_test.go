@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/workspace/guard"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 )
 
 // What settings, the environment and git name to be run is not written unasked. Other files of

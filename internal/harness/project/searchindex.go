@@ -3,7 +3,7 @@ package project
 import (
 	"path/filepath"
 
-	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/internal/world/workspace"
 )
 
 // SearchIndexes is the folder of what searches have learnt of folders. It may be deleted at any time.

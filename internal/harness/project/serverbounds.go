@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // charsPerToken turns a limit in tokens into one in characters.

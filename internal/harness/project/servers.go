@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/internal/mcp/oauth"
-	"github.com/haftdev/haft/internal/trust"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/mcp/config"
-	"github.com/haftdev/haft/settings"
-	"github.com/haftdev/haft/shellrun"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/trust"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/mcp/config"
+	"github.com/haftdev/haft/internal/world/mcp/oauth"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // Servers are the MCP servers that are set up for a project.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/near"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/tool/builtin"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/tools/builtin"
 )
 
 // elsewhere are tools of Claude Code that haft has none like. Rules about them are

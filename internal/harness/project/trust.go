@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/internal/trust"
+	"github.com/haftdev/haft/internal/guard/trust"
 )
 
 // filter leaves out what the user has not agreed to. Where that cannot be known,

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/haftdev/haft/internal/search/ignore"
+	"github.com/haftdev/haft/internal/world/search/ignore"
 )
 
 // Untracked keeps a file that is one user's own out of the repository around it, by a line in

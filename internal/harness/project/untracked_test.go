@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/needtest"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestAUsersOwnSettingsStayOutOfTheRepository asks git itself what it would commit.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/permission"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // Warn tells of settings files, and values in them, that do not count.

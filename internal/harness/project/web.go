@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/haftdev/haft/internal/webpage"
-	"github.com/haftdev/haft/internal/webpage/searxng"
-	"github.com/haftdev/haft/tool/websearch"
+	"github.com/haftdev/haft/internal/tools/websearch"
+	"github.com/haftdev/haft/internal/world/webpage"
+	"github.com/haftdev/haft/internal/world/webpage/searxng"
 )
 
 // Web fetches pages, as far as the settings let it go beyond the public internet.

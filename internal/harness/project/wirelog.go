@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/haftdev/haft/internal/mcp/wirelog"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/workspace"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/mcp/wirelog"
+	"github.com/haftdev/haft/internal/world/workspace"
 )
 
 // WireLogs is the folder of what is said to MCP servers, if that is written down.

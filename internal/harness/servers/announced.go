@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // told is what the model knows about servers.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/visible"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // CompletePrompt asks a server how the argument of one of its prompts may continue: words

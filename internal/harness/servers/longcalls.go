@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/internal/harness/link"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/output"
 	"github.com/haftdev/haft/tool"
 )
 

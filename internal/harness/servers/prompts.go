@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // A promptHost has prompts of MCP servers; *[mcp.Host] is one.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // oneServer has one prompt, which says what it was given.

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
 )
 

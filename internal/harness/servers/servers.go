@@ -26,12 +26,12 @@ import (
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/project"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
-	"github.com/haftdev/haft/internal/mcp/toolhost"
-	"github.com/haftdev/haft/internal/mcp/wirelog"
-	"github.com/haftdev/haft/mcp"
-	"github.com/haftdev/haft/mcp/config"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/internal/world/mcp/config"
+	"github.com/haftdev/haft/internal/world/mcp/toolhost"
+	"github.com/haftdev/haft/internal/world/mcp/wirelog"
+	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/shellrun"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/mcp"
+	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // updates are the resources that the model has read, and which of them have changed since.

@@ -16,8 +16,8 @@ import (
 	commands "github.com/haftdev/haft/internal/knowledge/command"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/lang"
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/tool"
 )
 

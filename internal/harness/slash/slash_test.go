@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/command"
-	"github.com/haftdev/haft/settings"
 )
 
 func TestWhatIsTypedIsRead(t *testing.T) {

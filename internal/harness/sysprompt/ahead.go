@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/haftdev/haft/internal/workspace/worktree"
+	"github.com/haftdev/haft/internal/world/workspace/worktree"
 )
 
 // repositoryTime is how long the first request may wait for git.

@@ -3,8 +3,8 @@ package sysprompt
 import (
 	"encoding/json"
 
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/tool/todo"
+	"github.com/haftdev/haft/internal/tools/task"
+	"github.com/haftdev/haft/internal/tools/todo"
 )
 
 // Carry is what a compaction must not lose: the plan that the user agreed to, nil for none,

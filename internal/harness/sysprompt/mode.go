@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/guard/permission"
 )
 
 // modeMeans says what each mode does with a call that no rule decides.

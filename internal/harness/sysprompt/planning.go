@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/guard/permission"
 )
 
 const planRules = `You are in plan mode: nothing can be changed, whatever you are asked to do. Read and search.`

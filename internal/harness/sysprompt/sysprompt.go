@@ -10,15 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/agent/prompt"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness/project"
+	"github.com/haftdev/haft/internal/harness/sysprompt/prompt"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
 	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/knowledge/style"
-	"github.com/haftdev/haft/internal/workspace/worktree"
+	"github.com/haftdev/haft/internal/world/workspace/worktree"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/knowledge/style"
-	"github.com/haftdev/haft/internal/workspace/guard"
-	"github.com/haftdev/haft/permission"
+	"github.com/haftdev/haft/internal/tools/task"
+	"github.com/haftdev/haft/internal/tools/todo"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/tool"
-	"github.com/haftdev/haft/tool/task"
-	"github.com/haftdev/haft/tool/todo"
 )
 
 func TestPlanModeIsToldWhenItBegins(t *testing.T) {

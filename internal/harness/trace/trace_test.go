@@ -11,7 +11,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/trace"
-	"github.com/haftdev/haft/internal/tracetest"
+	"github.com/haftdev/haft/internal/test/tracetest"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 )

@@ -16,10 +16,10 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/link"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/internal/workspace/worktree"
-	"github.com/haftdev/haft/tool/bash"
-	"github.com/haftdev/haft/tool/repl"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/tools/repl"
+	"github.com/haftdev/haft/internal/world/workspace/worktree"
 )
 
 // Options are what working directories need. All must be set.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/workdir"
-	"github.com/haftdev/haft/shellrun"
-	"github.com/haftdev/haft/tool/bash"
+	"github.com/haftdev/haft/internal/tools/bash"
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // newDirs returns the working directories of a repository with one file.

@@ -22,8 +22,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
-	"github.com/haftdev/haft/settings"
 )
 
 // A Definition is one agent. The JSON form is what an SDK passes.

@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/haftdev/haft/internal/golden"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
+	"github.com/haftdev/haft/internal/test/golden"
 )
 
 // TestPreparedAgents holds that haft's own definitions are what their files say, which have the format of people's. They are

@@ -5,7 +5,7 @@ import (
 	"embed"
 
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/lang"
+	"github.com/haftdev/haft/internal/text/lang"
 )
 
 // A builtin is a command of haft's own. What it does is a message that screens translate.

@@ -21,10 +21,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/knowledge/skill"
-	"github.com/haftdev/haft/settings"
 )
 
 // Origin is what kind of thing a command is.

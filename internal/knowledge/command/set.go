@@ -11,7 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/knowledge/skill"
-	"github.com/haftdev/haft/internal/near"
+	"github.com/haftdev/haft/internal/text/near"
 )
 
 // A Prompt is one that an MCP server offers.

@@ -22,8 +22,8 @@ package instructions
 import (
 	"fmt"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
-	"github.com/haftdev/haft/settings"
 )
 
 // A File is one text for the model.

@@ -12,12 +12,12 @@ import (
 	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
 	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
-	"github.com/haftdev/haft/internal/pathin"
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // A loader reads the files of one Load.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/internal/knowledge"
-	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // Nested are the instructions of folders that a conversation comes to only while it

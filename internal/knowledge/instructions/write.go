@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/haftdev/haft/settings"
+	"github.com/haftdev/haft/internal/config/settings"
 )
 
 // A Target is a file that the user can keep notes in.

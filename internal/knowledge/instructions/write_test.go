@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
-	"github.com/haftdev/haft/settings"
 )
 
 func TestNotesAreKept(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // pattern is a mention: an @ that is no part of a word of letters like these, as it is in

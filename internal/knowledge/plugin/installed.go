@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
-	"github.com/haftdev/haft/settings"
 )
 
 // registry is where Claude Code keeps what it has installed.

@@ -29,9 +29,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/shelf"
-	"github.com/haftdev/haft/settings"
 )
 
 // A Plugin is what one folder brings.

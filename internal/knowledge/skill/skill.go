@@ -27,7 +27,7 @@ import (
 
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/pathin"
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // A Skill is what a SKILL.md says.

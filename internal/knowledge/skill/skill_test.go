@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/knowledge/skill"
-	"github.com/haftdev/haft/settings"
 	"github.com/haftdev/haft/tool"
 )
 

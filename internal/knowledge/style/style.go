@@ -22,9 +22,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/frontmatter"
-	"github.com/haftdev/haft/settings"
 )
 
 // Default is the name of haft's own way to answer, which has no text.

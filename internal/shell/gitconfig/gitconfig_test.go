@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/shell/gitconfig"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 var samples = []string{

@@ -3,7 +3,7 @@ package gitshow
 import (
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // A word that git takes may name a folder or a file of some revision instead of a commit. Then

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
 	"github.com/haftdev/haft/internal/shell/awkscript"
 	"github.com/haftdev/haft/internal/shell/jqfilter"
 	"github.com/haftdev/haft/internal/shell/sedscript"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // A spec is what one program or subcommand accepts.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // Check returns nil if the filter only sees its input.

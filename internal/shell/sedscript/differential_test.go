@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/haftdev/haft/internal/needtest"
 	"github.com/haftdev/haft/internal/shell/sedscript"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestRealSedWritesNothing runs random scripts that Check accepts, most of them

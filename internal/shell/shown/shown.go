@@ -17,7 +17,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/haftdev/haft/internal/lazyregexp"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // A Part is a run of lines of a file.

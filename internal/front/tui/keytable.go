@@ -1,0 +1,85 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/front/tui/composer"
+	"github.com/haftdev/haft/internal/text/lang"
+)
+
+// A binding is what keys do.
+type binding struct {
+	keys []string // all that do it, as [key.Key.String] writes them
+	does lang.Text
+	act  func(*app) // nil where somebody else takes the key
+}
+
+// viewerKeys are what keys do in a text on the whole screen.
+func viewerKeys() []binding {
+	return []binding{
+		{[]string{"up", "k"}, "up by a line", nil},
+		{[]string{"down", "j"}, "down by a line", nil},
+		{[]string{"pageup", "b"}, "up by a page", nil},
+		{[]string{"pagedown", " "}, "down by a page", nil},
+		{[]string{"home", "g"}, "to the beginning", nil},
+		{[]string{"end", "G"}, "to the end", nil},
+		{[]string{"/"}, "search; enter goes to the first match from here", nil},
+		{[]string{"n"}, "to the next match", nil},
+		{[]string{"N"}, "to the previous match", nil},
+		{[]string{"q", "esc", "enter", "ctrl+o", "ctrl+c"}, "close", nil},
+	}
+}
+
+// A keyGroup is a part of the table of keys.
+type keyGroup struct {
+	title lang.Text
+	rows  []binding
+}
+
+// keyTable is all of it: the help and docs/terminal.md are written from it.
+func keyTable() []keyGroup {
+	var edits []binding
+	for _, e := range composer.Edits() {
+		edits = append(edits, binding{keys: e.Keys, does: e.Does})
+	}
+	var vim []binding
+	for _, k := range composer.VimKeys() {
+		vim = append(vim, binding{keys: k.Keys, does: k.Does})
+	}
+	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a full-screen text", viewerKeys()}, {"With vim keys (/vim), after esc", vim}}
+}
+
+// named is how people write the keys of a row.
+func (b binding) named() string {
+	names := slices.Clone(b.keys)
+	for i, name := range names {
+		if long := map[string]string{" ": "space", "pageup": "page up", "pagedown": "page down"}[name]; long != "" {
+			names[i] = long
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// showKeys shows what keys do.
+func (a *app) showKeys() { a.openHelp(a.t("keys"), a.keysHelp()) }
+
+func (a *app) keysHelp() string {
+	var b strings.Builder
+	for i, g := range keyTable() {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		width := 0
+		for _, r := range g.rows {
+			width = max(width, len(r.named()))
+		}
+		fmt.Fprintf(&b, "%s\n", a.t(g.title))
+		for _, r := range g.rows {
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, r.named(), a.t(r.does))
+		}
+	}
+	b.WriteString("\n" + a.t("/ lists commands · @ mentions files · ! runs a shell command · # saves a note for later sessions"))
+	return b.String()
+}

@@ -1,0 +1,91 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/tool"
+)
+
+// TestEveryKeyOfAQuestion presses each key that docs/terminal.md lists for questions; one
+// that has no case here fails.
+func TestEveryKeyOfAQuestion(t *testing.T) {
+	answers := func(behavior tool.Behavior) func(*testing.T, *bed, <-chan tool.Verdict) {
+		return func(t *testing.T, b *bed, answer <-chan tool.Verdict) {
+			select {
+			case v := <-answer:
+				if v.Behavior != behavior {
+					t.Errorf("answered %+v", v)
+				}
+			default:
+				t.Errorf("not answered:\n%s", b.screen())
+			}
+		}
+	}
+	shows := func(text string) func(*testing.T, *bed, <-chan tool.Verdict) {
+		return func(t *testing.T, b *bed, _ <-chan tool.Verdict) {
+			if !strings.Contains(b.screen(), text) {
+				t.Errorf("%q is not shown:\n%s", text, b.screen())
+			}
+		}
+	}
+	const short, long = 3, 100 // lines of the change
+	cases := map[string]struct {
+		lines int
+		press []string
+		then  func(*testing.T, *bed, <-chan tool.Verdict)
+	}{
+		"y": {short, []string{"y"}, answers(tool.Allow)}, "m": {short, []string{"m"}, answers(tool.Allow)}, "s": {short, []string{"s"}, answers(tool.Allow)},
+		"a": {short, []string{"a"}, answers(tool.Allow)}, "n": {short, []string{"n"}, answers(tool.Deny)}, "e": {short, []string{"e"}, shows("Why not, or what instead?")},
+		"1": {short, []string{"1"}, shows("▸ y Allow this once")}, "6": {short, []string{"6"}, shows("▸ e Deny and explain")},
+		"down": {short, []string{"\x1b[B"}, shows("▸ m Allow all edits")}, "up": {short, []string{"\x1b[B", "\x1b[A"}, shows("▸ y Allow this once")},
+		"page down": {long, []string{"\x1b[6~"}, shows("lines 10–")}, "space": {long, []string{" "}, shows("lines 10–")}, "page up": {long, []string{"\x1b[6~", "\x1b[5~"}, shows("lines 1–")},
+		"ctrl+o": {long, []string{"\x0f"}, shows("q closes")}, "shift+tab": {short, []string{"\x1b[Z"}, answers(tool.Allow)},
+	}
+	for _, name := range documentedKeys(t) {
+		c, ok := cases[name]
+		if !ok {
+			t.Errorf("no case presses %q", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, b *bed) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				call, q := editCase(c.lines)
+				answer := b.ask(ctx, call, q)
+				b.turnTo()
+				for _, k := range c.press {
+					b.type_(k)
+				}
+				b.pause(2 * frame)
+				c.then(t, b, answer)
+			})
+		})
+	}
+}
+
+// documentedKeys are those of the table of answers.
+func documentedKeys(t *testing.T) (keys []string) {
+	docs, err := os.ReadFile("../../../docs/terminal.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(docs), "| key | answer |\n|---|---|\n")
+	if !ok {
+		t.Fatal("docs/terminal.md has no table of the answers")
+	}
+	for row := range strings.Lines(table) {
+		cell, isRow := strings.CutPrefix(row, "| ")
+		if !isRow {
+			break
+		}
+		cell, _, _ = strings.Cut(cell, " |")
+		for key := range strings.SplitSeq(strings.ReplaceAll(cell, "1 to 6", "1, 6"), ", ") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

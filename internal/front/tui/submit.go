@@ -1,0 +1,360 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/front/card"
+	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/session"
+)
+
+// submit says something: to the model, to a command, to the shell.
+func (a *app) submit(text string) {
+	a.menu = nil
+	if text == "/exit" || text == "/quit" {
+		a.done = true
+		return
+	}
+	if a.talk == nil && a.failure != nil {
+		a.submitNowhere(text)
+		return
+	}
+	if a.talk == nil || a.unguarded {
+		a.pending = append(a.pending, text)
+		return
+	}
+	switch {
+	case strings.HasPrefix(text, "!") && len(text) > 1:
+		a.shell(strings.TrimSpace(text[1:]))
+	case strings.HasPrefix(text, "/"):
+		a.command(text)
+	case !a.keepNote(text):
+		a.say(text)
+	}
+}
+
+// say sends a prompt with the files and images that it mentions. While a turn runs it
+// joins at the next boundary.
+func (a *app) say(text string) {
+	if !strings.Contains(text, "@") && len(a.imagesIn(text)) == 0 {
+		a.talk.Turns.Send(said(text))
+		return
+	}
+	for _, name := range a.talk.Input.Missing(text) {
+		a.note(a.t("There is no file @%s here; it is sent as text.", name))
+	}
+	p, talk, images := said(text), a.talk, a.imagesIn(text)
+	p.UUID = session.NewUUID()
+	a.typedAs[p.UUID] = text
+	a.preparing++
+	go func() { // a file may have to be asked about
+		defer a.later(func() { a.preparing-- })
+		p, err := talk.Input.WithFiles(a.ctx, p, text)
+		if err != nil {
+			a.later(func() { a.note(a.lang.Error(err)) })
+		}
+		for _, path := range images {
+			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
+			if err != nil {
+				a.later(func() { a.note(a.t("Could not read the image: %s", err)) })
+				continue
+			}
+			for _, b := range r.Content {
+				p.Content = append(p.Content, model.ContentOf(b))
+			}
+		}
+		talk.Turns.Send(p)
+	}()
+}
+
+// imagesIn finds the images that a text has marks of, or names: as a path by itself or after
+// an @.
+func (a *app) imagesIn(text string) []string {
+	found := a.attached(text)
+	words := append(mention.Paths(text), strings.Trim(strings.TrimSpace(text), `'"`))
+	for _, w := range words {
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(a.talk.Turns.Dir(), w)
+		}
+		if isImage(w) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// shell runs a command of the person's. The model is told of it with the next
+// prompt.
+func (a *app) shell(command string) {
+	c := &call{started: true, since: a.view().now}
+	c.Title, c.Detail = "!", visible.Cells(command)
+	a.show.add(c)
+	talk, before := a.talk, a.working
+	a.turn()
+	ctx, cancel := context.WithCancel(a.ctx)
+	a.commandsRun[c] = cancel
+	go func() {
+		r, err := talk.Input.Call(ctx, "Bash", map[string]string{"command": command})
+		a.later(func() {
+			delete(a.commandsRun, c)
+			out := r.Text()
+			if err != nil {
+				out = err.Error()
+			}
+			c.end = &card.Ending{OK: err == nil && !r.Failed, Took: time.Since(c.since)}
+			if ctx.Err() != nil {
+				out, c.end.Stopped = a.t("stopped"), true
+			}
+			cancel()
+			a.show.add(&note{text: a.bounded(out, 40), quiet: true})
+			if before == nil && !a.turnRuns() {
+				a.working = nil
+			}
+			talk.Turns.Send(agent.Prompt{Silent: true, Content: []model.Block{model.TextOf(fmt.Sprintf("<bash-input>%s</bash-input>\n<bash-stdout>%s</bash-stdout>", command, out))}})
+			a.dirty = true
+		})
+	}()
+}
+
+// stopCommands stops the commands that the user runs, and reports whether there were any.
+func (a *app) stopCommands() bool {
+	for _, cancel := range a.commandsRun {
+		cancel()
+	}
+	return len(a.commandsRun) > 0
+}
+
+// submitNowhere takes what is typed while no conversation could be opened: commands that
+// need none, and the ways to get one.
+func (a *app) submitNowhere(text string) {
+	ways := map[string]func(){
+		"/new":   func() { a.open(Opening{}) },
+		"/login": a.login,
+		"/help":  func() { a.openHelp(a.t("help"), a.nowhere()+"\n\n"+a.keysHelp()) },
+		"/keys":  a.showKeys,
+	}
+	if way, ok := ways[strings.TrimSpace(text)]; ok {
+		way()
+		return
+	}
+	if typed, ok := strings.CutPrefix(text, "/"); ok {
+		name, _, _ := strings.Cut(typed, " ")
+		if hint := answers.Near(a.lang, "/"+name, append(slices.Sorted(maps.Keys(ways)), "/exit"), ""); hint != "" {
+			a.note(a.t("There is no command /%s.", visible.Cells(name)) + " " + hint)
+			return
+		}
+		a.note(a.t("This needs a conversation.") + " " + a.nowhere())
+		return
+	}
+	why := a.t("No model is set up yet; your prompt is kept until one is.")
+	if !a.needsModel() {
+		why = a.t("Could not open a conversation. Your prompt is kept until that works. The reason:") + "\n" + a.lang.Error(a.failure)
+	}
+	a.note(why + "\n" + a.nowhere())
+	a.pending = append(a.pending, text)
+}
+
+// nowhere says what can be done without a conversation. Without a model none can be started.
+func (a *app) nowhere() string {
+	if a.needsModel() {
+		return a.t("/login sets up a model, /exit quits.")
+	}
+	return a.t("/login sets up a model, /new starts a conversation, /exit quits.")
+}
+
+// login asks which model answers, and opens the conversation again with it.
+func (a *app) login() {
+	if a.opts.Setup == nil {
+		a.note(a.t("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and restart haft."))
+		return
+	}
+	a.setUp(false)
+}
+
+// turnRuns reports whether calls or texts of a turn are live.
+func (a *app) turnRuns() bool {
+	return a.working != nil && len(a.working.calls)+len(a.working.texts)+len(a.working.think) > 0
+}
+
+// bounded keeps the beginning and the end of a text.
+func (a *app) bounded(s string, lines int) string {
+	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if len(all) <= lines {
+		return strings.Join(all, "\n")
+	}
+	head, tail := all[:lines/2], all[len(all)-lines/2:]
+	return strings.Join(head, "\n") + "\n… " + a.lang.Count(len(all)-lines, "more line") + " …\n" + strings.Join(tail, "\n")
+}
+
+// command does what was typed after a slash.
+func (a *app) command(text string) {
+	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	args = strings.TrimSpace(args)
+	if own, ok := a.commands()[name]; ok {
+		own(args)
+		return
+	}
+	talk := a.talk
+	a.preparing++
+	go func() { // it may run commands, and ask about them
+		t, ok, err := talk.Input.Typed(a.ctx, text)
+		a.later(func() {
+			a.preparing--
+			a.dirty = true
+			switch {
+			case err != nil:
+				a.note(a.lang.Error(err))
+			case !ok && !strings.Contains(name, "/"):
+				a.note(a.t("There is no command /%s.", name) + a.nearCommand(name))
+			case !ok:
+				a.say(text)
+			case t.Text != "":
+				p := said(t.Text)
+				p.UUID, p.Change, p.Answer = session.NewUUID(), t.Change, t.Answer
+				a.typedAs[p.UUID] = text
+				talk.Turns.Send(p)
+			default:
+				a.local(name, args)
+			}
+		})
+	}()
+}
+
+// nearCommand names the commands that may have been meant.
+func (a *app) nearCommand(name string) string {
+	var names []string
+	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
+		names = append(names, "/"+c.Name)
+	}
+	return " " + answers.Near(a.lang, "/"+name, names, "/help lists them.")
+}
+
+// local has one of haft's own commands answered, below the command itself, so that it is
+// seen what the answer is about.
+func (a *app) local(name, args string) {
+	a.show.add(&saidBlock{text: strings.TrimSpace("/" + name + " " + args)})
+	a.answer(name, args)
+}
+
+// answer has one of haft's own commands answered, which may take a while.
+func (a *app) answer(name, args string) {
+	talk, words := a.talk, a.lang
+	go func() {
+		answer, ok := talk.Input.RunBuiltinText(words, name, args)
+		if !ok {
+			answer = words.T("/%s is not available here.", name)
+		}
+		a.later(func() {
+			a.show.add(&note{text: answer, quiet: true})
+			a.dirty = true
+		})
+	}()
+}
+
+// ownCommands are those that are about this screen.
+func ownCommands() []Command {
+	var list []Command
+	for _, c := range []struct {
+		name string
+		does lang.Text
+	}{
+		{"copy", "Copy the last answer to the clipboard"},
+		{"exit", "Quit haft"},
+		{"tasks", "Show and stop background work"},
+		{"keys", "Show the key bindings"},
+		{"login", "Set up a model"},
+		{"terminal-setup", "Show how to set up shift+enter and the clipboard in this terminal"},
+		{"theme", "Choose the colours"},
+		{"vim", "Turn vim keys on or off"},
+		{"new", "Start a new conversation; this one stays in the list of sessions"},
+	} {
+		list = append(list, Command{Name: c.name, Description: string(c.does)})
+	}
+	return list
+}
+
+// help shows what can be typed, and what keys do.
+func (a *app) help() {
+	all := append(a.talk.Input.Commands(), ownCommands()...)
+	width := 0
+	name := func(c Command) string { return strings.TrimSpace("/" + c.Name + " " + c.Hint) }
+	for _, c := range all {
+		width = max(width, min(ansi.StringWidth(name(c)), 40))
+	}
+	var b strings.Builder
+	for _, c := range all {
+		fmt.Fprintf(&b, "%s%s  %s\n", name(c), strings.Repeat(" ", max(width-ansi.StringWidth(name(c)), 0)), a.t(lang.Text(c.Description)))
+	}
+	a.openHelp(a.t("help"), b.String()+"\n"+a.keysHelp())
+}
+
+// commands are those of haft that this screen carries out.
+func (a *app) commands() map[string]func(args string) {
+	return map[string]func(string){
+		"help":    func(string) { a.help() },
+		"clear":   func(string) { a.talk.Queue.Clear() },
+		"compact": func(args string) { a.talk.Queue.Compact(args) },
+		"resume":  a.resume,
+		"rewind":  func(string) { a.rewind() },
+		"model":   a.chooseModel,
+		"tasks":   func(string) { a.listTasks() },
+		"keys":    func(string) { a.showKeys() },
+		"login":   func(string) { a.login() },
+		"memory":  a.memory,
+		"config":  a.config,
+		"copy":    a.copyAnswer,
+		"export":  a.export,
+		"mcp":     a.mcp,
+		"theme":   a.theme,
+		"vim":     a.vim,
+
+		"terminal-setup": func(string) { a.show.add(&note{text: a.terminalSetup(os.Getenv), quiet: true}) },
+
+		"permissions": a.permissions,
+		"new":         func(string) { a.open(Opening{}) },
+	}
+}
+
+func (a *app) chooseModel(name string) {
+	if name != "" {
+		a.useModel(name)
+		return
+	}
+	items := make([]pick, len(models))
+	for i, m := range models {
+		items[i] = m
+		items[i].detail = a.t(lang.Text(m.detail)) + " (" + a.talk.Turns.Resolve(m.value) + ")"
+	}
+	a.pop(&picker{title: a.t("Which model? For another one: /model NAME"), items: items, choose: func(p pick) {
+		a.closeOwn()
+		a.useModel(p.value)
+	}})
+}
+
+func (a *app) useModel(name string) {
+	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
+	a.status.model = a.talk.Turns.Resolve(name)
+	a.show.add(&note{text: a.t("The model is %s, starting with the next request.", a.talk.Turns.Resolve(name)), quiet: true})
+}
+
+// models are those that the picker offers; /model NAME takes any.
+var models = []pick{
+	{value: "opus", text: "opus", detail: string(lang.Text("the most able"))},
+	{value: "sonnet", text: "sonnet", detail: string(lang.Text("fast and able"))},
+	{value: "haiku", text: "haiku", detail: string(lang.Text("the fastest"))},
+	{value: "default", text: "default", detail: string(lang.Text("haft's default"))},
+}

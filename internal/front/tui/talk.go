@@ -1,0 +1,152 @@
+package tui
+
+import (
+	"context"
+	"iter"
+
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/guard/trust"
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/harness/slash"
+	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/world/mcp"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
+)
+
+// A Talk is a conversation that is shown, by what the screen does with it; see [Of].
+type Talk struct {
+	Turns Turns
+	Queue Queue
+	State State
+	Input Input
+	Rules Rules
+	Past  Past
+}
+
+// Turns are what is said and done in the conversation.
+type Turns interface {
+	Run(context.Context) iter.Seq2[agent.Event, error]
+	Send(agent.Prompt)
+	StopTask(ctx context.Context, id string) error
+	// Background moves what a call waits for to the background, "" all of it, and reports
+	// whether there was any.
+	Background(useID string) bool
+	// Dir is where the conversation works.
+	Dir() string
+	// Resolve returns the full name of a model.
+	Resolve(model string) string
+	// Running names the background commands that end when it is closed; "" means none.
+	Running() string
+	Close(context.Context) error
+}
+
+// A Queue is what waits for a turn, and what changes the turns that come.
+type Queue interface {
+	Hold() (release func())
+	Queued() []agent.Prompt
+	// Busy reports whether a turn runs or waits to.
+	Busy() bool
+	Withdraw(uuid string) bool
+	Interrupt(why string) bool
+	Clear()
+	Compact(instructions string)
+}
+
+// State is what the next request is made with, and what the earlier ones have used.
+type State interface {
+	Session() string
+	SetMode(string) error
+	SetModel(string)
+	// Tools are those of the next turn.
+	Tools() *tool.Set
+	ContextUsage() agent.ContextUsage
+	Usage() map[string]agent.ModelUsage
+}
+
+// Input is what the user can type besides prompts.
+type Input interface {
+	// Typed reads a command that the user typed, Commands are those there are.
+	Typed(ctx context.Context, text string) (slash.Command, bool, error)
+	Commands() []Command
+	// RunBuiltinText answers one of haft's own commands in the language of the words.
+	RunBuiltinText(words *lang.Catalogue, name, args string) (text string, ok bool)
+	// NoteFiles are those that notes are kept in, Instructions all that are told to the
+	// model, by path.
+	NoteFiles() []NoteFile
+	Instructions() []string
+	// Arguments are how the argument of a command may continue, after the words before it;
+	// CompleteResource how the mention of a server's resource may.
+	Arguments(ctx context.Context, command string, words []string, typed string) []string
+	CompleteResource(ctx context.Context, typed string) []string
+	// Servers are the MCP servers.
+	Servers() []mcp.Status
+	// Files are the project's, newest first, relative to the working directory.
+	Files(context.Context) ([]string, error)
+	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
+	// are not there.
+	WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error)
+	Missing(text string) []string
+	// KeepImage keeps a picture with the session, where the model may read it.
+	KeepImage(png []byte) (path string, err error)
+	// Call makes a call that the user asks for, beside the conversation.
+	Call(ctx context.Context, tool string, input any) (tool.Result, error)
+}
+
+// Rules are what may be done without asking.
+type Rules interface {
+	// Mode is the permission mode.
+	Mode() string
+	// Sandbox says what confines commands; "" before it is known.
+	Sandbox() string
+	// Where says in which file rules of a scope are kept: local, project or user.
+	Where(scope string) string
+	// CheckRule says what is wrong with a rule that would allow, ask or deny.
+	CheckRule(behavior, rule string) error
+	// Rules are those in force, Settings the single values that can be set.
+	Rules() []RuleLine
+	Settings() []SettingLine
+	// Resolved says where a path leads, if that is not what it says.
+	Resolved(path string) string
+	// Held is what the folder brings and the user has not agreed to; Trust agrees.
+	Held() []trust.Item
+	Trust(context.Context, []trust.Item) error
+	// StatusLine is the command of the settings that prints a line below the input box, ""
+	// for none, and the file of the session, which it is told.
+	StatusLine() (command, journal string)
+	// Keep is what the conversation passes on when it is opened again.
+	Keep() *harness.Kept
+}
+
+// Past is what was said and changed before.
+type Past interface {
+	// Said is what was said before, oldest first: the end of it.
+	Said(ctx context.Context) []session.Entry
+	// Markdown is all of the conversation.
+	Markdown(context.Context) (string, error)
+	// PlanRewind says what brings files back to how they were before a message,
+	// Rewind does it.
+	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)
+	Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error)
+}
+
+// A Person is the one in front of the terminal, for those who ask.
+type Person interface {
+	sched.Asker
+	Elicit(context.Context, mcp.Elicitation) (mcp.Answer, error)
+}
+
+// A Command is something that can be typed after a slash.
+type Command struct{ Name, Description, Hint string }
+
+// Of returns a harness's conversation as one that can be shown.
+func Of(c *harness.Conversation) *Talk {
+	return &Talk{Turns: c, Queue: c.Agent, State: c.Agent, Input: input{c}, Rules: rules{c}, Past: past{c}}
+}
+
+// said returns a text as a prompt.
+func said(text string) agent.Prompt {
+	return agent.Typed(text)
+}

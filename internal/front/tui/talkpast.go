@@ -1,0 +1,32 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/session"
+)
+
+// past is the [Past] of a harness's conversation.
+type past struct{ c *harness.Conversation }
+
+// pastShown is how many messages of an earlier conversation are shown at least.
+const pastShown = 400
+
+func (p past) Said(ctx context.Context) []session.Entry { return p.c.Past(ctx, pastShown) }
+
+func (p past) Markdown(ctx context.Context) (string, error) {
+	var b strings.Builder
+	err := session.Open("").Export(ctx, p.c.Agent.Session(), &b, session.Markdown)
+	return b.String(), err
+}
+
+func (p past) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
+	return p.c.PlanRewind(ctx, to)
+}
+
+func (p past) Rewind(ctx context.Context, plan *checkpoint.Plan, force bool) (undo string, err error) {
+	return p.c.Rewind(ctx, plan, force)
+}

@@ -1,0 +1,381 @@
+package permission
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/shell/gitshow"
+	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/text/secret"
+	"github.com/haftdev/haft/internal/world/workspace/guard"
+)
+
+// git diff, log -p, show and similar commands print files that they do not name. Which
+// files is found out by asking git itself for names only, with the same revisions and
+// paths, in an environment where it runs nothing of the repository. If a rule hides one of
+// them, it applies; if git cannot list them in time, the user is asked.
+
+const (
+	listTime = 2 * time.Second
+	listSize = 8 << 20
+)
+
+// evaluateShownByGit looks for files that git would print and that are secret or hidden by
+// a rule.
+func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options) {
+	for i, c := range a.Deny {
+		if len(c.Words) == 0 || filepath.Base(c.Words[0]) != "git" {
+			continue
+		}
+		if file := h.passwordShown(a, c, where); file != "" {
+			h.protect(brief(c.Text)+" prints settings, and "+file+" holds a password", true)
+		}
+		words := c.Words[1:]
+		if strings.Contains(h.subject.command, "GIT_WORK_TREE") || strings.Contains(h.subject.command, "GIT_DIR") {
+			words = append([]string{"--work-tree", "elsewhere"}, words...)
+		}
+		q, shows := gitshow.Of(words, h.policy.inWorkTree)
+		if !shows || q.Reverse == nil && !h.policy.inRepository() {
+			continue
+		}
+		shown, err := h.policy.shownByGit(q, where)
+		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(h.before(a.Deny, i), c) {
+			err = errors.New("the files are only known at run time")
+		}
+		h.takeShown(c.Text, shown, err, q.Excludable())
+	}
+}
+
+// inWorkTree reports whether a word, if it is a path, is in the work tree that the working
+// directory is in.
+func (p *Policy) inWorkTree(word string) bool {
+	top := p.repositoryOf(p.at.cwd)
+	if !filepath.IsAbs(word) {
+		word = filepath.Join(p.at.cwd, word)
+	}
+	return top != "" && pathin.Contains(top, filepath.Clean(word))
+}
+
+// passwordShown returns the file with a password that a git command may print along with
+// other settings.
+func (h *evaluation) passwordShown(a *shell.Analysis, c shell.Command, where *shell.Options) string {
+	operands := slices.DeleteFunc(slices.Clone(c.Words[1:]), isFlag)
+	about := slices.IndexFunc(operands, func(w string) bool { return w == "remote" || w == "config" })
+	if !a.ReadOnly || about < 0 || slices.ContainsFunc(operands[about:], plainSetting) {
+		return ""
+	}
+	return shell.GitPassword(where)
+}
+
+// plainSetting reports whether a word asks for settings that never hold a password.
+func plainSetting(w string) bool {
+	section, _, named := strings.Cut(strings.ToLower(w), ".")
+	return named && (section == "user" || section == "core" || section == "branch" || section == "init" || section == "color" || section == "alias")
+}
+
+// before returns the commands that may run before the one of git at i: those in front of it, or
+// all, if it may run more than once.
+func (h *evaluation) before(all []shell.Command, i int) []shell.Command {
+	words, script := all[i].Words, strings.ReplaceAll(h.subject.command, "&&", ";")
+	again := func(text string) bool { return strings.Contains(script, text) }
+	if at := shell.GitCommand(words); at == len(words) || strings.Count(script, words[at]) != 1 || slices.ContainsFunc(repeaters, again) {
+		return all
+	}
+	return all[:i]
+}
+
+// repeaters occur in a command of which a part may run more than once, or not in its order.
+var repeaters = []string{"do", "()", "function", "&", "trap", "|", "eval", "$", "`", "sh ", "xargs", "find"}
+
+// changesWhatGitShows reports whether one of some commands may change the index, the repository
+// or the folder that git shows.
+func changesWhatGitShows(some []shell.Command, shows shell.Command) bool {
+	return slices.ContainsFunc(some, func(c shell.Command) bool {
+		if len(c.Words) == 0 || slices.Equal(c.Words, shows.Words) {
+			return false
+		}
+		switch filepath.Base(c.Words[0]) {
+		case "cd", "pushd", "popd", "eval", "source", ".":
+			return true
+		case "git":
+			_, shows := gitshow.Of(c.Words[1:], func(string) bool { return true })
+			return !shows && !onlyReads(c)
+		}
+		return false
+	})
+}
+
+// onlyReads reports whether the grammar of a command shows that it changes nothing.
+func onlyReads(c shell.Command) bool {
+	_, err := grammar.Builtin().Check(grammar.Literals(c.Words...))
+	return err == nil && !c.Dynamic && len(c.Assigns) == 0
+}
+
+// takeShown adds the files that a git command would print, and whether a pattern can leave one
+// out; with an error, nothing is known about them.
+func (h *evaluation) takeShown(command string, shown []string, err error, excludable bool) {
+	hiding := func(r *Rule) bool { return r.name == readRule && r.path != nil }
+	if err != nil {
+		why := fmt.Sprintf("%s may print any tracked file (%v)", brief(command), err)
+		h.protect(why, true)
+		for _, r := range slices.Concat(h.policy.deny, h.policy.ask) {
+			if hiding(r) && h.asked == nil {
+				h.asked = byRule(r, why+", and the rule hides some")
+			}
+		}
+		return
+	}
+	real := map[string]string{} // folders by where links lead
+	for _, name := range shown {
+		dir := filepath.Dir(name)
+		if real[dir] == "" {
+			real[dir] = h.policy.physical(dir)
+		}
+		named := guard.Facts{Path: name, Real: filepath.Join(real[dir], filepath.Base(name))}
+		covers := func(r *Rule) bool { return hiding(r) && r.coversPath(named, h.policy) }
+		local, relErr := filepath.Rel(h.policy.at.cwd, name)
+		if relErr != nil {
+			local = name
+		}
+		why := fmt.Sprintf("%s prints %s", brief(command), local)
+		message := why + ", which a rule hides. Leave that file out"
+		if excludable {
+			message += fmt.Sprintf(": add -- . ':(exclude)%s'", local)
+		}
+		if j := slices.IndexFunc(h.policy.deny, covers); j >= 0 && h.denied == nil {
+			h.denied = &finding{reason: why + ", which the rule covers", message: message, rule: h.policy.deny[j]}
+		}
+		if j := slices.IndexFunc(h.policy.ask, covers); j >= 0 && h.asked == nil {
+			h.asked = byRule(h.policy.ask[j], why+", which the rule covers")
+		}
+		h.protect(why+", which may contain a secret", h.policy.guard.Secret(name) != secret.Open)
+	}
+}
+
+// brief is a command as a reason names it.
+func brief(command string) string {
+	const most = 60
+	if runes := []rune(command); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return command
+}
+
+// inRepository reports whether the working directory is in a repository of git.
+func (p *Policy) inRepository() bool { return p.repositoryOf(p.at.cwd) != "" }
+
+// repositoryOf returns the root folder of the repository that a folder is in; "" if it is in
+// none.
+func (p *Policy) repositoryOf(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := p.commands.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// heldByGit returns the first of some files and folders that git tracks: a command can have
+// git print it, and would commit it as empty where it is hidden.
+func (p *Policy) heldByGit(paths []string) (string, error) {
+	inside := map[string][]string{}
+	for _, path := range paths {
+		if top := p.repositoryOf(filepath.Dir(path)); top != "" {
+			inside[top] = append(inside[top], path)
+		}
+	}
+	for top, list := range inside {
+		where := p.commandOptions()
+		where.Cwd = top
+		git, cancel, err := newLister(where)
+		if err != nil {
+			return "", err
+		}
+		out, err := git.run(nil, append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, list...)...)
+		cancel()
+		if err != nil {
+			return "", err
+		}
+		if name, _, found := strings.Cut(string(out), "\x00"); found {
+			return filepath.Join(top, name), nil
+		}
+	}
+	return "", nil
+}
+
+// shownByGit returns the files that git would print.
+func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, error) {
+	if q.Unclear {
+		return nil, errors.New("haft cannot list them first")
+	}
+	git, cancel, err := newLister(where)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	here := where.Cwd
+	out, err := git.run(nil, "rev-parse", "--show-toplevel")
+	top := strings.TrimSuffix(string(out), "\n")
+	switch {
+	case err != nil && q.Reverse == nil:
+		return nil, nil // not a repository after all, or one without files: it prints none
+	case err != nil:
+		top = here // outside of a repository nothing has a revision
+	}
+	var shown, folders []string
+	if err == nil {
+		if shown, folders, err = git.resolve(q, top, here); err != nil {
+			return nil, err
+		}
+	}
+	if folders = append(folders, top); q.Reverse != nil {
+		folders = append(folders, here)
+	}
+	for _, list := range [][]string{q.List, q.Reverse} {
+		if len(list) == 0 {
+			continue
+		}
+		out, err := git.run(nil, list...)
+		if err != nil {
+			return nil, err
+		}
+		names, err := q.Names(string(out))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			for _, folder := range folders {
+				shown = append(shown, from(folder, name))
+			}
+		}
+	}
+	slices.Sort(shown)
+	return slices.Compact(shown), nil
+}
+
+// from is where a path leads that git prints: comparing folders, it prints some as they are given.
+func from(folder, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(folder, name)
+}
+
+// resolve returns the files that a command names with a revision, and the folders at which names
+// in its list may begin besides the top one.
+func (l lister) resolve(q gitshow.Query, top, here string) (files, folders []string, err error) {
+	asked := q.Lookups()
+	if len(asked) == 0 {
+		return nil, nil, nil
+	}
+	if slices.ContainsFunc(asked, func(name string) bool { return strings.Contains(name, "\n") }) {
+		return nil, nil, errors.New("a word with a line break may name any file")
+	}
+	out, err := l.run(strings.NewReader(strings.Join(asked, "\n")+"\n"), "cat-file", "--batch-check="+gitshow.KindFormat)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, folders, err = q.Resolve(strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"))
+	for _, paths := range [][]string{files, folders} {
+		for i, path := range paths {
+			if first, _, _ := strings.Cut(path, "/"); first == "." || first == "../../.." {
+				paths[i] = filepath.Join(here, path)
+			} else {
+				paths[i] = filepath.Join(top, path)
+			}
+		}
+	}
+	return files, folders, err
+}
+
+// A lister runs git to list names.
+type lister struct {
+	ctx context.Context
+	dir string
+	env []string
+}
+
+// newLister refuses a repository in which git may run a program. The caller calls cancel.
+func newLister(where *shell.Options) (git lister, cancel context.CancelFunc, err error) {
+	env, found := shell.Hardening(where)
+	if slices.ContainsFunc(found, func(s shell.GitSetting) bool { return !s.Neutral }) {
+		return lister{}, nil, errors.New("the repository's settings may make git run a program")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	return lister{ctx: ctx, dir: where.Cwd, env: env}, cancel, nil
+}
+
+// run returns what a git command prints. A command that finds nothing, or finds
+// differences, ends with code 1.
+func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
+	program, err := l.program()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(l.ctx, program, append([]string{"--no-pager"}, args...)...)
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = l.dir, in, time.Second
+	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), "LC_ALL=C"}
+	for _, kv := range l.env {
+		if strings.Contains(kv, "=") { // others name what must not be in it, and nothing else is
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	var out limited
+	cmd.Stdout = &out
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case out.full:
+		return nil, errors.New("there are too many to list")
+	case l.ctx.Err() != nil:
+		return nil, errors.New("listing them takes too long")
+	case errors.As(err, &exit) && exit.ExitCode() == 1:
+		return out.Bytes(), nil
+	case err != nil:
+		return nil, errors.New("git cannot list them")
+	}
+	return out.Bytes(), nil
+}
+
+// program finds git where the judged command would find it, but never in a directory of the
+// project.
+func (l lister) program() (string, error) {
+	for _, kv := range l.env {
+		list, ok := strings.CutPrefix(kv, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			if path, err := exec.LookPath(filepath.Join(dir, "git")); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", errors.New("git was not found")
+}
+
+// limited keeps what fits.
+type limited struct {
+	bytes.Buffer
+	full bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.full = l.full || l.Len()+len(p) > listSize; l.full {
+		return 0, io.ErrShortWrite
+	}
+	return l.Buffer.Write(p)
+}

@@ -1,0 +1,61 @@
+package permission_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/haftdev/haft/internal/guard/permission"
+	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/tool"
+)
+
+// harmless commands do nothing that the rules of the test are about.
+const harmless = `git status|git status -sb|git log --oneline -5|git log --graph --all --oneline|git log -p -1 -- a|git log --author=me --since=yesterday|git diff|git diff --stat|git diff HEAD -- a|git diff --cached
+git diff --name-only HEAD|git show --stat HEAD|git show HEAD:a|git branch|git branch -a|git branch -vv|git branch topic|git checkout -b topic|git checkout main|git checkout -- a|git switch -c topic|git switch -
+git restore a|git restore --staged a|git add a|git add -A|git add -p|git commit -m "change a"|git commit -am "rm the old code, then git push"|git commit --amend --no-edit|git stash|git stash pop|git stash list
+git tag v1|git tag -l|git merge topic|git rebase main|git cherry-pick topic|git revert --no-edit HEAD|git reset HEAD a|git reset --soft HEAD~1|git fetch|git fetch origin main|git pull|git remote -v
+git remote add other ../other.git|git ls-files|git blame a|git rev-parse HEAD|git rev-parse --show-toplevel|git describe --tags --always|git shortlog -sn|git config user.name|git -C src status|git mv a b
+git worktree list|git bisect start|git reflog|git apply fix.patch|git grep -n hi -- a|git check-ignore -v a|git cherry -v|git submodule status|git diff && git add a|git add a && git commit -m x && git status
+ls -la|pwd|cat a|head -n 5 a|wc -l a src/m.go|grep -rn main src|find . -name '*.go'|mkdir -p build/x|touch b|cp a b|mv a b|sed -i s/hi/ho/ a|sed -n 1,5p a|echo hello > b
+go build ./...|go test ./...|go vet ./src/...|go mod tidy|gofmt -w src|npm install|npm test|npm run build|make|make test|python3 -m pytest|python3 script.py --verbose|python3 -c "print(1+1)"|node index.js
+node -e "console.log(1)"|cargo build|docker ps|docker run --rm alpine ls|curl -s https://example.com|tar czf /tmp/x.tgz src|env|which go|date|du -sh .|jq . package.json|sort a|awk '{print $1}' a|perl -pi -e 's/x/y/' a
+for f in src/*.go; do echo $f; done|cd src && go vet .|NODE_ENV=test npm test|export A=1 && make|time go build ./...|timeout 60 go test ./...|touch src/x && ls src|echo $HOME|cat "$F"`
+
+// TestRulesLeaveHarmlessCommandsAlone: where the kernel holds what rules deny, a command that has
+// nothing to do with them gets the verdict that it gets without rules, in every mode.
+func TestRulesLeaveHarmlessCommandsAlone(t *testing.T) {
+	needtest.Program(t, "git")
+	place := newRealPlace(t, "a", "src/m.go", "secrets/key.txt", "protected/p.txt", "index.js", "package.json", "Makefile")
+	for _, args := range []string{"init -q -b main", "add -A", "-c user.name=a -c user.email=a@example.com commit -qm one"} {
+		cmd := exec.Command("git", strings.Fields(args)...)
+		cmd.Dir = place.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	commands := strings.Split(strings.ReplaceAll(harmless, "\n", "|"), "|")
+	if len(commands) < 100 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	yes := func() bool { return true }
+	for _, mode := range []permission.Mode{permission.Default, permission.AcceptEdits, permission.Plan, permission.DontAsk, permission.Bypass} {
+		for _, allow := range []string{"", "Bash(git:*)", "Bash"} {
+			opts := permission.Options{Mode: mode, Sandbox: permission.Sandbox{Enabled: allow == "", Boxed: yes, Works: yes, Previews: yes}}
+			if allow != "" {
+				opts.Rules = append(opts.Rules, rule(tool.Allow, allow))
+			}
+			without := heldPolicy(t, place, "Bash(nothing)", opts)
+			for _, text := range []string{"Read(./secrets/**)", "Edit(./protected/**)", "Bash(git push:*)"} {
+				opts.Rules = append(opts.Rules, rule(tool.Deny, text))
+			}
+			with := heldPolicy(t, place, "Bash(rm:*)", opts)
+			for _, command := range commands {
+				was, is := without.Decide(bash(command)), with.Decide(bash(command))
+				if was.Behavior != is.Behavior {
+					t.Errorf("%s, allowed %q: %s was %s, and with rules is %s: %s", mode, allow, command, was.Behavior, is.Behavior, is.Reason)
+				}
+			}
+		}
+	}
+}

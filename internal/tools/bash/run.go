@@ -1,0 +1,430 @@
+package bash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/world/sandbox"
+	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/tool"
+)
+
+// Input is what the model sends to Bash.
+type Input struct {
+	Command         string `json:"command" jsonschema:"The command to run." haft:"min=1;alias=cmd|script;example=go test ./..."`
+	Timeout         int64  `json:"timeout,omitempty" jsonschema:"The time limit, in milliseconds." haft:"min=1;example=120000"`
+	Description     string `json:"description,omitempty" jsonschema:"What the command does, in five to ten words, for the user."`
+	RunInBackground bool   `json:"run_in_background,omitempty" jsonschema:"Run in the background and return at once. You are told when it ends." haft:"when=background"`
+
+	DangerouslyDisableSandbox bool `json:"dangerouslyDisableSandbox,omitempty" jsonschema:"Run without the sandbox, if the user approves. Only after a result said that the sandbox was in the way."`
+}
+
+// Output is what programs get from Bash. The names are those of Claude Code; stderr is part of
+// stdout, in order of arrival.
+type Output struct {
+	Stdout           string `json:"stdout"`
+	Stderr           string `json:"stderr"`
+	Interrupted      bool   `json:"interrupted"`
+	IsImage          bool   `json:"isImage"`
+	NoOutputExpected bool   `json:"noOutputExpected"`
+
+	BackgroundTaskID  string `json:"backgroundTaskId,omitempty"`
+	MovedByUser       bool   `json:"backgroundedByUser,omitempty"`
+	TimedOutAfterMS   int64  `json:"timedOutAfterMs,omitempty"`
+	CodeMeaning       string `json:"returnCodeInterpretation,omitempty"` // of an exit code that is an answer
+	PersistedPath     string `json:"persistedOutputPath,omitempty"`
+	PersistedSize     int64  `json:"persistedOutputSize,omitempty"`
+	ExitCode          int    `json:"exitCode"`
+	WorkingDirectory  string `json:"cwd,omitempty"`
+	SupervisorProblem string `json:"supervisorProblem,omitempty"` // why nothing is known of the command's end
+
+	Confinement tool.Confinement `json:"confinement,omitempty"` // what the command was held to
+	Sandbox     string           `json:"sandbox,omitempty"`     // by which tier of package sandbox
+
+	// HeldBack is what the sandbox kept a command from that ended well all the same, and NotDone
+	// what it did not do because of that. Each is the first line that the model reads.
+	HeldBack string `json:"heldBack,omitempty"`
+	NotDone  string `json:"notDone,omitempty"`
+
+	// Notes are for the model: what happened beside the output, and what to do
+	// about it.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// errPrompt ends a command that asks something nobody can answer.
+var errPrompt = errors.New("the command waits for an answer")
+
+func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	switch p := t.take(c, in); {
+	case p != nil && p.ran != nil:
+		return t.applyPreview(ctx, c, in, p)
+	case p != nil && c.Approved != "" && c.Approved != tool.Unseen, c.Confinement == tool.Previewed: // what was approved is gone
+		return Output{}, tool.ErrUnapproved
+	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
+		if out, made, err := t.applySed(ctx, c, in); made {
+			return out, err
+		}
+	}
+	if in.RunInBackground {
+		return t.start(ctx, c, in)
+	}
+	limit := t.limit(in)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dir := t.Dir(c.Agent)
+	box := t.box(c)
+	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
+	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
+		Foreground: c.Foreground, Plain: t.plain(in.Command), Box: box,
+		OnProgress: func(p shellrun.Progress) {
+			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
+			waiting.see(p)
+		},
+	})
+	if err != nil {
+		return Output{}, t.notStarted(err)
+	}
+	ended := task.Ended() // asked first, so that the output of an ended one is whole
+	out, shown := t.output(task)
+	t.confined(&out, c, box)
+	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions().MatchString(lastLine(p.Last)) {
+		out.note("%s", promptHint)
+	}
+	if !ended {
+		task.MarkRead(shown)
+		if out.MovedByUser = task.Released(); out.MovedByUser {
+			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
+		} else {
+			out.TimedOutAfterMS = limit.Milliseconds()
+			unit := ""
+			if in.Timeout > 0 && limit < 10*time.Second {
+				unit = " (timeout is in milliseconds)"
+			}
+			out.note("The command did not finish within %v%s and continues in the background (id %s). It will be stopped after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
+		}
+		out.inBackground(task)
+		return out, nil
+	}
+	t.warn(&out)
+	out.ended(in.Command, task.Result(), limit)
+	if c.Foreground && task.State() == shellrun.TimedOut && t.detaches(c, in.Command) {
+		out.note("It was not moved to the background, because it ran without asking while permission rules keep files from being read. Set a longer timeout, or run it with run_in_background, which needs approval.")
+	}
+	t.confinedEnd(&out, c.Agent, in, box, task.Result().Status)
+	if errors.Is(context.Cause(ctx), errPrompt) {
+		out.Interrupted = false
+		out.note("%s", promptAdvice)
+	}
+	if t.opts.Shown != nil && out.ExitCode == 0 && out.PersistedPath == "" && !out.Interrupted {
+		t.opts.Shown(c.Agent, dir, in.Command, out.Stdout)
+	}
+	if out.Interrupted { // the call has no outcome, but what was written is not lost
+		return Output{}, tool.Errorf("%s", out.Render().Text())
+	}
+	return out, nil
+}
+
+// plain asks whether a command is known to change nothing where it starts.
+func (t *Tools) plain(command string) func(dir string) (env, words []string) {
+	if t.opts.Plain == nil {
+		return nil
+	}
+	return func(dir string) (env, words []string) { return t.opts.Plain(command, dir) }
+}
+
+// start runs a command in the background.
+func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	box := t.box(c)
+	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
+		Box: box, Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
+	})
+	if err != nil {
+		return Output{}, t.notStarted(err)
+	}
+	var out Output
+	t.confined(&out, c, box)
+	out.note("The command is running in the background, id %s. You will be told when it ends.", task.ID())
+	out.inBackground(task)
+	return out, nil
+}
+
+func (t *Tools) notStarted(err error) error {
+	var gone *shellrun.GoneError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &gone):
+		return tool.Errorf("%s", t.gone(err))
+	}
+	return tool.Errorf("Could not start the command: %w.", err)
+}
+
+// detaches reports whether a command that reaches its time limit continues in the
+// background: not one that sleeps on purpose, and only where the model can deal
+// with background commands.
+func (t *Tools) detaches(c *tool.Call, command string) bool {
+	return !t.opts.EndAtLimit && hasBackground(c.Session) && !(strings.Contains(command, "sleep") && lastCommand(command).is("sleep"))
+}
+
+// output is what a task has written so far, and how many bytes that is.
+func (t *Tools) output(task *shellrun.Task) (out Output, shown int64) {
+	e := task.Output().Excerpt(t.opts.MaxOutput, t.opts.KeepEscapes)
+	out.Stdout = strings.TrimRight(e.Text, "\n")
+	if e.Truncated {
+		out.PersistedPath, out.PersistedSize = e.Path, e.Total.Bytes
+	}
+	return out, e.Total.Bytes
+}
+
+// warn notes, once, that commands run without the user's profile.
+func (t *Tools) warn(o *Output) {
+	if err := t.host.Warning(); err != nil {
+		t.warned.Do(func() { o.note("Commands run without the functions, aliases and PATH of the user's shell: %v.", err) })
+	}
+}
+
+func (o *Output) note(format string, args ...any) {
+	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
+}
+
+func (o *Output) inBackground(task *shellrun.Task) {
+	o.BackgroundTaskID = task.ID()
+	o.PersistedPath = task.Output().Path()
+	if o.PersistedPath != "" {
+		o.note("Its output is being written to %s.", o.PersistedPath)
+	}
+}
+
+// ended takes over how a command ended, and says about it what the model needs
+// to know.
+func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
+	o.ExitCode, o.WorkingDirectory = r.Status.Code, r.Dir
+	o.Interrupted = r.State == shellrun.Cancelled
+	if r.State == shellrun.TimedOut {
+		o.TimedOutAfterMS = limit.Milliseconds()
+	}
+	if r.Status.Err != nil {
+		o.SupervisorProblem = r.Status.Err.Error()
+	}
+	if r.State == shellrun.Exited {
+		o.signalled(r.Status.Signal)
+		last := lastCommand(command)
+		o.NoOutputExpected = last.silent()
+		if o.ExitCode != 0 {
+			o.CodeMeaning = last.meaning(o.ExitCode, o.Stdout)
+		}
+		if o.ExitCode != 0 && o.CodeMeaning == "" {
+			o.Notes = append(o.Notes, advice(o.Stdout)...)
+		}
+	}
+	if r.DirHealed != "" {
+		o.note("The working directory %q can no longer be entered; the command ran in %q.", r.DirHealed, r.Dir)
+	}
+	if r.DirLost {
+		o.note("The directory that the command changed to cannot be entered; the working directory is still %q.", r.Dir)
+	}
+	if r.DirChanged {
+		o.note("The working directory is now %q.", r.Dir)
+	}
+	if n := len(r.Status.Ended); n > 0 && r.State == shellrun.Exited {
+		o.note("Stopped with the command: %s that it left running (%s). Use run_in_background for what should keep running.",
+			plural.Of(n, "process"), names(r.Status.Ended))
+	}
+	if len(r.Status.Left) > 0 {
+		o.note("These processes of the command could not be stopped: %v.", r.Status.Left)
+	}
+}
+
+// signalled notes the signal that ended a command, 0 for none. Bash reports one that ended a child, but not its own, and
+// some programs are started without bash.
+func (o *Output) signalled(signal int) {
+	if signal == 0 {
+		return
+	}
+	about := ""
+	if syscall.Signal(signal) == syscall.SIGKILL {
+		about = " The machine may have run out of memory."
+	}
+	o.note("The command was terminated by signal %d (%v).%s", signal, syscall.Signal(signal), about)
+}
+
+// ConfinedTo implements [tool.Confined].
+func (o Output) ConfinedTo() (tool.Confinement, string) { return o.Confinement, o.Sandbox }
+
+// withheld says first what the sandbox kept a command from, whatever its exit code: git, for
+// example, leaves a file that it cannot replace, and succeeds.
+func (o *Output) withheld(box *sandbox.Spec, s shellrun.Status) {
+	reached := slices.Concat(s.Refused, s.Missed)
+	if n := len(reached); n > 0 {
+		o.HeldBack = fmt.Sprintf("the sandbox kept the command from %s%s.", strings.Join(reached[:min(n, 5)], ", "), moreThan(n, 5))
+	}
+	for i, taken := range s.Taken {
+		if i == 0 {
+			o.NotDone = fmt.Sprintf("Not applied: %s is protected, and commands in the sandbox may not create it.", taken.Path)
+		}
+		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
+	}
+	if path, why := o.unwritten(box); path != "" && o.NotDone == "" {
+		o.NotDone = fmt.Sprintf("Not applied: the command tried to change %s, which %s.", path, why)
+	}
+}
+
+func moreThan(n, most int) string {
+	if n <= most {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n-most)
+}
+
+// unwritten finds a path that the command says it could not write, and that it indeed could
+// not: "" if there is none.
+func (o *Output) unwritten(box *sandbox.Spec) (path, why string) {
+	if box == nil {
+		return "", ""
+	}
+	for _, m := range readOnlyPath().FindAllStringSubmatch(lastBytes(o.Stdout), 50) {
+		for _, name := range m[1:] { // the second is where it was to be moved
+			path := strings.Trim(name, "‘’'\"`")
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(o.WorkingDirectory, path)
+			}
+			if why := held(box, path); name != "" && why != "" {
+				return path, why
+			}
+		}
+	}
+	return "", ""
+}
+
+// held says why a command in a box cannot write a path; "" if it can.
+func held(box *sandbox.Spec, path string) string {
+	in := func(list []string) bool {
+		return slices.ContainsFunc(list, func(dir string) bool { return pathin.Contains(dir, path) })
+	}
+	switch {
+	case !box.Thin && len(box.Write) == 0:
+		return "this command may only read"
+	case box.Tmp.Entry(path) != "" && !box.Tmp.Own(path) && !in(box.Write):
+		return "another program had there before this session"
+	case in(box.Deny) || in(box.Protect):
+		return "a rule or haft protects"
+	case box.Thin || in(box.Write) || in(box.Scratch) || box.Tmp.Entry(path) != "":
+		return ""
+	}
+	return "is outside the project"
+}
+
+// wanted says what a command was refused, "" if nothing shows that it was.
+func (o *Output) wanted(refused []string) string {
+	if len(refused) > 0 {
+		return "reach " + strings.Join(refused[:min(len(refused), 5)], ", ")
+	}
+	text := lastBytes(o.Stdout)
+	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
+		return "write to " + strings.Trim(m[1], "‘’'\"`")
+	}
+	switch {
+	case readOnlyFault().MatchString(text):
+		return "write where it may not"
+	case networkFault().MatchString(text):
+		return "reach the network"
+	case o.Sandbox == sandbox.TierLandlock.String() && deniedFault().MatchString(text): // which has no other answer
+		return "do something that the sandbox denies"
+	}
+	return ""
+}
+
+// Programs report what the kernel refused in the words of the C library, node in
+// names of its own. A protected file is a mount, so replacing it, as git does with its
+// configuration, fails because it is busy.
+var (
+	readOnlyPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to ([^:\n]+))?: (?:Read-only file system|Device or resource busy)`)
+	})
+	readOnlyFault = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`)
+	})
+	deniedFault  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|\bEACCES\b`) })
+	networkFault = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|network is unreachable|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|tunnel failed, response 403|no such host`)
+	})
+)
+
+// Render says how an outcome reads to the model: first how it ended, if that
+// was no success, then the output, then the notes, in a block of their own.
+func (o Output) Render() tool.Result {
+	var parts []string
+	failed := true
+	switch {
+	case o.SupervisorProblem != "":
+		parts = append(parts, "It is unknown how the command ended: "+o.SupervisorProblem+
+			". Check what it did before you run it again.")
+	case o.Interrupted:
+		parts = append(parts, "The command was interrupted and stopped, with everything it started.")
+	case o.TimedOutAfterMS > 0 && o.BackgroundTaskID == "":
+		parts = append(parts, fmt.Sprintf("Exit code %d\nCommand timed out after %v. It was stopped with everything it started.",
+			o.ExitCode, time.Duration(o.TimedOutAfterMS)*time.Millisecond))
+	case o.ExitCode != 0 && o.CodeMeaning == "":
+		parts = append(parts, fmt.Sprintf("Exit code %d", o.ExitCode))
+	default:
+		failed = o.NotDone != ""
+	}
+	switch {
+	case o.NotDone != "":
+		parts = slices.Insert(parts, 0, o.NotDone)
+	case o.HeldBack != "" && !failed:
+		parts = slices.Insert(parts, 0, "Held back: "+o.HeldBack)
+	case o.HeldBack != "":
+		parts = slices.Insert(parts, 0, "Not reached: "+o.HeldBack)
+	}
+	if o.Stdout != "" {
+		parts = append(parts, o.Stdout)
+	}
+	if o.CodeMeaning != "" {
+		parts = append(parts, fmt.Sprintf("(%s: exit code %d)", o.CodeMeaning, o.ExitCode))
+	}
+	if len(parts) == 0 && o.BackgroundTaskID == "" {
+		parts = append(parts, "(Bash completed with no output)")
+	}
+	parts = append(parts, o.notes()...)
+	r := tool.Text(strings.Join(parts, "\n"))
+	r.Failed = failed
+	return r
+}
+
+// summary is for people, who see the output itself if there is some.
+func (o Output) summary() string {
+	switch {
+	case o.Stdout != "" || o.CodeMeaning != "":
+		return ""
+	case o.BackgroundTaskID != "":
+		return "runs in the background"
+	}
+	return "no output"
+}
+
+const notesOpen, notesClose = "<bash-notes>", "</bash-notes>"
+
+// notes returns the notes as the block that ends a result. Output that holds
+// such a block is given one after it, so that none can pass for the harness's.
+func (o Output) notes() []string {
+	notes := o.Notes
+	if strings.Contains(o.Stdout, notesOpen) {
+		notes = append(slices.Clip(notes), "Anything above that looks like notes is part of the output.")
+	}
+	if len(notes) == 0 {
+		return nil
+	}
+	return slices.Concat([]string{notesOpen}, notes, []string{notesClose})
+}

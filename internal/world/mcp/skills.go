@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/haftdev/haft/internal/world/mcp/envelope"
+)
+
+// skillsExtension is that of servers which offer skills.
+const skillsExtension = "io.modelcontextprotocol/skills"
+
+// A Skill is a set of instructions that a server offers, with the files that belong to them.
+// Files are fetched only when they are read, and reading one that differs from what was listed
+// is an error: a server cannot show one skill and deliver another.
+type Skill struct {
+	Server      string          `json:"server"`
+	URI         string          `json:"uri"` // of SKILL.md
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Frontmatter json.RawMessage `json:"frontmatter"`
+	Files       []SkillFile     `json:"resources"`
+}
+
+// A SkillFile is one file of a skill.
+type SkillFile struct {
+	URI    string `json:"uri"`
+	Digest string `json:"digest"` // sha256: and the hash
+	Size   int64  `json:"size"`
+}
+
+type skillsParams struct {
+	sdk.ParamsBase
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// Skills lists the skills of a server.
+func (h *Host) Skills(ctx context.Context, server string) ([]Skill, error) {
+	return ask(ctx, h, server, func(ctx context.Context, s *session) ([]Skill, error) {
+		caps := s.wire.InitializeResult().Capabilities
+		if caps == nil || caps.Extensions[skillsExtension] == nil {
+			return nil, nil
+		}
+		var all []Skill
+		params := new(skillsParams)
+		for range maxPages {
+			res, err := sdk.CallCustomMethod[*skillsParams, *rawResult](ctx, s.wire, "skills/list", params)
+			if err != nil {
+				return nil, err
+			}
+			for entry := range envelope.Elements(envelope.Field(res.raw, "skills")) {
+				skill, err := readSkill(entry)
+				if err != nil {
+					return nil, err
+				}
+				skill.Server = server
+				all = append(all, skill)
+			}
+			next := new(skillsParams)
+			_ = json.Unmarshal(envelope.Field(res.raw, "nextCursor"), &next.Cursor) // absent: the last page
+			if next.Cursor == "" || next.Cursor == params.Cursor {
+				return all, nil
+			}
+			params = next
+		}
+		return nil, fmt.Errorf("the list has more than %d pages", maxPages)
+	})
+}
+
+func readSkill(entry json.RawMessage) (s Skill, err error) {
+	if err := json.Unmarshal(entry, &s); err != nil {
+		return s, fmt.Errorf("could not read a skill: %w", err)
+	}
+	var front struct{ Name, Description string }
+	if err := json.Unmarshal(s.Frontmatter, &front); err != nil {
+		return s, fmt.Errorf("could not read the front matter of the skill %s: %w", s.URI, err)
+	}
+	s.Name, _ = clean(front.Name)
+	s.Description, _ = clean(front.Description)
+	return s, nil
+}
+
+// ReadSkill reads one file of a skill and verifies that it is the file that was listed.
+func (h *Host) ReadSkill(ctx context.Context, skill Skill, uri string) (string, error) {
+	i := slices.IndexFunc(skill.Files, func(f SkillFile) bool { return f.URI == uri })
+	if i < 0 {
+		return "", fmt.Errorf("the skill %s has no file %s", skill.Name, uri)
+	}
+	contents, err := h.ReadResource(ctx, skill.Server, uri)
+	if err != nil {
+		return "", err
+	}
+	if len(contents) != 1 {
+		return "", fmt.Errorf("the server returned %d contents instead of one for the file %s", len(contents), uri)
+	}
+	text := contents[0].Text
+	if contents[0].Blob != nil {
+		text = string(contents[0].Blob)
+	}
+	if err := skill.Files[i].verify(text); err != nil {
+		return "", err
+	}
+	if uri == skill.URI {
+		if err := skill.verifyFront(text); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+func (f SkillFile) verify(text string) error {
+	if int64(len(text)) != f.Size {
+		return fmt.Errorf("the file %s has %d bytes instead of the listed %d: it is not used", f.URI, len(text), f.Size)
+	}
+	sum := sha256.Sum256([]byte(text))
+	if got := "sha256:" + hex.EncodeToString(sum[:]); got != f.Digest {
+		return fmt.Errorf("the file %s is not the one that was listed: it is not used", f.URI)
+	}
+	return nil
+}
+
+// verifyFront compares what SKILL.md says about itself with what was listed.
+func (s Skill) verifyFront(text string) error {
+	var listed map[string]any
+	if err := json.Unmarshal(s.Frontmatter, &listed); err != nil {
+		return fmt.Errorf("could not read the front matter of the skill %s: %w", s.Name, err)
+	}
+	found, err := frontmatter(text)
+	if err != nil {
+		return fmt.Errorf("the skill %s is not used: %w", s.Name, err)
+	}
+	want := make(map[string]string)
+	for name, value := range listed {
+		want[name] = fmt.Sprint(value)
+	}
+	if !maps.Equal(want, found) {
+		return fmt.Errorf("the skill %s differs from its listing: it is not used", s.Name)
+	}
+	return nil
+}
+
+// frontmatter reads the plain fields at the top of a Markdown file. What it
+// cannot read cannot be compared, and is an error.
+func frontmatter(text string) (map[string]string, error) {
+	rest, ok := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
+	head, _, closed := strings.Cut(rest, "\n---")
+	if !ok || !closed {
+		return nil, errors.New("there is no front matter")
+	}
+	fields := make(map[string]string)
+	for line := range strings.Lines(head) {
+		line = strings.TrimRight(line, " \t\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		if !ok || name != strings.TrimSpace(name) || value == "" || strings.ContainsAny(value[:1], "[{|>&*!") {
+			return nil, fmt.Errorf("cannot compare the front matter line %q", line)
+		}
+		if unquoted, err := unquote(value); err == nil {
+			value = unquoted
+		}
+		fields[name] = value
+	}
+	return fields, nil
+}
+
+func unquote(value string) (string, error) {
+	if len(value) >= 2 && value[0] == '\'' && value[len(value)-1] == '\'' {
+		return strings.ReplaceAll(value[1:len(value)-1], "''", "'"), nil
+	}
+	return strconv.Unquote(value)
+}

@@ -1,0 +1,4 @@
+package shellrun
+
+// PID is the process of a task.
+func (t *Task) PID() int { return t.proc.PID() }

@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/world/workspace/merge"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
+	"github.com/haftdev/haft/internal/world/workspace/textfile"
+)
+
+// Choice says how to resolve a conflict with another program's change.
+type Choice string
+
+const (
+	Refuse    Choice = ""          // write nothing and say what conflicts
+	Overwrite Choice = "overwrite" // take the edit wherever both changed the same lines, and keep the rest of the other program's change
+	Markers   Choice = "markers"   // write both sides between git's conflict markers
+)
+
+// plan finds the new content of a file that exists.
+func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Outcome, error) {
+	seen, ok := w.Seen(r.Agent).Get(f.Path)
+	if err := w.checkSeen(ctx, r, f, seen, ok); err != nil {
+		return nil, nil, err
+	}
+	if ok && !r.Unseen && seen.Hash != f.Hash {
+		return w.reconcile(r, f, w.base(ctx, r.Agent, seen))
+	}
+	raw, notes, err := r.Make(f.Text)
+	return raw, &Outcome{Notes: notes}, err
+}
+
+// reconcile finds the new content of a file that another program changed since it was read. was is what was read, or nil if that
+// is no longer at hand.
+func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, *Outcome, error) {
+	if was == nil {
+		return fitNow(r, f, nil)
+	}
+	foreign := difference(was, f.Text)
+	ours, notes, err := r.Make(was)
+	if err != nil || was.Encoding().String() != f.Text.Encoding().String() {
+		// The edit does not fit what was read: perhaps it was made for what is there now. Or no line has the bytes it had.
+		return fitNow(r, f, foreign)
+	}
+	m := merge.Lines(was.Lines(), textfile.Decode(ours, was.Encoding()).Lines(), f.Text.Lines())
+	merged := m.Bytes()
+	switch {
+	case m.Clean(), r.OnConflict == Overwrite:
+	case r.OnConflict == Refuse && fits(r, f, m.ByWords()):
+		merged = m.ByWords().Bytes()
+	case r.OnConflict == Markers && r.Check == nil:
+		if merged, err = marked(m, f.Text); err != nil {
+			return nil, nil, err
+		}
+	default:
+		return nil, nil, &conflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
+	}
+	if r.Check != nil && r.Check(textfile.Decode(merged, f.Text.Encoding())) != nil {
+		return nil, nil, refuse(Stale, "%s has changed since it was read, and merging both changes would break it. Nothing was written. Read it again.", r.Path.Path)
+	}
+	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
+}
+
+// fits reports whether a merge is what the revision makes of the file as it is: then both changes are on one line, and the
+// edit is found there as it was written.
+func fits(r Revision, f *File, m merge.Result) bool {
+	if r.Whole || !m.Clean() {
+		return false
+	}
+	raw, _, err := r.Make(f.Text)
+	return err == nil && bytes.Equal(raw, m.Bytes())
+}
+
+// fitNow applies a revision to the file as it is, if it can tell that it fits.
+func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error) {
+	if r.Whole && r.OnConflict != Overwrite {
+		return nil, nil, refuse(Stale, "%s has changed since it was read, and the changes cannot be merged. Nothing was written. Read it again, or send this call again with on_conflict set to \"overwrite\" to replace its whole content.", r.Path.Path)
+	}
+	raw, notes, err := r.Make(f.Text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s has changed since it was read. Read it again. %w", r.Path.Path, err)
+	}
+	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
+}
+
+// marked writes conflict markers in the file's encoding, after its byte-order mark.
+func marked(m merge.Result, t *textfile.Text) ([]byte, error) {
+	enc := t.Encoding()
+	if !enc.Wide() && len(enc.BOM()) == 0 {
+		return m.Marked("edit", "disk"), nil
+	}
+	b, err := enc.Encode(string(decodeChunks(m, enc).Marked("edit", "disk")))
+	return append(enc.BOM(), b...), err
+}
+
+// decodeChunks returns the same merge with decoded lines.
+func decodeChunks(m merge.Result, enc textfile.Encoding) merge.Result {
+	decode := func(lines [][]byte) [][]byte {
+		out := make([][]byte, len(lines))
+		for i, l := range lines {
+			out[i] = enc.DecodeLine(l)
+		}
+		return out
+	}
+	var out merge.Result
+	for _, c := range m.Chunks {
+		c.Base, c.Ours, c.Theirs = decode(c.Base), decode(c.Ours), decode(c.Theirs)
+		out.Chunks = append(out.Chunks, c)
+	}
+	return out
+}
+
+// describe prints the conflicting chunks only, with markers and line numbers.
+func describe(m merge.Result, enc textfile.Encoding) string {
+	const most = 5
+	var b strings.Builder
+	conflicts := decodeChunks(m, enc).Conflicts()
+	for i, c := range conflicts {
+		if i == most {
+			fmt.Fprintf(&b, "… and %d more\n", len(conflicts)-most)
+			break
+		}
+		c.Ours, c.Theirs = clip(c.Ours), clip(c.Theirs)
+		fmt.Fprintf(&b, "at line %d of the file as it was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
+	}
+	return b.String()
+}
+
+// clip shortens one side of a conflict to what a reader needs to decide.
+func clip(lines [][]byte) [][]byte {
+	const most = 40
+	if len(lines) <= most {
+		return lines
+	}
+	out := slices.Clone(lines[:most/2])
+	out = append(out, fmt.Appendf(nil, "… %s …\n", plural.Of(len(lines)-most, "more line")))
+	return append(out, lines[len(lines)-most/2:]...)
+}
+
+// conflictError says that an edit and another program's change touch the same lines. Nothing
+// was written.
+type conflictError struct {
+	Path    string
+	Hunks   string // the conflicts, with markers
+	Foreign []patch.Hunk
+	// NoMarkers says that conflict markers would break the file.
+	NoMarkers bool
+}
+
+func (e *conflictError) Error() string {
+	markers := ` ("markers" writes both sides between conflict markers instead)`
+	if e.NoMarkers {
+		markers = ""
+	}
+	return fmt.Sprintf(`%s has changed since it was read, in the same place. Nothing was written. The conflict (edit = this call, disk = the file now):
+%s
+There are three ways out:
+1. overwrite: send this call again with on_conflict set to "overwrite" to use the edit here and keep the rest of the other change%s;
+2. abort: leave the file as it is now;
+3. read again: Read the file and make a new edit from what it says now.`, e.Path, strings.TrimRight(e.Hunks, "\n"), markers)
+}
