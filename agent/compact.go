@@ -48,6 +48,7 @@ func (t *turn) compact(trigger, instructions string) error {
 	if err != nil {
 		return err
 	}
+	t.repeats.Forget()
 	a.mu.Lock()
 	a.ledger.patience = done.Tokens + a.window(a.set.model)/20 // not again for what it had to keep
 	a.mu.Unlock()

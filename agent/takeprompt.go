@@ -95,6 +95,7 @@ func (t *turn) facts() []string {
 // take puts a prompt into the conversation, and what hooks noted about it.
 func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
 	t.res.Prompts = append(t.res.Prompts, p)
+	t.repeats.Forget()
 	content = readable(content)
 	kind := Prompted
 	if p.Origin == TaskNotification {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,16 +14,23 @@ import (
 )
 
 // Repeats watches the calls of a turn for a model that goes in circles: the same call with
-// the same result, again and again, while nothing else happens. Work in rounds, such as an
-// edit and a check, is not that: what happens in between restarts the count. It is safe for
-// concurrent use. A nil Repeats watches nothing.
+// the same result, again and again, while nothing else is learned. Only what happened within
+// the last repeatWindow calls counts: who comes back to a file after a long look elsewhere,
+// or after a compaction, reads it again for a reason. Work in rounds, such as an edit and a
+// check, is not that: what happens in between restarts the count. It is safe for concurrent
+// use. A nil Repeats watches nothing.
 type Repeats struct {
 	limits RepeatLimits
 	mu     sync.Mutex
 	calls  map[digest]*repeat
-	news   int // grows with each new call or result, and with time spent waiting
+	noted  int // how many calls there were
+	news   int // grows with each call or result that is not among the last, and with time spent waiting
 	writes int // grows with a call that may have changed something
 }
+
+// repeatWindow is how many calls a model may be expected to remember the result of one, and
+// the longest circle that is noticed.
+const repeatWindow = 20
 
 // RepeatLimits say how many repetitions are too many. Calls that take longer than slowCall,
 // such as those that wait for something, may be repeated three times as often.
@@ -47,7 +55,8 @@ type digest = [sha256.Size]byte
 // A repeat is a call, with the last of its results.
 type repeat struct {
 	result       digest
-	results      map[digest]bool // all that it has had
+	results      map[digest]int // when it had each
+	last         int            // when it was made
 	times        int
 	news, writes int // as of the last time
 }
@@ -107,9 +116,19 @@ func (r *Repeats) waited(took time.Duration) {
 	r.news++
 }
 
+// Forget starts afresh: the model has been told something new, or no longer knows what it knew.
+func (r *Repeats) Forget() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.calls)
+}
+
 // count returns how often a call has given the same result with nothing effective in
 // between. For a call that only reads, a write by another call is effective; for every
-// call, a call or result that is new in this turn is.
+// call, a call or result that is not among the last ones is.
 func (r *Repeats) count(out *Outcome, writes bool) int {
 	call := sum([]byte(out.Tool), []byte(out.Agent), out.Input)
 	parts := [][]byte{{byte(out.Status)}}
@@ -119,13 +138,14 @@ func (r *Repeats) count(out *Outcome, writes bool) int {
 	result := sum(parts...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.noted++
+	r.prune()
 	seen := r.calls[call]
 	if seen == nil {
-		seen = &repeat{results: make(map[digest]bool)}
+		seen = &repeat{results: make(map[digest]int)}
 		r.calls[call] = seen
 	}
-	if !seen.results[result] {
-		seen.results[result] = true
+	if at, ok := seen.results[result]; !ok || r.noted-at > repeatWindow {
 		r.news++
 	}
 	if seen.result != result || seen.news != r.news || !writes && seen.writes != r.writes {
@@ -134,9 +154,17 @@ func (r *Repeats) count(out *Outcome, writes bool) int {
 	if writes {
 		r.writes++
 	}
+	seen.results[result], seen.last = r.noted, r.noted
 	seen.result, seen.news, seen.writes = result, r.news, r.writes
 	seen.times++
 	return seen.times
+}
+
+// prune forgets calls that no longer count, so that a long turn does not keep all of them.
+func (r *Repeats) prune() {
+	if len(r.calls) > 4*repeatWindow {
+		maps.DeleteFunc(r.calls, func(_ digest, seen *repeat) bool { return r.noted-seen.last > repeatWindow })
+	}
 }
 
 // sum digests parts so that no two lists of parts read the same.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +95,13 @@ func TestHonestLoopsAreNotStopped(t *testing.T) {
 		"a failed edit, then another": func(i int) []step {
 			return []step{{tool: "Edit", input: fmt.Sprint(i), result: "not found", fails: true}, {tool: "Read", input: "a.go", result: "same"}}
 		},
+		"the same file after fifty others": func(i int) []step {
+			steps := []step{{tool: "Read", input: "a.go", result: "same"}}
+			for j := range 50 {
+				steps = append(steps, step{tool: "Read", input: fmt.Sprint(j), result: "same"})
+			}
+			return steps
+		},
 		"two files, one check": func(i int) []step {
 			return []step{edit(2 * i), {tool: "Grep", input: "x", result: "a.go"}, edit(2*i + 1), {tool: "Grep", input: "x", result: "a.go"}, vet}
 		},
@@ -122,7 +130,13 @@ func TestStuckLoopsAreToldAndThenStopped(t *testing.T) {
 		"the same file again":          same(step{tool: "Write", input: "x", result: "written"}, step{tool: "Read", input: "x", result: "x"}),
 		"a tool that is not there":     same(step{tool: "Nosuch", input: "x"}),
 		"the same look without a wait": same(step{tool: "Sleep", input: "0s", result: "slept"}, step{tool: "BashRead", input: "curl", result: "starting"}),
-		"a slow command":               same(step{tool: "Bash", input: "make", result: "bad", fails: true, takes: 20 * time.Second}),
+		"five files in turn": func(i int) []step {
+			return []step{{tool: "Read", input: fmt.Sprint(i % 5), result: "same"}}
+		},
+		"a denied command":                           same(step{tool: "Bash", input: "rm -rf /", result: "denied", fails: true}),
+		"a search for a tool that is not there":      same(step{tool: "Grep", input: "select:Nosuch", result: "no such tool"}, step{tool: "Nosuch", input: "x"}),
+		"a look at the log, the status and the diff": same(step{tool: "BashRead", input: "git log", result: "a"}, step{tool: "BashRead", input: "git status", result: "b"}, step{tool: "BashRead", input: "git diff", result: "c"}),
+		"a slow command":                             same(step{tool: "Bash", input: "make", result: "bad", fails: true, takes: 20 * time.Second}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -132,5 +146,45 @@ func TestStuckLoopsAreToldAndThenStopped(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Long sessions that only look around come back to the same files, more often to some than to
+// others, and learn nothing that no earlier call has shown. They are neither stopped nor told.
+func TestLongExplorationsAreNotStopped(t *testing.T) {
+	for _, files := range []int{60, 200, 1000} {
+		for seed := range uint64(4) {
+			random := rand.New(rand.NewPCG(seed, uint64(files)))
+			often := rand.NewZipf(random, 1.05, 4, uint64(files-1))
+			synctest.Test(t, func(t *testing.T) {
+				ended, _ := turns(t, 3000, func(int) []step {
+					name := []string{"Read", "Grep", "BashRead"}[random.IntN(3)]
+					return []step{{tool: name, input: fmt.Sprint(often.Uint64()), result: "same"}}
+				})
+				if ended != 0 {
+					t.Errorf("%d files, seed %d: ended at call %d", files, seed, ended)
+				}
+			})
+		}
+	}
+}
+
+// After a compaction, or when the user says something, the count begins again.
+func TestForgottenCallsAreNotRepeated(t *testing.T) {
+	var now step
+	tools, repeats, s := loopTools(&now), sched.NewRepeats(sched.RepeatLimits{}), sched.New(allowAll())
+	for i := range 40 {
+		if i%7 == 0 {
+			repeats.Forget()
+		}
+		now = step{tool: "Read", input: "a", result: "a"}
+		b := s.Start(t.Context(), &sched.BatchOptions{Tools: tools, Repeats: repeats})
+		b.Add("x", now.tool, []byte(`{"text":"a"}`))
+		b.End()
+		for out := range b.Outcomes() {
+			if out.Stop != "" {
+				t.Fatalf("call %d: %s", i, out.Stop)
+			}
+		}
 	}
 }
