@@ -2,6 +2,7 @@ package haft
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/haftdev/haft/wire"
@@ -34,7 +35,9 @@ func (c *Client) serveMCP(ctx context.Context, r *wire.MCPMessage) (any, error) 
 	if !ok {
 		return nil, fmt.Errorf("SDK MCP server not found: %s", r.ServerName)
 	}
-	return server.serve(ctx, r.ServerName, r.Message)
+	return server.serve(ctx, r.ServerName, r.Message, func(message json.RawMessage) {
+		_ = c.conn.Call(ctx, &wire.MCPMessage{ServerName: r.ServerName, Message: message}, nil) // progress is not essential
+	})
 }
 
 // elicit asks f for what an MCP server wants to know. Without f, or without an answer, it

@@ -3,6 +3,7 @@ package haft
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"github.com/haftdev/haft/wire"
@@ -27,6 +28,9 @@ type (
 	// Rewound says what a rewind changed or would change.
 	// Its fields are those of [wire.RewindFilesReply].
 	Rewound = wire.RewindFilesReply
+	// Explanation is what would be decided about a call.
+	// Its fields are those of [wire.ExplainCallReply].
+	Explanation = wire.ExplainCallReply
 )
 
 // Info returns what the command line said it offers when it started.
@@ -166,4 +170,15 @@ func (c *Client) Rename(ctx context.Context, title string) error {
 // ApplySettings overrides the current settings.
 func (c *Client) ApplySettings(ctx context.Context, settings json.RawMessage) error {
 	return c.Call(ctx, &wire.ApplyFlagSettings{Settings: settings}, nil)
+}
+
+// Explain says what would be decided about a call of a tool with this input, by the code that
+// decides about the model's calls. Nothing runs, and no one is asked.
+func (c *Client) Explain(ctx context.Context, tool string, input any) (*Explanation, error) {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return nil, fmt.Errorf("encode the input of %s: %w", tool, err)
+	}
+	reply, err := ask[Explanation](ctx, c, &wire.ExplainCall{ToolName: tool, Input: raw})
+	return &reply, err
 }

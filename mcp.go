@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -102,8 +103,8 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// serve answers one message.
-func (s *ToolServer) serve(ctx context.Context, name string, message json.RawMessage) (*wire.MCPMessageReply, error) {
+// serve answers one message. Notify sends a message that answers none.
+func (s *ToolServer) serve(ctx context.Context, name string, message json.RawMessage, notify func(json.RawMessage)) (*wire.MCPMessageReply, error) {
 	var in rpc
 	if err := json.Unmarshal(message, &in); err != nil {
 		return nil, fmt.Errorf("decode MCP message: %w", err)
@@ -120,8 +121,11 @@ func (s *ToolServer) serve(ctx context.Context, name string, message json.RawMes
 	case "tools/list":
 		return reply(in.ID, s.list(), nil)
 	case "tools/call":
-		result, bad := s.call(ctx, in)
+		result, bad := s.call(ctx, in, notify)
 		return reply(in.ID, result, bad)
+	case "haft/tool":
+		answer, bad := s.question(ctx, in)
+		return reply(in.ID, answer, bad)
 	}
 	return reply(in.ID, nil, &rpcError{-32601, "method not found: " + in.Method})
 }
@@ -160,17 +164,46 @@ func (s *ToolServer) list() map[string]any {
 	return map[string]any{"tools": all}
 }
 
-func (s *ToolServer) call(ctx context.Context, in rpc) (*ToolResult, *rpcError) {
-	var params struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
+// find decodes the parameters of a request about a tool.
+func (s *ToolServer) find(in rpc) (*Tool, *toolCall, *rpcError) {
+	c := new(toolCall)
+	if err := json.Unmarshal(in.Params, c); err != nil {
+		return nil, nil, &rpcError{-32602, err.Error()}
 	}
-	if err := json.Unmarshal(in.Params, &params); err != nil {
+	t := s.byName[c.Name]
+	if t == nil {
+		return nil, nil, &rpcError{-32602, "unknown tool: " + c.Name}
+	}
+	return t, c, nil
+}
+
+// question answers what haft asks about a call of a tool of [FromTool] before it runs.
+func (s *ToolServer) question(ctx context.Context, in rpc) (any, *rpcError) {
+	t, c, bad := s.find(in)
+	if bad != nil {
+		return nil, bad
+	}
+	var about struct {
+		Part tool.ContractPart `json:"part"`
+	}
+	if err := json.Unmarshal(in.Params, &about); err != nil {
 		return nil, &rpcError{-32602, err.Error()}
 	}
-	t := s.byName[params.Name]
-	if t == nil {
-		return nil, &rpcError{-32602, "unknown tool: " + params.Name}
+	answer, err := t.answer(ctx, about.Part, c)
+	if err != nil {
+		return nil, &rpcError{-32000, err.Error()}
+	}
+	return map[string]any{"answer": answer}, nil
+}
+
+func (s *ToolServer) call(ctx context.Context, in rpc, notify func(json.RawMessage)) (*ToolResult, *rpcError) {
+	t, c, bad := s.find(in)
+	if bad != nil {
+		return nil, bad
+	}
+	if len(c.Meta.Progress) > 0 && t.whole != nil {
+		stop := c.reports(notify)
+		defer stop()
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -183,7 +216,7 @@ func (s *ToolServer) call(ctx context.Context, in rpc) (*ToolResult, *rpcError) 
 		defer s.mu.Unlock()
 		delete(s.calls, id)
 	}()
-	return t.run(ctx, params.Arguments), nil
+	return t.run(ctx, c), nil
 }
 
 // notified handles a notification. Only cancellations of calls matter here.

@@ -118,6 +118,9 @@ type Options struct {
 	PartialMessages bool
 	// HookEvents asks for messages about hooks that are configured in files.
 	HookEvents bool
+	// ToolProgress asks for a message for each state of a call, and for what tools report while
+	// they run, at most a few times a second. Only haft sends them.
+	ToolProgress bool
 
 	// SettingSources are the settings files to read: user, project, local; nil means all,
 	// an empty slice none.
@@ -172,6 +175,7 @@ func (o *Options) args() ([]string, error) {
 	f.text("json-schema", string(o.OutputSchema))
 	f.on("include-partial-messages", o.PartialMessages)
 	f.on("include-hook-events", o.HookEvents)
+	f.on("include-tool-progress", o.ToolProgress)
 	f.maybe("setting-sources", o.SettingSources)
 	f.each("add-dir", o.AddDirs)
 	f.each("plugin-dir", o.Plugins)

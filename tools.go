@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
 
 // A Tool is a Go function that the model can call. The zero value is not
-// usable; see NewTool.
+// usable; see [NewTool] and [FromTool].
 type Tool struct {
 	name, description string
 	opts              ToolOptions
 	input             *schema.Schema
-	call              func(context.Context, json.RawMessage) (*ToolResult, error)
+	call              func(context.Context, *toolCall) (*ToolResult, error)
+	whole             *tool.Tool // of FromTool; nil for other tools
 }
 
 // ToolOptions describe a tool further. The zero value assumes the worst.
@@ -66,9 +68,9 @@ func NewTool[In, Out any](name, description string, f func(context.Context, In) 
 	if opts != nil {
 		t.opts = *opts
 	}
-	t.call = func(ctx context.Context, raw json.RawMessage) (*ToolResult, error) {
+	t.call = func(ctx context.Context, c *toolCall) (*ToolResult, error) {
 		var in In
-		if err := json.Unmarshal(raw, &in); err != nil {
+		if err := json.Unmarshal(c.Arguments, &in); err != nil {
 			return nil, fmt.Errorf("decode input: %w", err)
 		}
 		out, err := f(ctx, in)
@@ -82,24 +84,48 @@ func NewTool[In, Out any](name, description string, f func(context.Context, In) 
 
 // run checks the input and calls the function. If something goes wrong, including a panic,
 // the result is a failed one.
-func (t *Tool) run(ctx context.Context, raw json.RawMessage) (result *ToolResult) {
+func (t *Tool) run(ctx context.Context, c *toolCall) (result *ToolResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			result = failed(fmt.Errorf("the tool %s panicked: %v", t.name, p))
 		}
 	}()
-	if len(raw) == 0 {
-		raw = json.RawMessage("{}")
+	err := t.check(c)
+	if err == nil {
+		result, err = t.call(ctx, c)
 	}
-	fixed, _, err := t.input.View(nil).Check(raw)
-	if err != nil {
-		return failed(err)
-	}
-	result, err = t.call(ctx, fixed)
 	if err != nil {
 		return failed(err)
 	}
 	return result
+}
+
+// check replaces the input by one of the right shape.
+func (t *Tool) check(c *toolCall) error {
+	if len(c.Arguments) == 0 {
+		c.Arguments = json.RawMessage("{}")
+	}
+	fixed, _, err := t.input.View(nil).Check(c.Arguments)
+	if err == nil {
+		c.Arguments = fixed
+	}
+	return err
+}
+
+// answer answers a question about a call before it runs.
+func (t *Tool) answer(ctx context.Context, part tool.ContractPart, c *toolCall) (answer json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = nil, fmt.Errorf("the tool %s panicked: %v", t.name, p)
+		}
+	}()
+	if t.whole == nil {
+		return nil, fmt.Errorf("the tool %s has no contract", t.name)
+	}
+	if err := t.check(c); err != nil {
+		return nil, err
+	}
+	return tool.Answer(ctx, t.whole, part, c.whole())
 }
 
 // definition is the tool in an answer to tools/list.
@@ -114,8 +140,15 @@ func (t *Tool) definition() map[string]any {
 		"inputSchema": t.input.View(nil).JSON(),
 		"annotations": annotations,
 	}
+	meta := map[string]any{}
 	if t.opts.AlwaysLoad {
-		d["_meta"] = map[string]any{"anthropic/alwaysLoad": true}
+		meta["anthropic/alwaysLoad"] = true
+	}
+	if t.whole != nil {
+		meta["haft/contract"] = tool.ContractOf(t.whole)
+	}
+	if len(meta) > 0 {
+		d["_meta"] = meta
 	}
 	return d
 }

@@ -158,7 +158,9 @@ func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict
 	if t.a.opts.Hooks != nil {
 		go t.a.fire(t.lasting, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
 	}
-	return t.a.opts.Person.Ask(ctx, c, question)
+	verdict, err := t.a.opts.Person.Ask(ctx, c, question)
+	t.a.out.put(Called{sched.Event{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent, State: sched.Executing}})
+	return verdict, err
 }
 
 // waits reports whether there is a prompt, or may still be one. A task leaves the list only

@@ -28,8 +28,10 @@ import (
 	"github.com/haftdev/haft/internal/front/headless"
 	"github.com/haftdev/haft/internal/front/headless/launch"
 	"github.com/haftdev/haft/internal/front/live"
+	"github.com/haftdev/haft/internal/tools/builtin"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -43,6 +45,10 @@ type Options struct {
 	Reexec shellrun.Reexec
 	// Version is that of the embedding program; "" means haft's.
 	Version string
+	// Tools are tools of this program that every conversation has in addition to haft's. They go
+	// through the same pipeline: rules, questions, previews, checkpoints and the journal treat
+	// them by what they say about a call. Their names must differ from those of haft's tools.
+	Tools []tool.Tool
 }
 
 // New returns a transport that runs conversations in this process.
@@ -61,12 +67,16 @@ func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, 
 	if foreign(l.Env) {
 		return nil, errors.New("embed: conversations share this program's environment; set variables there instead of in Options.Env")
 	}
+	if err := checkTools(t.opts.Tools); err != nil {
+		return nil, err
+	}
 	log := &lines{tell: l.Stderr}
 	opts, err := launch.Parse(l.Args, t.opts.Version, log)
 	if err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
 	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client = log, l.Dir, t.opts.Reexec, t.opts.Model
+	opts.Harness.Embedded = t.opts.Tools
 	opts.States, opts.Talk.Watch = true, live.Open(t.opts.Version)
 	if err := slots().acquire(starting, patience); err != nil {
 		return nil, err
@@ -76,6 +86,26 @@ func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, 
 	c := &conversation{PipeEnd: theirs, cancel: cancel, log: log, done: make(chan struct{})}
 	go c.serve(ctx, ours, opts)
 	return c, nil
+}
+
+// checkTools finds tools that are wrongly built, and names that are taken.
+func checkTools(tools []tool.Tool) error {
+	taken := make(map[string]string)
+	for _, name := range builtin.Names() {
+		taken[name] = "haft has a tool of that name"
+	}
+	for _, t := range tools {
+		if err := t.Check(); err != nil {
+			return fmt.Errorf("embed: the tool %q is wrongly built: %w", t.Name, err)
+		}
+		for _, name := range append(slices.Clone(t.Aliases), t.Name) {
+			if why := taken[name]; why != "" {
+				return fmt.Errorf("embed: the tool %q cannot be named %q: %s", t.Name, name, why)
+			}
+			taken[name] = "another tool has that name"
+		}
+	}
+	return nil
 }
 
 // foreign reports whether an environment differs from this process's. What the SDK adds for

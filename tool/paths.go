@@ -4,8 +4,8 @@ package tool
 // are absolute, or relative to the agent's working directory. A directory stands for
 // everything below it.
 type Paths struct {
-	Reads  []string
-	Writes []string // that it creates, changes or deletes; it may read them as well
+	Reads  []string `json:"reads,omitempty"`
+	Writes []string `json:"writes,omitempty"` // that it creates, changes or deletes; it may read them as well
 }
 
 // All returns what is read or written.

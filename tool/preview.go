@@ -15,14 +15,14 @@ import (
 type Preview struct {
 	// Files are in no particular order, each once. None means that the call would not
 	// change any file.
-	Files []FileChange
+	Files []FileChange `json:"files,omitempty"`
 	// Notes are what else there is to say about the change, a line each: what is not shown
 	// file by file, and what is dropped.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
 	// Ran says that the call has already run where its effects reach nothing, and that Run
 	// makes this change without doing the work again. Rules about files then judge what it
 	// changed; if it changed nothing, no one has to be asked.
-	Ran bool
+	Ran bool `json:"-"`
 }
 
 // A FileChange is the change of one file.
@@ -33,33 +33,33 @@ type Preview struct {
 //	rewritten  both are there
 //	mode only  both have the same content
 type FileChange struct {
-	Path   string // absolute; where the file is afterwards, or was if it is deleted
-	From   string // absolute; "" if it keeps its name
-	Before *Version
-	After  *Version
+	Path   string   `json:"path"`           // absolute; where the file is afterwards, or was if it is deleted
+	From   string   `json:"from,omitempty"` // absolute; "" if it keeps its name
+	Before *Version `json:"before,omitempty"`
+	After  *Version `json:"after,omitempty"`
 	// Folded is a word for a file whose change is not meant to be read, such as
 	// "generated": it is shown as one line. It is "" for any other file.
-	Folded string
+	Folded string `json:"folded,omitempty"`
 	// Protected says why it matters who changes the file, such as "it is run by git"; such
 	// files are shown first. It is "" for any other file.
-	Protected string
+	Protected string `json:"protected,omitempty"`
 }
 
 // A Version is a file before or after a change.
 type Version struct {
 	// Mode is the file's type and permissions; 0 is a regular file with the permissions
 	// that the system gives to a new one.
-	Mode fs.FileMode
+	Mode fs.FileMode `json:"mode,omitempty"`
 	// Size and Digest, a SHA-256 sum in hexadecimal, are those of the content: the bytes on
 	// the disk, or a link's target.
-	Size   int64
-	Digest string
+	Size   int64  `json:"size"`
+	Digest string `json:"digest"`
 	// Raw is that content; nil if it is empty, or too large to hold.
-	Raw []byte
+	Raw []byte `json:"raw,omitempty"`
 	// Text is the content as users read it, decoded from the file's encoding. Binary says
 	// that there is none.
-	Text   []byte
-	Binary bool
+	Text   []byte `json:"text,omitempty"`
+	Binary bool   `json:"binary,omitempty"`
 }
 
 // NewVersion returns a file with the content raw, which decodes to text; nil text means

@@ -1,6 +1,10 @@
 package tool
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Progress is what a running call reports. The types below are those of the built-in tools;
 // a tool may define its own.
@@ -58,3 +62,27 @@ func (WebSearchProgress) ProgressType() string { return "web_search_progress" }
 func (AgentProgress) ProgressType() string     { return "agent_progress" }
 func (EvalProgress) ProgressType() string      { return "eval_progress" }
 func (TextProgress) ProgressType() string      { return "text_progress" }
+
+// ProgressLine is progress for users, in one line.
+func ProgressLine(p Progress) string {
+	switch p := p.(type) {
+	case BashProgress:
+		return lastLine(p.Output)
+	case MCPProgress:
+		return p.Message
+	case WebSearchProgress:
+		return fmt.Sprintf("%s: %d results", p.Query, p.Results)
+	case AgentProgress:
+		return p.Activity
+	case EvalProgress:
+		return lastLine(p.Output)
+	case TextProgress:
+		return p.Text
+	}
+	return p.ProgressType()
+}
+
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

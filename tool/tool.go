@@ -113,15 +113,15 @@ const (
 // call runs alone, counts as writing, and is not repeated after a crash.
 type Marks struct {
 	// ReadOnly calls change nothing that a user would mind.
-	ReadOnly bool
+	ReadOnly bool `json:"readOnly,omitempty"`
 	// ConcurrencySafe calls may run at the same time as other such calls.
-	ConcurrencySafe bool
+	ConcurrencySafe bool `json:"concurrencySafe,omitempty"`
 	// Destructive calls lose something that cannot be restored.
-	Destructive bool
+	Destructive bool `json:"destructive,omitempty"`
 	// Polling calls are meant to be repeated: the loop breaker ignores them.
-	Polling bool
+	Polling bool `json:"polling,omitempty"`
 	// Effect says what a second run of the same call would do.
-	Effect Effect
+	Effect Effect `json:"effect,omitempty"`
 }
 
 // Effect is what repeating a call would do, for a harness that lost its result.
@@ -140,8 +140,10 @@ const (
 
 // A Problem is what a tool finds wrong with the meaning of an input.
 type Problem struct {
-	Message string // for the model: what is wrong and what to do instead
-	Code    int    // for programs; meanings belong to the tool
+	// Message tells the model what is wrong and what to do instead.
+	Message string `json:"message"`
+	// Code is for programs; its meanings belong to the tool.
+	Code int `json:"code,omitempty"`
 }
 
 // Check reports what is wrong with the tool itself, whatever its input.

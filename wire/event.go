@@ -2,7 +2,16 @@ package wire
 
 import "encoding/json"
 
-// ToolProgress says that a tool is still running.
+// The states of a call.
+const (
+	CallQueued    = "queued"
+	CallAsked     = "asked" // a user is asked about it
+	CallExecuting = "executing"
+	CallCompleted = "completed"
+)
+
+// ToolProgress says that a tool is still running. With --include-tool-progress, it also reports
+// each state of a call, and what the tool reports while it runs.
 type ToolProgress struct {
 	Stamp
 	ToolUseID          string     `json:"tool_use_id"`
@@ -11,6 +20,11 @@ type ToolProgress struct {
 	ElapsedTimeSeconds float64    `json:"elapsed_time_seconds"`
 	Heartbeat          bool       `json:"heartbeat,omitempty"`
 	TaskID             string     `json:"task_id,omitempty"`
+	// AgentID is the sub-agent that calls.
+	AgentID string `json:"agent_id,omitempty"`
+	State   string `json:"state,omitempty" wire:"enum=queued|asked|executing|completed"`
+	// Progress is an object with a type, such as bash_progress, and what the tool reports.
+	Progress json.RawMessage `json:"progress,omitempty"`
 }
 
 // Tag is tool_progress.

@@ -147,6 +147,31 @@ type TaskOutputReply struct {
 	Truncated  bool   `json:"truncated"`
 }
 
+// ExplainCall asks what haft would decide about a call. Nothing runs, and no one is asked.
+type ExplainCall struct {
+	Base
+	ToolName string          `json:"tool_name"`
+	Input    json.RawMessage `json:"input"`
+}
+
+// Subtype is explain_call.
+func (*ExplainCall) Subtype() string { return "explain_call" }
+
+// ExplainCallReply is a verdict and its basis.
+type ExplainCallReply struct {
+	Behavior string `json:"behavior" wire:"enum=allow|ask|deny|no view"`
+	Reason   string `json:"reason,omitempty"`
+	// ReadOnly says that the call was shown to change nothing.
+	ReadOnly bool `json:"readonly,omitempty"`
+	// Rule is the rule that decided, and Origin its file and line.
+	Rule   string `json:"rule,omitempty"`
+	Origin string `json:"origin,omitempty"`
+	// Suggestions are rules that together would allow the call.
+	Suggestions []string `json:"suggestions,omitempty"`
+	// Notes are what else matters, such as why the tool would reject the input.
+	Notes []string `json:"notes,omitempty"`
+}
+
 // SetHasSubscribers says whether the host has viewers for the messages.
 type SetHasSubscribers struct {
 	Base

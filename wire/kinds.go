@@ -94,6 +94,7 @@ var requests = sync.OnceValue(func() []RequestKind {
 		byHost[FileSuggestions](FileSuggestionsReply{}),
 		byHost[CancelAsyncMessage](CancelAsyncMessageReply{}),
 		byHost[GetTaskOutput](TaskOutputReply{}),
+		byHost[ExplainCall](ExplainCallReply{}),
 		byHost[SetColor](nil),
 		byHost[SetHasSubscribers](Empty{}),
 		byHost[RegisterRepoRoot](RegisterRepoRootReply{}),

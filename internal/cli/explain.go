@@ -18,7 +18,6 @@ import (
 	"github.com/haftdev/haft/internal/tools/mcpresource"
 	"github.com/haftdev/haft/internal/tools/websearch"
 	"github.com/haftdev/haft/internal/world/workspace/guard"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -51,37 +50,19 @@ func newVerdictInfo(d permission.Decision) verdictInfo {
 // dryRun runs a call through the pipeline up to its verdict. MCP servers are not started
 // for this, so their tools are judged by name.
 func dryRun(ctx context.Context, w *harness.World, name, typed string) (verdictInfo, error) {
-	p, pool := w.Engine.Policy(), w.Pool(nil)
+	pool := w.Pool(nil)
 	set := pool.Set(everything())
 	set = pool.SetForManualCall(name, set.Reveal(set.Session().Tools...))
 	input, err := given(set, name, typed)
 	if err != nil {
 		return verdictInfo{}, err
 	}
-	if set.Lookup(name) == nil && strings.HasPrefix(name, "mcp__") {
-		v := newVerdictInfo(decide(p, set, name, input))
-		v.Notes = append(v.Notes, "judged by the tool's name alone: its server was not started")
-		return v, nil
+	e, err := w.Explain(ctx, set, name, input)
+	if err != nil {
+		return verdictInfo{}, usageError{errors.New(strings.TrimSpace(untagged.Replace(err.Error())))}
 	}
-	var d permission.Decision
-	seen := sched.New(&sched.Options{Judge: sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
-		d = p.Decide(c)
-		return d.Verdict
-	})}).DryRun(ctx, set, name, input)
-	if out := seen.Refused; out != nil {
-		return verdictInfo{}, usageError{errors.New(strings.TrimSpace(untagged.Replace(out.Result.Text())))}
-	}
-	v := newVerdictInfo(permission.Decision{Verdict: seen.Verdict, ReadOnly: d.ReadOnly})
-	if seen.Problem != nil {
-		v.Notes = append(v.Notes, "it would not run with this input: "+seen.Problem.Message)
-	}
-	for _, r := range w.Hooks.Concerning(set.Lookup(name), seen.Call) {
-		note := fmt.Sprintf("not run here, but could change the verdict: the %s hook %s", r.Event, r.Hook)
-		if r.Origin != "" {
-			note += " (" + r.Origin + ")"
-		}
-		v.Notes = append(v.Notes, note)
-	}
+	v := newVerdictInfo(e.Decision)
+	v.Notes = e.Notes
 	return v, nil
 }
 
@@ -116,8 +97,8 @@ func (v verdictInfo) write(w io.Writer) {
 
 // decide asks only the policy about a call. A tool that does not exist is judged by its
 // name.
-func decide(p *permission.Policy, set *tool.Set, name string, input json.RawMessage) permission.Decision {
-	c := tool.Case{Call: &tool.Call{Tool: name, Input: input}}
+func decide(p *permission.Policy, set *tool.Set, dir, name string, input json.RawMessage) permission.Decision {
+	c := tool.Case{Call: &tool.Call{Tool: name, Input: input, Dir: dir}}
 	if t := set.Lookup(name); t != nil {
 		c.Tool, c.Call.Tool, c.Call.Tools, c.Call.Session = t, t.Name, set, set.Session()
 		if fixed, _, err := set.View(t).Check(input); err == nil { // what is misshapen is judged by what can be read of it
@@ -149,7 +130,7 @@ func answer(set *tool.Set, line string) verdictInfo {
 	if err != nil {
 		return verdictInfo{Behavior: tool.Ask.String(), Reason: err.Error()}
 	}
-	return newVerdictInfo(decide(p, set, q.Tool, q.Input))
+	return newVerdictInfo(decide(p, set, q.Cwd, q.Tool, q.Input))
 }
 
 func (q *question) policy() (*permission.Policy, error) {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
@@ -58,7 +59,7 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 	for _, t := range tools {
 		opts.Known = append(opts.Known, t.Name)
 	}
-	return tool.NewSet(session, tools, foreign, &opts)
+	return tool.NewSet(session, tools, slices.Concat(project.OwnTools(), foreign), &opts)
 }
 
 // mayUse reports whether no rule denies a call by its name.

@@ -55,8 +55,8 @@ type Subject struct {
 	Slow string
 	// Reset restores the initial state before each run; nil means that this is not needed.
 	Reset func(*testing.T)
-	// Dir is the folder that the tool works in: only files that the tool names may change
-	// there. "" watches the folders of the files that it names.
+	// Dir is the folder that the tool works in, the [tool.Call.Dir] of its calls: only files that
+	// the tool names may change there. "" watches the folders of the files that it names.
 	Dir string
 }
 
@@ -100,7 +100,7 @@ func (s *Subject) call(t *testing.T, in string) *tool.Call {
 	if err != nil {
 		t.Fatalf("input %s: %v", in, err)
 	}
-	return &tool.Call{ID: "call-0", UseID: "toolu_test", Tool: s.Tool.Name, Input: fixed, Session: s.Session, Tools: s.Tools}
+	return &tool.Call{ID: "call-0", UseID: "toolu_test", Tool: s.Tool.Name, Input: fixed, Dir: s.Dir, Session: s.Session, Tools: s.Tools}
 }
 
 func (s *Subject) reset(t *testing.T) {

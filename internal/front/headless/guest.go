@@ -36,7 +36,7 @@ func (s *server) guestMay(r wire.Request) error {
 		return guestSettings(r)
 	case *wire.EndSession, *wire.GetBinaryVersion, *wire.ListModels, *wire.Interrupt, *wire.SetPermissionMode, *wire.SetModel,
 		*wire.SetMaxThinkingTokens, *wire.CancelAsyncMessage, *wire.SetHasSubscribers, *wire.ReadFile, *wire.FileSuggestions,
-		*wire.RewindFiles, *wire.SeedReadState, *wire.RegisterRepoRoot, *wire.GetSettings, *wire.ListPermissionRules, *wire.GetHooksListing,
+		*wire.RewindFiles, *wire.SeedReadState, *wire.RegisterRepoRoot, *wire.GetSettings, *wire.ListPermissionRules, *wire.ExplainCall, *wire.GetHooksListing,
 		*wire.MCPStatus, *wire.SetMCPPermissionModeOverride, *wire.MCPMessage, *wire.ReloadSkills, *wire.ReloadPlugins, *wire.ReloadOutputStyles,
 		*wire.BackgroundTasks, *wire.GetTaskOutput, *wire.StopTask, *wire.RenameSession, *wire.GenerateSessionTitle,
 		*wire.GetContextUsage, *wire.GetUsage, *wire.GetSessionCost:

@@ -1,6 +1,7 @@
 package headless
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -14,7 +15,7 @@ import (
 
 // listingRequests ask what is configured.
 func (s *server) listingRequests() []row {
-	return []row{about(s, s.listSettings), about(s, listRules), about(s, s.listHooks)}
+	return []row{about(s, s.listSettings), about(s, listRules), about(s, s.explain), about(s, s.listHooks)}
 }
 
 // sourceNames are the sources of settings as the wire spells them.
@@ -84,6 +85,26 @@ func listRules(_ context.Context, talk *harness.Conversation, _ *wire.ListPermis
 		state.Rules = append(state.Rules, listed)
 	}
 	return wire.ListPermissionRulesReply{State: state}, nil
+}
+
+// explain says what would be decided about a call. What is noted about hooks is not for a guest.
+func (s *server) explain(ctx context.Context, talk *harness.Conversation, r *wire.ExplainCall) (any, error) {
+	input := r.Input
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	e, err := talk.Explain(ctx, r.ToolName, input)
+	if err != nil {
+		return nil, err
+	}
+	reply := wire.ExplainCallReply{Behavior: e.Behavior.String(), Reason: cmp.Or(e.Reason, e.Message), ReadOnly: e.ReadOnly, Rule: e.Rule, Origin: e.Origin}
+	for _, suggestion := range e.Suggestions {
+		reply.Suggestions = append(reply.Suggestions, suggestion.Rule)
+	}
+	if !s.opts.Guest {
+		reply.Notes = e.Notes
+	}
+	return reply, nil
 }
 
 // listHooks lists the hooks in the settings that run, and all events. What they run is not for

@@ -22,6 +22,7 @@ func NewObserver(talk *harness.Conversation, version string, send func(wire.Mess
 	s := &server{opts: Options{Version: version}, talk: talk, news: make(chan struct{}, 1)}
 	s.tell = s.newTeller()
 	s.tell.send, s.tell.partial, s.tell.states = send, true, true
+	s.tell.reportCalls()
 	s.tell.inSession(talk.Agent.Session())
 	s.table = make(map[string]row)
 	for _, r := range slices.Concat(s.courseRequests(), s.usageRequests(), s.fileRequests(), s.taskRequests(), []row{
@@ -39,11 +40,30 @@ func NewObserver(talk *harness.Conversation, version string, send func(wire.Mess
 
 // Event reports what happens and is not in the journal.
 func (o *Observer) Event(ev agent.Event) {
-	switch ev.(type) {
-	case agent.Said, agent.Returned, agent.Added, agent.Compacted:
+	switch ev := ev.(type) {
+	case agent.Said, agent.Added, agent.Compacted:
+	case agent.Returned:
+		o.s.tell.reports.ended(ev.Outcome.CallID)
 	default:
 		o.s.tell.tell(ev)
 	}
+}
+
+// Track takes in what happens while no one observes.
+func (o *Observer) Track(ev agent.Event) {
+	switch ev.(type) {
+	case agent.Called, agent.Waiting, agent.Returned:
+		o.Event(ev)
+	}
+}
+
+// Calls report the calls that have no result yet.
+func (o *Observer) Calls() (all []wire.Message) {
+	for _, m := range o.s.tell.reports.current() {
+		m.Stamp = o.s.tell.stamp("")
+		all = append(all, m)
+	}
+	return all
 }
 
 // Handle answers a control request.

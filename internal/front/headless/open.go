@@ -179,7 +179,7 @@ func (s *server) hookRan(r hook.Run) {
 // inProcess are the MCP servers inside the program.
 func (s *server) inProcess(o *servers.Given, init *wire.Initialize) {
 	o.Wait = serversTime
-	o.Send = s.sendMCP
+	o.Send, o.Believed = s.sendMCP, !s.opts.Guest
 	if !s.opts.Unattended {
 		o.Elicit = s.elicit
 	}

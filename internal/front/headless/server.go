@@ -40,6 +40,8 @@ type Options struct {
 	// Partial reports the pieces of answers, HookEvents every run of a hook, States the
 	// session's state; Replay repeats prompts.
 	Partial, HookEvents, States, Replay bool
+	// ToolProgress reports the states of calls and their progress.
+	ToolProgress bool
 	// Guest says that the program is a client of a server, not of the user's own making: it can
 	// bring nothing that runs on this machine, and change no settings but the rules that the
 	// user's project keeps for its own.
@@ -180,6 +182,9 @@ func (s *server) newTeller() *teller {
 		},
 	}
 	t.calls = &heartbeats{every: 30 * time.Second, stops: make(map[string]func() bool), beat: t.heartbeat}
+	if s.opts.ToolProgress {
+		t.reportCalls()
+	}
 	return t
 }
 

@@ -39,6 +39,7 @@ type teller struct {
 	agents   map[string]agent.Task // sub-agents, by id
 	texts    bool                  // also reports the texts of sub-agents in the foreground
 	calls    *heartbeats
+	reports  *callReports // nil if the program does not want them
 	modelFor func(name string) (window, output int64)
 	now      atomic.Pointer[string]
 	named    sync.Map // uuids that the program chose
@@ -60,7 +61,9 @@ func (t *teller) tell(ev agent.Event) {
 	case agent.Said:
 		t.said(ev)
 	case agent.Called:
-		t.called(ev)
+		t.called(ev.Event)
+	case agent.Waiting:
+		t.asked(ev)
 	case agent.Returned:
 		t.returned(ev)
 	case agent.Added:
@@ -95,6 +98,9 @@ func (t *teller) tell(ev agent.Event) {
 func (t *teller) returned(ev agent.Returned) {
 	out := ev.Outcome
 	t.calls.end(out.CallID)
+	if t.reports != nil {
+		t.reports.ended(out.CallID)
+	}
 	result := model.Block{Type: model.ToolResult, UseID: out.UseID, Content: out.Result.Content, IsError: out.IsError()}
 	child := t.agents[out.Agent]
 	t.send(&wire.User{
@@ -147,14 +153,39 @@ func (t *teller) streamed(ev agent.Streamed) {
 	}
 }
 
-// called follows the life of a call for its heartbeats.
-func (t *teller) called(ev agent.Called) {
-	switch ev.State {
-	case sched.Executing:
+// called follows the life of a call.
+func (t *teller) called(ev sched.Event) {
+	switch {
+	case ev.Progress != nil:
+	case ev.State == sched.Executing:
 		t.calls.begin(ev.CallID, ev.UseID, ev.Tool)
-	case sched.Completed:
+	case ev.State == sched.Completed:
 		t.calls.end(ev.CallID)
 	}
+	switch {
+	case t.reports == nil:
+	case ev.Progress != nil:
+		t.reports.advanced(ev, t.parent(ev.Agent))
+	case ev.State == sched.Queued:
+		t.reports.entered(ev, wire.CallQueued, t.parent(ev.Agent))
+	case ev.State == sched.Executing:
+		t.reports.entered(ev, wire.CallExecuting, t.parent(ev.Agent))
+	}
+}
+
+// asked reports that a call waits for a user.
+func (t *teller) asked(ev agent.Waiting) {
+	if t.reports != nil {
+		t.reports.entered(sched.Event{CallID: ev.CallID, UseID: ev.UseID, Tool: ev.Tool, Agent: ev.Agent}, wire.CallAsked, t.parent(ev.Agent))
+	}
+}
+
+// reportCalls has the states and the progress of calls sent.
+func (t *teller) reportCalls() {
+	t.reports = newCallReports(func(m *wire.ToolProgress) {
+		m.Stamp = t.stamp("")
+		t.send(m)
+	})
 }
 
 func (t *teller) turnStarted(ev agent.TurnStarted) {

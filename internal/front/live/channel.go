@@ -76,6 +76,7 @@ func OpenWith(o *Options) func(*harness.Conversation) harness.Channel {
 		c := &channel{talk: talk, opts: *o, observers: map[*observer]bool{}, questions: map[*question]bool{}}
 		c.mu.Lock() // listen may run before AfterFunc has returned
 		defer c.mu.Unlock()
+		c.told = headless.NewObserver(talk, o.Version, c.broadcast) // also of the calls that run when one joins
 		wait := delay
 		if o.Listen != nil {
 			wait /= 10 // no file is made, and the session may be over soon
@@ -128,7 +129,6 @@ func (c *channel) listen() {
 // begin makes what shows the conversation to others. The channel is locked.
 func (c *channel) begin(l net.Listener) {
 	c.listener = l
-	c.told = headless.NewObserver(c.talk, c.opts.Version, c.broadcast)
 }
 
 // accept takes observers until the channel is closed.
@@ -169,6 +169,8 @@ func (c *channel) Event(ev agent.Event) {
 	c.mu.Unlock()
 	if n > 0 {
 		told.Event(ev)
+	} else {
+		told.Track(ev)
 	}
 	if changed, ok := ev.(agent.Changed); ok && changed.What == agent.Cleared {
 		c.move()

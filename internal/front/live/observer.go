@@ -126,6 +126,9 @@ func (o *observer) observe(r *wire.Observe) (any, error) {
 		o.name = "another process"
 	}
 	o.mu.Unlock()
+	for _, m := range o.channel.told.Calls() {
+		o.tell(m)
+	}
 	go o.tellJournal(f)
 	go o.tellNews()
 	return o.channel.reply(), nil

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/world/mcp/toolhost"
 	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/tool"
 )
 
 // Options say which folder, and what the user adds to its settings. Nil means
@@ -40,6 +41,8 @@ type Options struct {
 	Typed bool
 	// Tools are the only ones in the pool; nil means all.
 	Tools []string
+	// Embedded are tools of the program that embeds haft; see [Project.OwnTools].
+	Embedded []tool.Tool
 	// Redirect says which tool is meant when a model calls one of these names; nil
 	// redirects none.
 	Redirect map[string]string

@@ -45,6 +45,9 @@ type Given struct {
 	// with what they said beforehand, which may be nil. Send reaches them.
 	InProcess map[string]*mcp.Manifest
 	Send      mcp.SendFunc
+	// Believed says that what these servers say about their tools counts: the program is the
+	// user's own.
+	Believed bool
 	// Elicit asks the user for what a server wants to know; nil means nobody.
 	Elicit func(context.Context, mcp.Elicitation) (mcp.Answer, error)
 	// Wait is how long the first turn waits for servers that are on their way: what
@@ -123,7 +126,7 @@ func New(opts *Options) (*Servers, error) {
 		if host != nil && name == toolhost.Name {
 			return nil, fmt.Errorf("the MCP server in this program cannot be named %q: the machine that runs the tools of this session has this name. Choose another one", name)
 		}
-		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK, Manifest: manifest})
+		s.dynamic = append(s.dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK, Manifest: manifest, Trusted: opts.Given.Believed})
 	}
 	return s, nil
 }
@@ -436,7 +439,7 @@ func (s *Servers) Set(configs map[string]json.RawMessage) (mcp.Change, error) {
 			refused[name] = "the tools of this session run on another machine, and the server would run on this one"
 			continue
 		case isSDK:
-			dynamic = append(dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK})
+			dynamic = append(dynamic, mcp.Server{Name: name, Scope: scopeSDK, Type: mcp.SDK, Trusted: s.opts.Given.Believed})
 			continue
 		}
 		made, _ := config.Servers([]config.Entry{{Name: name, Raw: raw, Scope: scopeDynamic, Origin: "the program"}}, nil)

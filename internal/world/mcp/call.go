@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -71,6 +72,9 @@ func (p *peer) attempt(ctx context.Context, s *session, o *offer, c *tool.Call) 
 	meta := sdk.Meta{"progressToken": token}
 	if c.UseID != "" {
 		meta["claudecode/toolUseId"] = c.UseID
+	}
+	if o.Meta["haft/contract"] != nil && p.cfg.kind() == SDK {
+		maps.Copy(meta, callMeta(c))
 	}
 	raw, err := s.callTool(ctx, &toolCall{
 		offer: o, args: arguments(o.names.Back(c.Input)), meta: meta, alive: progressed,

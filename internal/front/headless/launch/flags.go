@@ -60,6 +60,7 @@ type Flags struct {
 	schema         string
 	partial        bool
 	hookEvents     bool
+	toolProgress   bool
 	replay         bool
 	promptTool     string
 	prompts        string
@@ -135,6 +136,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.ignoreBadRules, "ignore-bad-rules", false, "start even if a deny or ask rule is invalid")
 	fs.StringVar(&f.schema, "json-schema", "", "JSON Schema that the answer must match")
 	fs.BoolVar(&f.partial, "include-partial-messages", false, "with stream-json: include partial answers as they arrive")
+	fs.BoolVar(&f.toolProgress, "include-tool-progress", false, "with stream-json: include the states of calls and the progress of tools")
 	fs.BoolVar(&f.hookEvents, "include-hook-events", false, "with stream-json: include every hook run")
 	fs.BoolVar(&f.replay, "replay-user-messages", false, "with stream-json: echo each prompt when it is read")
 	fs.StringVar(&f.promptTool, "permission-prompt-tool", "", "who decides about calls that no rule decides: 'stdio' asks the program on standard input and output, 'mcp__server__tool' asks an MCP tool")
@@ -289,7 +291,7 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 		}
 	}
 	o := &headless.Options{
-		Partial: f.partial, HookEvents: f.hookEvents, Replay: f.replay, AskHost: f.promptTool == "stdio" && f.prompts != "none",
+		Partial: f.partial, HookEvents: f.hookEvents, ToolProgress: f.toolProgress, Replay: f.replay, AskHost: f.promptTool == "stdio" && f.prompts != "none",
 		States: os.Getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != "", Version: version,
 	}
 	if f.mode == "manual" {

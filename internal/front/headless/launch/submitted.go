@@ -42,7 +42,7 @@ var clientFlags = map[string]clientUse{
 	"disallowed-tools": ofSession, "tools": ofSession, "disable-slash-commands": ofSession, "system-prompt": ofSession,
 	"append-system-prompt": ofSession, "json-schema": ofSession, "name": ofSession, "add-dir": ofSession,
 	"strict-mcp-config": ofSession, "max-turns": ofSession, "max-budget-usd": ofSession, "max-time": ofSession,
-	"include-partial-messages": ofSession, "include-hook-events": ofSession, "forward-subagent-text": ofSession,
+	"include-partial-messages": ofSession, "include-hook-events": ofSession, "include-tool-progress": ofSession, "forward-subagent-text": ofSession,
 	"replay-user-messages": ofSession,
 
 	"input-format": ofProgram, "output-format": ofProgram, "verbose": ofProgram, "print": ofProgram, "await-initialize": ofProgram,

@@ -212,7 +212,11 @@ func (s *Server) newApproval(name string, input json.RawMessage, req *sdk.CallTo
 func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) func(tool.Progress) {
 	token, start := req.Params.GetProgressToken(), time.Now()
 	return func(p tool.Progress) {
-		done, total, text := describe(p)
+		var done, total float64 // a total of 0 is not known
+		if m, ok := p.(tool.MCPProgress); ok {
+			done, total = m.Progress, m.Total
+		}
+		text := tool.ProgressLine(p)
 		note(ctx, text)
 		if token == nil {
 			return
@@ -236,26 +240,6 @@ func note(ctx context.Context, message string) {
 		defer t.mu.Unlock()
 		t.message, t.updated = message, time.Now()
 	}
-}
-
-// describe says in one line how far a call is; a total of 0 is not known.
-func describe(p tool.Progress) (done, total float64, text string) {
-	switch p := p.(type) {
-	case tool.BashProgress:
-		last := strings.TrimRight(p.Output, "\n")
-		return 0, 0, last[strings.LastIndexByte(last, '\n')+1:]
-	case tool.MCPProgress:
-		return p.Progress, p.Total, p.Message
-	case tool.WebSearchProgress:
-		return 0, 0, fmt.Sprintf("%s: %d results", p.Query, p.Results)
-	case tool.AgentProgress:
-		return 0, 0, p.Activity
-	case tool.EvalProgress:
-		return 0, 0, p.Output
-	case tool.TextProgress:
-		return 0, 0, p.Text
-	}
-	return 0, 0, p.ProgressType()
 }
 
 // result is a result as clients get it.
