@@ -90,9 +90,15 @@ const (
 	Notified    AddedKind = "task"        // something in the background ended
 )
 
-// Waiting reports that a call waits for an answer; it ends with the call's next event.
+// Waiting reports that a call waits for an answer; it ends with the call's next event, such as
+// Answered.
 type Waiting struct {
 	CallID, UseID, Tool, Agent string
+}
+
+// Answered reports that a call no longer waits, whatever the answer was.
+type Answered struct {
+	CallID string
 }
 
 // Denied is a call that was denied without asking a user. It comes just before the call's
@@ -256,6 +262,7 @@ func (Called) event()      {}
 func (Returned) event()    {}
 func (Added) event()       {}
 func (Waiting) event()     {}
+func (Answered) event()    {}
 func (Denied) event()      {}
 func (Retrying) event()    {}
 func (FellBack) event()    {}

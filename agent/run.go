@@ -159,7 +159,7 @@ func (t *turn) askPerson(ctx context.Context, c tool.Case, question tool.Verdict
 		go t.a.fire(t.lasting, hook.Notification{Message: fmt.Sprintf("haft needs your permission to use %s", c.Call.Tool), Type: "permission_prompt"})
 	}
 	verdict, err := t.a.opts.Person.Ask(ctx, c, question)
-	t.a.out.put(Called{sched.Event{CallID: c.Call.ID, UseID: c.Call.UseID, Tool: c.Call.Tool, Agent: c.Call.Agent, State: sched.Executing}})
+	t.a.out.put(Answered{CallID: c.Call.ID})
 	return verdict, err
 }
 

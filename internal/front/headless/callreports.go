@@ -27,6 +27,7 @@ type callReport struct {
 	began  time.Time   // when it became executing
 	next   *time.Timer // sends the newest; nil if progress can be sent at once
 	unsent bool
+	open   bool // a user is asked about it; what comes late of its other states does not count
 }
 
 const (
@@ -47,13 +48,29 @@ func (r *callReports) entered(ev sched.Event, state string, parent wire.NullStri
 		c = new(callReport)
 		r.calls[ev.CallID] = c
 	}
-	if c.newest.State == state {
+	if c.newest.State == state || c.open {
 		return
 	}
+	c.open = state == wire.CallAsked
 	if state == wire.CallExecuting && c.began.IsZero() {
 		c.began = time.Now()
 	}
 	c.newest.ToolUseID, c.newest.ToolName, c.newest.ParentToolUseID, c.newest.AgentID, c.newest.State = ev.UseID, ev.Tool, parent, ev.Agent, state
+	r.report(c)
+}
+
+// answered reports that no one is asked about a call any more.
+func (r *callReports) answered(callID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.calls[callID]
+	if c == nil || !c.open {
+		return
+	}
+	c.open, c.newest.State = false, wire.CallExecuting
+	if c.began.IsZero() {
+		c.began = time.Now()
+	}
 	r.report(c)
 }
 

@@ -70,6 +70,21 @@ func TestProgressIsBoundedAndTheNewestWins(t *testing.T) {
 	})
 }
 
+func TestAQuestionIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, got := reported(t)
+		r.entered(call, wire.CallQueued, "")
+		r.entered(call, wire.CallAsked, "")
+		r.entered(call, wire.CallExecuting, "") // from before the question, late
+		r.answered("c")
+		r.answered("c")
+		r.ended("c")
+		if diff := cmp.Diff([]string{"0s queued", "0s asked", "0s executing", "0s completed"}, got()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestWhoJoinsGetsTheCurrentState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := reported(t)

@@ -52,7 +52,7 @@ func (o *Observer) Event(ev agent.Event) {
 // Track takes in what happens while no one observes.
 func (o *Observer) Track(ev agent.Event) {
 	switch ev.(type) {
-	case agent.Called, agent.Waiting, agent.Returned:
+	case agent.Called, agent.Waiting, agent.Answered, agent.Returned:
 		o.Event(ev)
 	}
 }

@@ -50,7 +50,7 @@ var told = map[string][]agent.Event{
 	"an instruction is told":              {added(agent.Instructed, "do this")},
 	"a reminder is not told":              {added(agent.Reminded, "mind this")},
 	"a notification is not told":          {added(agent.Notified, "it ended")},
-	"a call waits, which the state tells": {agent.Waiting{CallID: "c1", UseID: "toolu_1", Tool: "Bash"}},
+	"a call waits, which the state tells": {agent.Waiting{CallID: "c1", UseID: "toolu_1", Tool: "Bash"}, agent.Answered{CallID: "c1"}},
 	"a request is repeated": {
 		agent.Retrying{Retry: model.Retry{Attempt: 1, Max: 10, Delay: 500 * time.Millisecond, Err: &model.Error{Kind: model.RateLimited, Status: 429}}},
 		agent.Retrying{Retry: model.Retry{Attempt: 2, Max: 10, Delay: time.Second, Err: &model.Error{Kind: model.ConnectionLost}}},

@@ -64,6 +64,10 @@ func (t *teller) tell(ev agent.Event) {
 		t.called(ev.Event)
 	case agent.Waiting:
 		t.asked(ev)
+	case agent.Answered:
+		if t.reports != nil {
+			t.reports.answered(ev.CallID)
+		}
 	case agent.Returned:
 		t.returned(ev)
 	case agent.Added:

@@ -135,7 +135,7 @@ func (m *member) see(ev agent.Event, progress func(tool.AgentProgress)) {
 		if ev.Block.Type == model.ToolUse {
 			m.tell(progress, ev.Block.Name)
 		}
-	case agent.Returned, agent.Denied, agent.Added, agent.Notice, agent.Retrying, agent.Waiting:
+	case agent.Returned, agent.Denied, agent.Added, agent.Notice, agent.Retrying, agent.Waiting, agent.Answered:
 	case agent.Called:
 		if ev.State != sched.Completed && ev.Progress == nil {
 			return
