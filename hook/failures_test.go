@@ -24,6 +24,7 @@ var failing = []struct{ kind, fields string }{
 	{"its answer is cut off", `"type": "command", "command": "printf '{\"decision\": \"blo'"`},
 	{"its answer has an unknown field", `"type": "command", "command": "echo '{\"permissionDecison\": \"deny\"}'"`},
 	{"its URL does not answer", `"type": "http", "url": "http://127.0.0.1:1/"`},
+	{"the model that it asks does not answer", `"type": "prompt", "prompt": "is it safe?"`},
 	{"it is set up incorrectly", `"type": "command", "command": "true", "timeout": "5"`},
 	{"the shell cannot parse it, and exits with 2", `"type": "command", "command": "if ["`},
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/haftdev/haft/internal/config/settings"
 )
 
-// A Hook is something to run at an event. One of Command, URL and Func is set.
+// A Hook is something to run at an event. One of Command, URL, Prompt and Func
+// is set.
 type Hook struct {
 	// Event is the event at which the hook runs.
 	Event Event
@@ -29,6 +30,11 @@ type Hook struct {
 	// replaced by variables that Env names.
 	URL     string
 	Headers map[string]string
+	// Prompt is a condition that a model judges, given the input in the place of $ARGUMENTS or
+	// at the end: Model, or any if it is "". With Agentic an agent with tools does.
+	Prompt  string
+	Model   string
+	Agentic bool
 	// Func is called in this process. It should return when its context ends; if it does
 	// not, it is abandoned.
 	Func func(context.Context, Input) (Output, error)
@@ -75,7 +81,7 @@ func FromSettings(list []settings.Hook) []Hook {
 	for _, h := range list {
 		hooks = append(hooks, Hook{
 			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
-			Command: h.Command, Args: h.Args, URL: h.URL, Headers: h.Headers,
+			Command: h.Command, Args: h.Args, URL: h.URL, Headers: h.Headers, Prompt: h.Prompt, Model: h.Model, Agentic: h.Type == "agent",
 			Timeout: h.Timeout, Block: h.Blocks(), Required: h.Required(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
 			Origin: h.Origin.String(),
 		})
@@ -92,6 +98,8 @@ func (h *Hook) name() string {
 		return h.Command
 	case h.URL != "":
 		return h.URL
+	case h.Prompt != "":
+		return h.Prompt
 	}
 	return "a function"
 }
@@ -99,6 +107,6 @@ func (h *Hook) name() string {
 // same reports whether two hooks would do the same: a hook that is configured in two files
 // runs once.
 func (h *Hook) same(o *Hook) bool {
-	return h.Func == nil && o.Func == nil && h.Command == o.Command && slices.Equal(h.Args, o.Args) && (h.Args == nil) == (o.Args == nil) && h.URL == o.URL && h.Timeout == o.Timeout && h.Block == o.Block && h.Required == o.Required && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
+	return h.Func == nil && o.Func == nil && h.Command == o.Command && slices.Equal(h.Args, o.Args) && (h.Args == nil) == (o.Args == nil) && h.URL == o.URL && h.Prompt == o.Prompt && h.Model == o.Model && h.Agentic == o.Agentic && h.Timeout == o.Timeout && h.Block == o.Block && h.Required == o.Required && (h.Fault == nil) == (o.Fault == nil) && h.Async == o.Async && h.Preview == o.Preview &&
 		fmt.Sprint(h.Headers) == fmt.Sprint(o.Headers) && strings.Join(h.Env, " ") == strings.Join(o.Env, " ") && maps.Equal(h.Vars, o.Vars)
 }

@@ -107,7 +107,13 @@ func onceMore(d Detail) bool {
 // attempt runs a hook within its time. An error is the hook's own.
 func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error {
 	limit := h.Timeout
-	if limit == 0 {
+	switch {
+	case limit != 0:
+	case h.Agentic:
+		limit = agentTime
+	case h.Prompt != "":
+		limit = modelTime
+	default:
 		limit = r.opts.Timeout
 	}
 	timeout := fmt.Errorf("it took longer than %s", limit)
@@ -149,6 +155,8 @@ func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output
 		return r.command(ctx, h, in.Cwd, append(text, '\n'), run)
 	case h.URL != "":
 		return r.post(ctx, h, text, run)
+	case h.Prompt != "":
+		return r.ask(ctx, h, text, run)
 	}
 	return Output{}, errors.New("it has nothing to run")
 }

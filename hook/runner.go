@@ -75,6 +75,9 @@ type Options struct {
 	// Run runs the process of a command instead of cmd.Run, for example to confine it, and
 	// returns its exit code, or reports that it did not run it. Nil means cmd.Run.
 	Run func(ctx context.Context, cmd *exec.Cmd) (code int, done bool, err error)
+	// Ask returns a model's answer to a question, which should have [AnswerForm]; nil means
+	// that there is no model, so that hooks which ask one fail.
+	Ask func(context.Context, Question) (string, error)
 	// Client posts to URLs; nil means one that follows no redirects.
 	Client *http.Client
 }

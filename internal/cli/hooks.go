@@ -45,6 +45,8 @@ type hookInfo struct {
 	Type    string          `json:"type"`
 	Command string          `json:"command,omitempty"`
 	URL     string          `json:"url,omitempty"`
+	Prompt  string          `json:"prompt,omitempty"`
+	Model   string          `json:"model,omitempty"`
 	Timeout float64         `json:"timeout,omitempty"` // in seconds
 	OnError string          `json:"on_error"`
 	Async   bool            `json:"async,omitempty"`
@@ -53,7 +55,7 @@ type hookInfo struct {
 
 func newHookInfo(h settings.Hook) hookInfo {
 	return hookInfo{
-		Event: h.Event, Matcher: h.Matcher, If: h.If, Type: h.Type, Command: h.Line(), URL: h.URL,
+		Event: h.Event, Matcher: h.Matcher, If: h.If, Type: h.Type, Command: h.Line(), URL: h.URL, Prompt: h.Prompt, Model: h.Model,
 		Timeout: h.Timeout.Seconds(), OnError: onError(h), Async: h.Async, Origin: h.Origin,
 	}
 }
@@ -88,7 +90,7 @@ func (f *hooksFlags) list() error {
 	}
 	w := tabwriter.NewWriter(f.Out, 0, 0, 2, ' ', 0)
 	for _, i := range infos {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Event, visible.Indented(cmp.Or(i.Matcher, "*")), visible.Indented(i.Command+i.URL), i.Origin)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Event, visible.Indented(cmp.Or(i.Matcher, "*")), visible.Indented(cmp.Or(i.Command, i.URL, i.Prompt)), i.Origin)
 	}
 	return w.Flush()
 }

@@ -271,6 +271,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 		return err
 	}
 	w.link.Attach(c.Agent)
+	c.judgesHooks(o.Client)
 	w.warnOfSettings(c.lead)
 	w.Crew.Begin(c.makeAgent)
 	if err := c.name(ctx, o.Title); err != nil {

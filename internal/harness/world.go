@@ -58,6 +58,9 @@ type World struct {
 	answers  atomic.Int32                      // of type answering: who answers in the conversation
 	unsaved  atomic.Bool                       // the session writes nothing
 
+	// asksModel asks the model of the conversation for a hook; nil without one.
+	asksModel atomic.Pointer[func(context.Context, hook.Question) (string, error)]
+
 	// lead is the main agent chosen by the options or the settings; removeLeadRules removes
 	// its denials, in case a session has another main agent.
 	lead            *agentdef.Definition
@@ -134,6 +137,7 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 		Caller:  func(agent string) string { return w.Crew.Caller(agent) },
 		Check:   p.Hooks.MayRun,
 		Run:     w.runHook,
+		Ask:     w.askForHook,
 		Report:  w.hookRan,
 		Match: func(rule string, t *tool.Tool, c *tool.Call) (bool, error) {
 			return w.Engine.Policy().Matches(rule, t, c)

@@ -26,7 +26,7 @@ var errHooks = errors.New("its hooks cannot be read: write a list of hooks for e
 // HookTexts say what the hooks of a file run and when, for people.
 func HookTexts(file *settings.File) (said []string) {
 	for _, h := range settings.Of(file).Hooks() {
-		said = append(said, strings.TrimSpace(h.Event+" "+h.Matcher)+" runs "+h.Line()+h.URL)
+		said = append(said, strings.TrimSpace(h.Event+" "+h.Matcher)+" runs "+h.Line()+h.URL+h.Prompt)
 	}
 	return said
 }

@@ -22,7 +22,7 @@ type Hook struct {
 	Matcher string
 	// If narrows the matcher by a rule such as Bash(git *); "" means that it does not.
 	If string
-	// Type is command or http.
+	// Type is command, http, prompt or agent.
 	Type string
 	// Command is what a shell runs, for command hooks. With Args, which may be empty, it is a
 	// program that gets them as they are; nil means that a shell runs it.
@@ -32,6 +32,9 @@ type Hook struct {
 	// refer to variables that Env names, as $NAME or ${NAME}.
 	URL     string
 	Headers map[string]string
+	// Prompt is what a model or an agent is asked, for prompt and agent hooks, and Model which
+	// one; "" means any.
+	Prompt, Model string
 	// Timeout is how long it may take; 0 means the usual time.
 	Timeout time.Duration
 	// OnError is continue or block: what an error of the hook itself means. "" means what the
@@ -212,9 +215,9 @@ var groupFields = map[string]shape{"matcher": aText, "hooks": anObject}
 // hookFields are the fields of a hook. Their types are checked by read. Those after env are
 // Claude Code's, and have no effect here.
 var hookFields = map[string]shape{
-	"type": aText, "command": aText, "args": textList, "url": aText, "headers": anObject, "timeout": aNumber, "on_error": aText, "if": aText,
+	"type": aText, "command": aText, "args": textList, "url": aText, "headers": anObject, "prompt": aText, "model": aText, "timeout": aNumber, "on_error": aText, "if": aText,
 	"async": aFlag, "preview": aFlag, "env": textList, "allowedEnvVars": textList,
-	"statusMessage": aText, "once": aFlag, "shell": aText, "asyncRewake": aFlag,
+	"statusMessage": aText, "once": aFlag, "continueOnBlock": aFlag, "shell": aText, "asyncRewake": aFlag,
 }
 
 // read decodes the fields of a hook; its result says what is wrong. It decodes as much as
@@ -224,7 +227,7 @@ func (h *Hook) read(n *node) (problem string) {
 	for _, f := range []struct {
 		name string
 		into *string
-	}{{"type", &h.Type}, {"command", &h.Command}, {"url", &h.URL}, {"on_error", &h.OnError}, {"if", &h.If}} {
+	}{{"type", &h.Type}, {"command", &h.Command}, {"url", &h.URL}, {"prompt", &h.Prompt}, {"model", &h.Model}, {"on_error", &h.OnError}, {"if", &h.If}} {
 		if v := n.child(f.name); v != nil {
 			var ok bool
 			if *f.into, ok = v.text(); !ok {
@@ -315,8 +318,10 @@ func (h *Hook) check() (problem string) {
 		return "a command hook needs a command"
 	case h.Type == "http" && h.URL == "":
 		return "an http hook needs a url"
-	case h.Type != "command" && h.Type != "http":
-		return fmt.Sprintf("haft does not support the type %q, only command and http", h.Type)
+	case (h.Type == "prompt" || h.Type == "agent") && h.Prompt == "":
+		return "a " + h.Type + " hook needs a prompt"
+	case !slices.Contains([]string{"command", "http", "prompt", "agent"}, h.Type):
+		return fmt.Sprintf("haft does not support the type %q, only command, http, prompt and agent", h.Type)
 	}
 	return ""
 }

@@ -152,7 +152,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	p.write(p.home, ".claude/settings.json", "{\n  \"permissions\": {\"allow\": \"Bash\", \"deny\": [\"A\", 1], \"denny\": []},\n  \"model\": 3,\n  \"modle\": \"x\",\n  \"mine\": {\"kept\": true},\n  \"env\": {\"A\": 1, \"B\": \"b\"},\n  \"theme\": null,\n  \"language\": \"x\", \"language\": \"y\"\n}")
 	p.write(p.home, ".haft/settings.json", "{\n  \"permissions\": {,}\n}")
 	p.write(p.project, ".claude/settings.json", `[1]`)
-	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}, {"type": "command", "command": "x", "onerror": "block"}]}, {"matcher": 1, "hooks": []}, 1, {}], "Nothing": []}}`)
+	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "oracle"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}, {"type": "command", "command": "x", "onerror": "block"}]}, {"matcher": 1, "hooks": []}, 1, {}], "Nothing": []}}`)
 	p.write(p.project, ".haft/settings.local.json", strings.Repeat(" ", 1<<20)+"{}")
 	p.write(p.project, ".mcp.json", `{"permissions": {"allow": ["Bash"]}, "mcpServers": {"x": 1}}`)
 	p.write(p.managed, "", strings.Repeat(`{"a":`, 1000))
@@ -160,7 +160,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	want := []string{
 		`M:1: it could not be understood: line 1: values are nested more than 200 deep`,
 		`P/.haft/settings.local.json:1: it could not be read: larger than 1048576 bytes`,
-		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: haft does not support the type "prompt", only command and http: the hook does not run, and what it guards is blocked`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: haft does not support the type "oracle", only command, http, prompt and agent: the hook does not run, and what it guards is blocked`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook does not run, and what it guards is blocked`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[2]: timeout must be a number of seconds, at most a day: the hook does not run, and what it guards is blocked`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[3].onerror is not a known key; did you mean on_error?`,

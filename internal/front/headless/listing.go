@@ -118,8 +118,11 @@ func (s *server) listHooks(_ context.Context, talk *harness.Conversation, _ *wir
 			Event: h.Event, Matcher: visible.Indented(h.Matcher), Source: sourceNames[h.Source], SourceLabel: visible.Indented(h.Origin.String()),
 			Type: h.Type, ContentLabel: "Command", CommandText: visible.Indented(h.Command), Timeout: h.Timeout.Seconds(),
 		}
-		if h.Type == "http" {
+		switch {
+		case h.Type == "http":
 			listed.ContentLabel, listed.CommandText = "URL", visible.Indented(h.URL)
+		case h.Prompt != "":
+			listed.ContentLabel, listed.CommandText = "Prompt", visible.Indented(h.Prompt)
 		}
 		if s.opts.Guest {
 			listed.CommandText = "(only shown in a terminal)"

@@ -85,7 +85,7 @@ func (a answerer) hooksText() string {
 	if len(hooks) > 0 {
 		text = table(func(row func(...any)) {
 			for _, h := range hooks {
-				row(h.Event, visible.Indented(cmp.Or(h.Matcher, "*")), oneLine(cmp.Or(h.Command, h.URL)), h.Origin)
+				row(h.Event, visible.Indented(cmp.Or(h.Matcher, "*")), oneLine(cmp.Or(h.Command, h.URL, h.Prompt)), h.Origin)
 			}
 		})
 	}

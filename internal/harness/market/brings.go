@@ -70,7 +70,7 @@ func brings(p plugin.Plugin, target string) (b Brings, problems []knowledge.Prob
 
 // hookLine is what a hook runs or connects to, and with what.
 func hookLine(h *settings.Hook) string {
-	runs := strings.TrimSpace(h.Command + " " + h.URL)
+	runs := strings.TrimSpace(h.Line() + " " + h.URL + " " + h.Prompt)
 	if len(h.Headers)+len(h.Env) > 0 {
 		runs += fmt.Sprintf(" with %v %v", h.Headers, h.Env)
 	}

@@ -36,7 +36,7 @@ func newHooks(p *Project) *Hooks {
 			break
 		}
 		item := h.binding.Hook(set)
-		h.bound[boundKey(set.Args, set.Origin.String(), set.Event, set.Command, set.URL)] = item
+		h.bound[boundKey(set.Args, set.Origin.String(), set.Event, set.Command, set.URL, set.Prompt)] = item
 		for _, name := range item.Files {
 			h.Files = append(h.Files, filepath.Join(h.binding.Root().Path, name))
 		}
@@ -155,7 +155,7 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 	if one.Func != nil {
 		return nil // it is the program's own
 	}
-	was, known := h.bound[boundKey(one.Args, one.Origin, string(one.Event), one.Command, one.URL)]
+	was, known := h.bound[boundKey(one.Args, one.Origin, string(one.Event), one.Command, one.URL, one.Prompt)]
 	if !known {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 		}
 	}
 	for _, now := range counting.Hooks() {
-		if now.Origin.String() != one.Origin || now.Event != string(one.Event) || now.Command != one.Command || !slices.Equal(now.Args, one.Args) || now.URL != one.URL {
+		if now.Origin.String() != one.Origin || now.Event != string(one.Event) || now.Command != one.Command || !slices.Equal(now.Args, one.Args) || now.URL != one.URL || now.Prompt != one.Prompt {
 			continue
 		}
 		if !now.Source.InProject() && h.binding.Hook(now).Hash != was.Hash {
