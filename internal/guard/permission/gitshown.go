@@ -291,7 +291,7 @@ func (l lister) resolve(q gitshow.Query, top, here string) (files, folders []str
 	files, folders, err = q.Resolve(strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"))
 	for _, paths := range [][]string{files, folders} {
 		for i, path := range paths {
-			if first, _, _ := strings.Cut(path, "/"); first == "." || first == "../../.." {
+			if first, _, _ := strings.Cut(path, "/"); first == "." || first == ".." {
 				paths[i] = filepath.Join(here, path)
 			} else {
 				paths[i] = filepath.Join(top, path)

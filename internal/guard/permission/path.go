@@ -63,7 +63,7 @@ type places struct {
 // a folder covers everything in it.
 func (p *pathPattern) matches(file, base string, fold bool) bool {
 	rel, err := filepath.Rel(base, file)
-	if err != nil || rel == "../../.." || strings.HasPrefix(rel, "../../../") {
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 		return false
 	}
 	pattern := p.pattern

@@ -130,7 +130,7 @@ func (t *tree) diff(after *tree) (changes []change) {
 func (t *tree) covers(root, path string) bool {
 	rel, err := filepath.Rel(root, path)
 	rel = filepath.ToSlash(rel)
-	if err != nil || t.Off != "" || strings.HasPrefix(rel, "../../") || slices.Contains(strings.Split(rel, "/"), ".git") {
+	if err != nil || t.Off != "" || strings.HasPrefix(rel, "../") || slices.Contains(strings.Split(rel, "/"), ".git") {
 		return false
 	}
 	n := t.Nodes[rel]

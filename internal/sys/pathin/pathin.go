@@ -3,7 +3,7 @@
 // not be led astray by links resolves them first.
 //
 // Paths are cleaned before they are compared, so neither a trailing separator nor
-// "../.." inside one makes a difference, and names count whole: /ab is not in /a. An
+// ".." inside one makes a difference, and names count whole: /ab is not in /a. An
 // absolute path is not in a relative folder, nor the other way round. An empty path
 // is nowhere, and an empty folder holds nothing.
 //
@@ -85,4 +85,4 @@ func inHere(path string) (string, bool) {
 }
 
 // up reports whether a clean path begins by leaving the folder that it starts from.
-func up(path string) bool { return path == "../.." || strings.HasPrefix(path, "../.."+separator) }
+func up(path string) bool { return path == ".." || strings.HasPrefix(path, ".."+separator) }

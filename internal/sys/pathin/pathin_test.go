@@ -39,17 +39,17 @@ func TestContains(t *testing.T) {
 		{".", ".", "", true},
 		{".", "a/b", "a/b", true},
 		{".", "./a", "a", true},
-		{".", "../..", "", false},
+		{".", "..", "", false},
 		{".", "../a", "", false},
 		{".", "a/../..", "", false},
 		{".", "/a", "", false},
 		{"a", "a/b", "b", true},
 		{"a", "ab", "", false},
 		{"a", "/a", "", false},
-		{"../..", "../a", "a", true},
-		{"../..", "../../..", "", false},
-		{"../..", "../../a", "", false},
-		{"../..", "a", "", false},
+		{"..", "../a", "a", true},
+		{"..", "../..", "", false},
+		{"..", "../../a", "", false},
+		{"..", "a", "", false},
 		{"", "/a", "", false},
 		{"/a", "", "", false},
 		{"", "", "", false},
@@ -98,7 +98,7 @@ func TestContainsFold(t *testing.T) {
 // FuzzContains holds the answer against that of the standard library, and against
 // what must be so whatever the names are.
 func FuzzContains(f *testing.F) {
-	for _, s := range []string{"/", "/a", "/a/", "/a/../b", "a", ".", "../..", "../../..", "/a//b", "/..", "/A/b", "a/\u212a"} {
+	for _, s := range []string{"/", "/a", "/a/", "/a/../b", "a", ".", "..", "../..", "/a//b", "/..", "/A/b", "a/\u212a"} {
 		f.Add("/a", s)
 		f.Add(s, "/a/b")
 		f.Add(s, "a/b")
@@ -110,7 +110,7 @@ func FuzzContains(f *testing.F) {
 		rest, ok := pathin.Below(dir, path)
 		if runtime.GOOS != "windows" && dir != "" && path != "" {
 			rel, err := filepath.Rel(dir, path)
-			want := err == nil && filepath.IsAbs(dir) == filepath.IsAbs(path) && rel != "../.." && !strings.HasPrefix(rel, "../../")
+			want := err == nil && filepath.IsAbs(dir) == filepath.IsAbs(path) && rel != ".." && !strings.HasPrefix(rel, "../")
 			if ok != want {
 				t.Fatalf("%q in %q: %v, filepath.Rel says %q, %v", path, dir, ok, rel, err)
 			}

@@ -55,7 +55,7 @@ func TestOfficialSDKOnAServer(t *testing.T) {
 			fleet := filepath.Join(bin, "haft-fleet")
 			if script == fleetScript {
 				build := exec.Command("go", "build", "-ldflags=-s -w", "-o", fleet, "./cmd/haft-fleet")
-				build.Dir = filepath.Join("../..", "../..", "fleet")
+				build.Dir = filepath.Join("..", "..", "..", "fleet")
 				if out, err := build.CombinedOutput(); err != nil {
 					t.Fatalf("build haft-fleet: %v\n%s", err, out)
 				}

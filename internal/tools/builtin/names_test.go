@@ -93,7 +93,7 @@ func everything(t *testing.T) builtin.World {
 // conforms reports whether a test of a package runs the conformance suite.
 func conforms(t *testing.T, pkg string) bool {
 	t.Helper()
-	tests, err := filepath.Glob(filepath.Join("../../../tool", pkg, "*_test.go"))
+	tests, err := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,8 +101,8 @@ func TestConformance(t *testing.T) {
 		b.call(b.exit, "", `{"action":"remove","discard_changes":true}`)
 		b.call(b.exit, "", `{"action":"keep"}`)
 	}
-	b.git(b.root, "worktree", "add", "-q", "-b", "side", filepath.Join(b.root, "../../../tool", "side"))
-	t.Cleanup(func() { os.RemoveAll(filepath.Join(b.root, "../../../tool", "side")) })
+	b.git(b.root, "worktree", "add", "-q", "-b", "side", filepath.Join(b.root, "..", "side"))
+	t.Cleanup(func() { os.RemoveAll(filepath.Join(b.root, "..", "side")) })
 	tooltest.Run(t, tooltest.Subject{Tool: b.enter, Valid: []string{`{"name":"x"}`, `{}`, `{"path":"../side"}`}, Reset: leave})
 	tooltest.Run(t, tooltest.Subject{Tool: b.exit, Valid: []string{`{"action":"keep"}`, `{"action":"remove"}`, `{"action":"remove","discard_changes":true}`}, Reset: func(t *testing.T) {
 		leave(t)

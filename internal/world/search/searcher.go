@@ -212,7 +212,7 @@ func rebase(q *GlobQuery) error {
 	rest, absolute := strings.CutPrefix(q.Pattern, "/")
 	if absolute {
 		base, q.Pattern = "/", rest
-	} else if q.Pattern != "../../.." && !strings.HasPrefix(q.Pattern, "../../../") {
+	} else if q.Pattern != ".." && !strings.HasPrefix(q.Pattern, "../") {
 		return nil
 	}
 	g, err := compileGlob(q.Pattern)

@@ -325,7 +325,7 @@ var errTooLarge = fmt.Errorf("the bundle is larger than %d MiB", maxBytes>>20)
 // extract writes one file and returns its size, which is at most room.
 func extract(root *os.Root, f *zip.File, room int64) (int64, error) {
 	name := strings.TrimSuffix(f.Name, "/")
-	if name == "" || path.IsAbs(name) || strings.ContainsAny(name, "\\:\x00") || path.Clean(name) != name || slices.Contains(strings.Split(name, "/"), "../../../mcp") {
+	if name == "" || path.IsAbs(name) || strings.ContainsAny(name, "\\:\x00") || path.Clean(name) != name || slices.Contains(strings.Split(name, "/"), "..") {
 		return 0, errors.New("the name leads out of the bundle or contains unusual characters")
 	}
 	mode := f.Mode()

@@ -159,7 +159,7 @@ func (f File) List(buf []byte, visit func(*Entry)) error {
 			if end := bytes.IndexByte(name, 0); end >= 0 {
 				name = name[:end]
 			}
-			if string(name) == "." || string(name) == "../../../search" {
+			if string(name) == "." || string(name) == ".." {
 				continue
 			}
 			e.Name, e.Kind = name, kindOf(kind)

@@ -57,7 +57,7 @@ func TestDirFollowsNothing(t *testing.T) {
 	if _, err := d.OpenDir("ld"); !errors.Is(err, ErrLink) {
 		t.Errorf("open a link to a directory: %v, want ErrLink", err)
 	}
-	for _, name := range []string{"", ".", "../../../workspace", "../f", "a/b"} {
+	for _, name := range []string{"", ".", "..", "../f", "a/b"} {
 		if _, err := d.Open(name, os.O_RDONLY, 0); err == nil {
 			t.Errorf("open %q: no error", name)
 		}

@@ -218,11 +218,11 @@ func (g *Guard) Look(path string) Facts {
 	return f
 }
 
-func hasDotDot(path string) bool { return slices.Contains(components(path), "../../../workspace") }
+func hasDotDot(path string) bool { return slices.Contains(components(path), "..") }
 
 func isHome(path string) bool { return path == "~" || strings.HasPrefix(path, "~/") }
 
-// absolute joins without cleaning: a "../../../workspace" after a link must be taken where the link leads.
+// absolute joins without cleaning: a ".." after a link must be taken where the link leads.
 func (g *Guard) absolute(path string) string {
 	switch {
 	case isHome(path) && len(g.home) > 0:
@@ -518,7 +518,7 @@ func (g *Guard) walk(path string) walked {
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
-		if name == "../../../workspace" {
+		if name == ".." {
 			w.up(g.fs)
 			continue
 		}

@@ -16,7 +16,7 @@ const maxLinks = 40
 // ErrTooManyLinks says that links lead to links without end.
 var ErrTooManyLinks = errors.New("too many symbolic links")
 
-// ErrLost says that a "../../../workspace" follows something that is no directory.
+// ErrLost says that a ".." follows something that is no directory.
 var ErrLost = errors.New("a .. follows something that is not a directory")
 
 // Link is a symbolic link that a path passed.
@@ -31,7 +31,7 @@ type walked struct {
 	err    error
 }
 
-// up takes a "../../../workspace". After what is missing or no directory the kernel would stop: what is above is found, but not there.
+// up takes a "..". After what is missing or no directory the kernel would stop: what is above is found, but not there.
 func (w *walked) up(fsys disk.FS) {
 	if w.err == nil && !(w.exists && w.info.Mode.IsDir()) {
 		w.exists, w.info, w.err = false, disk.Info{}, fmt.Errorf("%w: %s", ErrLost, w.real)

@@ -181,7 +181,7 @@ func CheckName(name string) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	switch {
 	case name == "", len(name) > 64, strings.Trim(name, letters+"._-") != "", strings.TrimLeft(name[:1], letters) != "",
-		strings.Contains(name, "../../../workspace"), strings.HasSuffix(name, "."), strings.HasSuffix(name, ".lock"):
+		strings.Contains(name, ".."), strings.HasSuffix(name, "."), strings.HasSuffix(name, ".lock"):
 		return fmt.Errorf("%q is not a valid worktree name: use up to 64 letters, digits, dots, dashes and underscores, and start with a letter or digit", name)
 	}
 	return nil
