@@ -32,7 +32,7 @@ func newAPI(out io.Writer) *cobra.Command {
 		Long: "Serve the page and the HTTP API of 'haft serve' for a fleet, on any machine that can reach the fleet's server.\n" +
 			"Several API servers can serve one fleet. 'haft-fleet serve --http ADDRESS' does the same in the server's own process. See 'haft help fleet'.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conn, err := join.connect(cmd.Context(), "operator.nk")
+			conn, err := join.connect(cmd.Context(), engine.Operator)
 			if err != nil {
 				return err
 			}

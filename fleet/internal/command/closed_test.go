@@ -35,7 +35,7 @@ func TestNoRunOpensKeysOrTheStore(t *testing.T) {
 	secret := strings.Fields(string(seed))
 	// What a program opens is not in the text of the command that starts it.
 	steal := "cd '" + f.dir + "'; echo listed; cat link.key 'copied [1].key'; find . -type f -exec cat {} + | base64 -w 0; tar cf - store link.key | base64 -w 0; " +
-		"echo x >>store/operator.nk; mv store stolen; ln 'copied [1].key' hard; cat hard; cp link.key /tmp/x; cat /tmp/x"
+		"echo x >>store/operator.creds; mv store stolen; ln 'copied [1].key' hard; cat hard; cp link.key /tmp/x; cat /tmp/x"
 	if err := os.WriteFile(filepath.Join(f.dir, "project", "steal.sh"), []byte(steal), 0o600); err != nil {
 		t.Fatal(err)
 	}

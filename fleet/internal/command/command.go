@@ -67,11 +67,11 @@ func (f *joinFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tenant, "tenant", "default", "tenant that the runs belong to")
 }
 
-// connect connects with the key that was given, or the server's own named one.
-func (f *joinFlags) connect(ctx context.Context, name string) (*engine.Conn, error) {
+// connect connects with the key that was given, or the one for a role of a server on this machine.
+func (f *joinFlags) connect(ctx context.Context, role engine.Role) (*engine.Conn, error) {
 	o := &engine.ConnectOptions{Key: f.key, Name: "haft-fleet"}
 	if o.Key == "" {
-		if own := filepath.Join(defaultStore(), name); exists(own) {
+		if own := engine.KeysIn(defaultStore(), f.tenant).File(string(role)); exists(own) {
 			o.Key = own
 		}
 	}
@@ -84,6 +84,10 @@ func (f *joinFlags) connect(ctx context.Context, name string) (*engine.Conn, err
 	conn, err := engine.Connect(ctx, f.url, o)
 	if err != nil {
 		return nil, err
+	}
+	if role == engine.Operator && conn.Role == engine.Worker {
+		conn.Close()
+		return nil, fmt.Errorf("cannot do this with %s, which is a worker's key. Give an operator's key with --key", f.key)
 	}
 	if err := conn.CheckLayout(ctx); err != nil {
 		conn.Close()

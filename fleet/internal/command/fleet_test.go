@@ -117,7 +117,15 @@ func (f *fleet) connect() {
 	f.runs = runs.New(f.conn, "default")
 }
 
-func (f *fleet) key(name string) string { return filepath.Join(f.dir, "store", name+".nk") }
+// key is the file of the key of a role. In a cluster, and for a server that accepts the previous version, it is one
+// without permissions in it.
+func (f *fleet) key(role string) string {
+	file := filepath.Join(f.dir, "store", role+".nk")
+	if _, err := os.Stat(file); err != nil {
+		file = filepath.Join(f.dir, "store", role+".creds")
+	}
+	return file
+}
 
 // answer lets a prompt run a command of its own, which leaves a mark, and is content with any
 // result.

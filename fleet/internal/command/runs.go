@@ -61,7 +61,7 @@ func runsCommand(name, short string, args cobra.PositionalArgs, do func(context.
 		use += " RUN"
 	}
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
-		conn, err := join.connect(cmd.Context(), "operator.nk")
+		conn, err := join.connect(cmd.Context(), engine.Operator)
 		if err != nil {
 			return err
 		}

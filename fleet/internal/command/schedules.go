@@ -66,7 +66,7 @@ func newSchedule() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.Cron, "cron", "", "cron expression (minute, hour, day of the month, month, day of the week), or an interval such as \"@every 1h\"")
 	flags.StringVar(&s.Zone, "zone", "", "time zone of the expression, such as Europe/Berlin; defaults to UTC")
-	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "priority of the runs: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.Submission.Priority, "priority", runs.Normal, "priority of the runs: "+strings.Join(engine.Priorities(), ", "))
 	_ = cmd.MarkFlagRequired("cron") // the flag is there
 	return cmd
 }

@@ -27,6 +27,8 @@ type serveFlags struct {
 	monitors, tenants                                   []string
 	limits                                              engine.Limits
 	replicas                                            int
+	quota                                               engine.Quota
+	previous                                            bool
 	api                                                 apiFlags
 }
 
@@ -52,6 +54,9 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "name of a tenant to serve; may be repeated. Each tenant has its own keys, in tenants/NAME in the store (default: in the store itself)")
 	flags.IntVar(&f.limits.Queued, "max-queued", 0, "maximum number of unfinished runs per tenant; 0 means no limit")
 	flags.IntVar(&f.limits.Running, "max-running", 0, "maximum number of runs in progress per tenant, for each label and priority; 0 means no limit")
+	flags.Var((*sizeValue)(&f.quota.Store), "max-store", "how much each tenant may store, such as 50G; 0 means as much as the disk has room for")
+	flags.IntVar(&f.quota.Connections, "max-connections", 0, "maximum number of connections per tenant; 0 means 2000")
+	flags.BoolVar(&f.previous, "accept-previous", false, "accept the keys and workers of the previous version, which have more rights; for the time of an upgrade only")
 	return cmd
 }
 
@@ -77,6 +82,7 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 			replicas = 3
 		}
 	}
+	f.limits.Previous = f.previous
 	for _, c := range conns {
 		if err := c.conn.Setup(ctx, replicas, f.limits); err != nil {
 			return err
@@ -98,6 +104,11 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "ready")
 	for _, c := range conns {
 		keeping.Go(func() { sweep(ctx, c.runs, log) })
+		keeping.Go(func() {
+			if err := c.runs.Serve(ctx); err != nil {
+				end(err)
+			}
+		})
 		keeping.Go(func() { keepCollecting(ctx, c, log) })
 		keeping.Go(func() {
 			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit scheduled runs", "tenant", c.name, "error", err) })
@@ -218,7 +229,7 @@ func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenant
 
 // start starts a server in this process and returns how to connect to it.
 func (f *serveFlags) start() (*engine.Server, *tls.Config, error) {
-	o := &engine.ServerOptions{Listen: f.listen, Store: f.store, Tenants: f.tenants}
+	o := &engine.ServerOptions{Listen: f.listen, Store: f.store, Tenants: f.tenants, Quota: f.quota, Previous: f.previous}
 	var connect *tls.Config
 	if f.cert != "" || f.certKey != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.certKey)

@@ -99,7 +99,7 @@ func (f *fleet) newKey(name string) string {
 	}
 	seed, err := pair.Seed()
 	if err == nil {
-		err = os.WriteFile(f.key(name), seed, 0o600)
+		err = os.WriteFile(filepath.Join(f.dir, "store", name+".nk"), seed, 0o600)
 	}
 	if err != nil {
 		f.t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/internal/front/headless/launch"
 )
@@ -21,7 +22,7 @@ func newSubmit(out io.Writer) *cobra.Command {
 		Use: "submit [flags] PROMPT [-- HAFT-FLAGS]", Short: "Send a prompt to the fleet", Args: cobra.MinimumNArgs(1),
 		Example: "  haft-fleet submit --wait 'fix the failing test' -- --permission-mode acceptEdits",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			conn, err := join.connect(cmd.Context(), "operator.nk")
+			conn, err := join.connect(cmd.Context(), engine.Operator)
 			if err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ func newSubmit(out io.Writer) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.ID, "run", "", "continue this run instead of starting a new one")
 	flags.BoolVar(&s.Ask, "ask", false, "let a new run ask and wait for an answer (see 'haft-fleet questions') where a call would otherwise be denied")
-	flags.StringVar(&s.Priority, "priority", runs.Normal, "priority of a new run: "+strings.Join(runs.Priorities(), ", "))
+	flags.StringVar(&s.Priority, "priority", runs.Normal, "priority of a new run: "+strings.Join(engine.Priorities(), ", "))
 	flags.StringToStringVar(&s.Tags, "tag", nil, "tags of a new run, such as team=docs; 'runs ls --tag' finds them")
 	flags.StringVar(&s.Prompt.UUID, "uuid", "", "id of the prompt: a prompt that is sent again with the same id does not run again")
 	flags.BoolVar(&wait, "wait", false, "wait for the answer and print it")

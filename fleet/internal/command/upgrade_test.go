@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,7 +26,10 @@ import (
 func TestAnUpgradeLosesNothing(t *testing.T) {
 	t.Parallel()
 	other := otherVersion(t)
-	f := newFleet(t)
+	f := prepareFleet(t)
+	f.serveFlags = []string{"--accept-previous"}
+	f.startServer()
+	f.connect()
 	own := f.programs(other)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -116,7 +120,11 @@ func (p *programs) swapServer(f *fleet) {
 	_ = n.cmd.Process.Signal(syscall.SIGTERM)
 	_ = n.cmd.Wait()
 	if p.served = !p.served; p.served {
-		n.cmd = f.startProgram(p.path, n.env, n.args...)
+		args := n.args
+		if help, err := exec.Command(p.path, "serve", "--help").CombinedOutput(); err == nil && !bytes.Contains(help, []byte("--accept-previous")) {
+			args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--accept-previous" })
+		}
+		n.cmd = f.startProgram(p.path, n.env, args...)
 	} else {
 		n.start()
 	}

@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/fleet/internal/worker"
 	"github.com/haftdev/haft/internal/world/mcp/toolhost"
@@ -33,7 +35,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 					return fmt.Errorf("--tools-on: %w", err)
 				}
 			}
-			conn, err := join.connect(cmd.Context(), "worker.nk")
+			conn, err := join.connect(cmd.Context(), engine.Worker)
 			if err != nil {
 				return err
 			}
@@ -51,7 +53,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 				return fmt.Errorf("could not find the files to keep from runs: %w", err)
 			}
 			return worker.Run(cmd.Context(), &worker.Options{
-				Conn: conn, Tenant: join.tenant, Name: fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6]), Slots: slots,
+				Conn: conn, Tenant: join.tenant, Name: path.Join(conn.Key, fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6])), Slots: slots,
 				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Closed: closed, Reexec: reexec, Version: "fleet", Log: logger(),
 			})
 		},

@@ -6,17 +6,21 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 )
 
 // ConnectOptions say who connects. Nil means all zero values.
 type ConnectOptions struct {
-	// Key is the file of an NKey seed; "" means none.
+	// Key is the file of a key, with permissions or without; "" means none. It is read again for each attempt to
+	// connect, so that a key can be replaced.
 	Key string
 	// TLS checks the server's certificate; nil means the system's authorities.
 	TLS *tls.Config
@@ -29,6 +33,10 @@ type ConnectOptions struct {
 type Conn struct {
 	NATS *nats.Conn
 	JS   jetstream.JetStream
+
+	// Key and Role are those of a key with permissions; "" otherwise.
+	Key  string
+	Role Role
 
 	handles sync.Map // of streams and buckets by name: looking one up asks the server
 }
@@ -44,12 +52,13 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 		// what became of it anyway.
 		nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
 	}
+	c := &Conn{}
 	if o.Key != "" {
-		key, err := nats.NkeyOptionFromSeed(o.Key)
+		key, err := c.readKey(o.Key)
 		if err != nil {
 			return nil, fmt.Errorf("could not read the key %s: %w", o.Key, err)
 		}
-		opts = append(opts, key)
+		opts = append(opts, key...)
 	}
 	if o.TLS != nil {
 		opts = append(opts, nats.Secure(o.TLS))
@@ -62,7 +71,8 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 				nc.Close()
 				return nil, fmt.Errorf("could not connect to %s: %w", url, err)
 			}
-			return &Conn{NATS: nc, JS: js}, nil
+			c.NATS, c.JS = nc, js
+			return c, nil
 		}
 		if errors.Is(err, nats.ErrAuthorization) {
 			return nil, fmt.Errorf("could not connect to %s: the server does not accept the key. Give the right one with --key (%w)", url, err)
@@ -74,6 +84,36 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 			return nil, fmt.Errorf("could not connect to %s: %w", url, err)
 		}
 	}
+}
+
+// readKey returns how to connect with a key.
+func (c *Conn) readKey(file string) ([]nats.Option, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	token, err := nkeys.ParseDecoratedJWT(raw)
+	if err != nil || token == string(raw) { // a bare key
+		key, err := nats.NkeyOptionFromSeed(file)
+		return []nats.Option{key}, err
+	}
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return nil, err
+	}
+	if c.Key = claims.Name; len(claims.Tags) > 0 {
+		c.Role = Role(claims.Tags[0])
+	}
+	// A server that does not check keys by a chain of operators throws the usual field away, so they are in two.
+	again := nats.TokenHandler(func() string {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return token // the old one may still do
+		}
+		now, _ := nkeys.ParseDecoratedJWT(raw) // it always has a result
+		return now
+	})
+	return []nats.Option{nats.UserCredentials(file), again, nats.CustomInboxPrefix(Inbox(c.Key))}, nil
 }
 
 // Stream returns a stream.
@@ -126,8 +166,14 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 	file := func(name string, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{Name: name, Subjects: subjects, Storage: jetstream.FileStorage, Replicas: replicas, DenyDelete: false}
 	}
-	values := func(name string) jetstream.StreamConfig { return bucket(file("KV_"+name, "$KV."+name+".>")) }
-	configs := []jetstream.StreamConfig{values(Questions)}
+	values := func(name string) jetstream.StreamConfig {
+		config := bucket(file("KV_"+name, "$KV."+name+".>"))
+		config.AllowRollup = limits.Previous
+		return config
+	}
+	objects := file("OBJ_"+Blobs, "$O."+Blobs+".C.>", "$O."+Blobs+".M.>")
+	objects.Discard, objects.AllowRollup = jetstream.DiscardNew, limits.Previous
+	configs := []jetstream.StreamConfig{values(Questions), objects}
 	for n := range uint32(Shards) {
 		sessions := file(Sessions(n), fmt.Sprintf("p.%d.>", n), fmt.Sprintf("r.%d.>", n), fmt.Sprintf("w.%d.>", n))
 		sessions.MaxMsgsPerSubject = 1
@@ -154,19 +200,13 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 			return fmt.Errorf("could not create the stream %s: %w", config.Name, err)
 		}
 	}
-	if err := Try(ctx, func(ctx context.Context) (bool, error) {
-		_, err := c.JS.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: Blobs, Storage: jetstream.FileStorage, Replicas: replicas})
-		return retryable(err), err
-	}); err != nil {
-		return fmt.Errorf("could not create the object store: %w", err)
-	}
 	return nil
 }
 
 // bucket makes a stream one of values. What is read comes from its leader: other servers of a
 // cluster may be behind, and would not know of a run that was just begun.
 func bucket(config jetstream.StreamConfig) jetstream.StreamConfig {
-	config.MaxMsgsPerSubject, config.Discard, config.DenyDelete, config.AllowRollup = 1, jetstream.DiscardNew, true, true
+	config.MaxMsgsPerSubject, config.Discard, config.DenyDelete = 1, jetstream.DiscardNew, true
 	config.AllowDirect = false
 	return config
 }

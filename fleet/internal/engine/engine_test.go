@@ -143,50 +143,117 @@ func connect(t *testing.T, srv *engine.Server, key string) *engine.Conn {
 	return conn
 }
 
-// A worker may have a key of its own, which can be taken away without touching the others.
-func TestAWorkerHasAKeyOfItsOwn(t *testing.T) {
+// A key is accepted, replaced and revoked while the server runs: who uses one that was revoked or has expired is
+// disconnected.
+func TestKeysChangeWithoutARestart(t *testing.T) {
 	store := t.TempDir()
-	start := func() *engine.Server {
+	red := engine.KeysIn(store, "red")
+	if _, err := red.Add(engine.Key{Name: "builder", Role: engine.Worker}, time.Hour); err == nil {
+		t.Error("a store without a server has a key")
+	}
+	srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store, Tenants: []string{"red", "blue"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	file, err := red.Add(engine.Key{Name: "builder", Role: engine.Worker}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stolen := filepath.Join(t.TempDir(), "stolen.creds")
+	steal := func() {
+		t.Helper()
+		raw, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(stolen, raw, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	steal()
+	open := func(key string) *engine.Conn {
+		t.Helper()
+		conn, err := soon(t, srv, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	used := open(file)
+	if _, err := used.JS.CreateStream(deadline(t), jetstream.StreamConfig{Name: "MINE"}); err == nil {
+		t.Error("a worker made a stream")
+	}
+	if again, err := red.Rotate("builder", time.Hour); err != nil || again != file {
+		t.Fatalf("%s, %v", again, err)
+	}
+	open(file)
+	open(stolen) // for another hour
+	if !used.NATS.IsConnected() {
+		t.Error("the worker lost its connection when its key was rotated")
+	}
+	steal()
+	if err := red.Revoke("builder"); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the worker with the revoked key to be disconnected", func() bool { return !used.NATS.IsConnected() })
+	if _, err := engine.Connect(deadline(t), srv.URL(), &engine.ConnectOptions{Key: stolen}); err == nil {
+		t.Error("a key that was revoked still opens")
+	}
+	short, err := red.Add(engine.Key{Name: "short", Role: engine.Worker}, 3*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief := open(short)
+	wait(t, "the worker with the expired key to be disconnected", func() bool { return !brief.NATS.IsConnected() })
+	for _, bad := range []engine.Key{{Name: "", Role: engine.Worker}, {Name: "../up", Role: engine.Worker}, {Name: "A b", Role: engine.Worker}, {Name: "god", Role: "god"}, {Name: "any", Role: engine.Worker, Classes: []string{"*"}}} {
+		if _, err := red.Add(bad, time.Hour); err == nil {
+			t.Errorf("there is a key %+v", bad)
+		}
+	}
+}
+
+// A key that was issued for one tenant, or signed by somebody else, opens nothing in another.
+func TestKeysOfOthersAreRefused(t *testing.T) {
+	store, other := t.TempDir(), t.TempDir()
+	start := func(store string) *engine.Server {
 		srv, err := engine.Start(&engine.ServerOptions{Listen: "127.0.0.1:0", Store: store, Tenants: []string{"red"}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(srv.Close)
 		return srv
 	}
-	if _, err := engine.AddWorkerKey(store, "red", "builder"); err == nil {
-		t.Error("a store that is none has a key")
+	srv, foreign := start(store), start(other)
+	for _, key := range []string{foreign.Keys().Operator, foreign.TenantKeys("red").Operator, filepath.Join(store, "account.nk")} {
+		if conn, err := engine.Connect(deadline(t), srv.URL(), &engine.ConnectOptions{Key: key}); err == nil {
+			conn.Close()
+			t.Errorf("%s opens another server", key)
+		}
 	}
-	start().Close()
-	key, err := engine.AddWorkerKey(store, "red", "builder")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := start()
-	connect(t, srv, srv.TenantKeys("red").Operator)
-	own := connect(t, srv, key)
-	if _, err := own.JS.CreateStream(deadline(t), jetstream.StreamConfig{Name: "MINE"}); err == nil {
-		t.Error("a worker made a stream")
-	}
-	srv.Close()
-	if err := os.Remove(key); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := engine.AddWorkerKey(store, "red", "builder"); err != nil || again != key {
-		t.Fatalf("%s, %v", again, err)
-	}
-	stolen := filepath.Join(t.TempDir(), "old.nk")
-	if err := os.Rename(key, stolen); err != nil {
-		t.Fatal(err)
-	}
-	srv = start()
-	defer srv.Close()
-	if conn, err := engine.Connect(deadline(t), srv.URL(), &engine.ConnectOptions{Key: stolen}); err == nil {
+	if conn, err := engine.Connect(deadline(t), srv.URL(), nil); err == nil {
 		conn.Close()
-		t.Error("a key that was taken away still opens")
+		t.Error("it opens without a key")
 	}
-	for _, bad := range []string{"", "../up", "A b"} {
-		if _, err := engine.AddWorkerKey(store, "red", bad); err == nil {
-			t.Errorf("a worker may be named %q", bad)
+}
+
+// soon connects with a key that the server may not have noticed yet.
+func soon(t *testing.T, srv *engine.Server, key string) (conn *engine.Conn, err error) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		if conn, err = engine.Connect(t.Context(), srv.URL(), &engine.ConnectOptions{Key: key}); err == nil {
+			t.Cleanup(conn.Close)
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }

@@ -1,20 +1,19 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"math"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nkeys"
 )
 
 // ServerOptions say where a server is.
@@ -28,7 +27,28 @@ type ServerOptions struct {
 	// Tenants are those besides [DefaultTenant]. Each has an account of its own: what is in
 	// one cannot be reached from another.
 	Tenants []string
+	// Quota is what each tenant may use.
+	Quota Quota
+	// Previous accepts the keys of the previous version, too.
+	Previous bool
 }
+
+// A Quota limits a tenant, so that others have something left. Zero means a careful default, for Store none.
+type Quota struct {
+	Store       int64 // bytes on the disk
+	Connections int
+}
+
+const (
+	// usualConnections is how many a tenant may have unless it is said otherwise: those of a thousand workers.
+	usualConnections = 2000
+	// maxMemory is what consumers may keep in memory; no stream of the fleet is there.
+	maxMemory = 16 << 20
+	// maxStreams are a few more than the fleet has.
+	maxStreams = 64
+	// maxConsumers are those of classes and priorities, and of who watches.
+	maxConsumers = 5000
+)
 
 // DefaultTenant is there always.
 const DefaultTenant = "default"
@@ -38,7 +58,7 @@ type Server struct {
 	options ServerOptions
 	host    string
 	port    int
-	keys    map[string]Keys
+	who     *authority
 	lock    *flock.Flock // on the store
 	stop    chan struct{}
 	kept    sync.WaitGroup // what looks after the disk
@@ -71,7 +91,10 @@ func Start(o *ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: *o, host: host, port: port, lock: lock, stop: make(chan struct{})}
-	if err := s.launch(); err != nil {
+	if s.who, err = newAuthority(o); err == nil {
+		err = s.launch()
+	}
+	if err != nil {
 		lock.Close()
 		return nil, err
 	}
@@ -94,37 +117,41 @@ func lockStore(store string) (*flock.Flock, error) {
 
 // launch starts the engine. It takes the same port each time.
 func (s *Server) launch() error {
-	keys, users, accounts, err := loadAccounts(&s.options)
-	if err != nil {
-		return err
+	if s.port > 0 {
+		l, err := net.Listen("tcp", net.JoinHostPort(s.host, strconv.Itoa(s.port)))
+		if err != nil { // the engine would try again and again
+			return fmt.Errorf("cannot listen: %w. Stop the other program, or choose another address with --listen", err)
+		}
+		l.Close()
 	}
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "haft", Host: s.host, Port: s.port, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
 		JetStream: true, StoreDir: s.options.Store, SyncAlways: true, JetStreamMaxStore: anySize,
-		Nkeys: users, Accounts: accounts, TLSConfig: s.options.TLS, TLS: s.options.TLS != nil,
+		CustomClientAuthentication: s.who, AlwaysEnableNonce: true, Accounts: s.who.accounts(), TLSConfig: s.options.TLS, TLS: s.options.TLS != nil,
 	})
 	if err != nil {
+		return fmt.Errorf("could not start the server: %w", err)
+	}
+	if err := s.who.attach(ns); err != nil {
 		return fmt.Errorf("could not start the server: %w", err)
 	}
 	ns.Start()
 	if !ns.ReadyForConnections(startTime) {
 		ns.Shutdown()
-		return fmt.Errorf("the server did not start within %s; is %s:%d in use by another program?", startTime, s.host, s.port)
+		return fmt.Errorf("the server did not start within %s", startTime)
 	}
-	for tenant := range keys {
-		account, err := accountOf(ns, tenant)
-		if err == nil && !account.JetStreamEnabled() {
-			err = account.EnableJetStream(storeLimit(-1), nil)
+	for _, t := range s.who.tenants {
+		if t.account.JetStreamEnabled() {
+			err = t.account.UpdateJetStreamLimits(accountLimits(cmp.Or(s.options.Quota.Store, -1)))
+		} else {
+			err = t.account.EnableJetStream(accountLimits(cmp.Or(s.options.Quota.Store, -1)), nil)
 		}
 		if err != nil {
 			ns.Shutdown()
-			return fmt.Errorf("could not start the server for tenant %s: %w", tenant, err)
+			return fmt.Errorf("could not start the server for tenant %s: %w", t.name, err)
 		}
 	}
 	s.nats, s.port = ns, ns.Addr().(*net.TCPAddr).Port
-	if s.keys == nil { // they are the same each time
-		s.keys = keys
-	}
 	return nil
 }
 
@@ -168,10 +195,13 @@ func (s *Server) URL() string {
 }
 
 // Keys returns the files of the keys of the default tenant.
-func (s *Server) Keys() Keys { return s.keys[DefaultTenant] }
+func (s *Server) Keys() Keys { return s.TenantKeys(DefaultTenant) }
 
 // TenantKeys returns the files of the keys of a tenant.
-func (s *Server) TenantKeys(tenant string) Keys { return s.keys[tenant] }
+func (s *Server) TenantKeys(tenant string) Keys {
+	keys := KeysIn(s.options.Store, tenant)
+	return Keys{keys.File(string(Operator)), keys.File(string(Worker))}
+}
 
 // Close ends the server.
 func (s *Server) Close() {
@@ -197,8 +227,9 @@ func (s *Server) keepRoom() {
 		case <-tick.C:
 		}
 		size, free, ok := diskSpace(s.options.Store)
+		s.keepKeys()
 		if !ok {
-			return
+			continue
 		}
 		room := free - reserve(size)
 		if room > 0 && wasShort && s.broken() {
@@ -215,19 +246,37 @@ func reserve(size int64) int64 { return min(max(size/20, 8<<20), 256<<20) }
 
 // limit lets each tenant write so much more.
 func (s *Server) limit(room int64) {
-	for tenant := range s.keys {
-		account, err := accountOf(s.nats, tenant)
-		if err != nil {
-			continue // it has gone
-		}
-		used := int64(account.JetStreamUsage().Store)
+	for _, t := range s.who.tenants {
+		used := int64(t.account.JetStreamUsage().Store)
 		// Without JetStream there is nothing to limit, and a failure is the state before.
-		_ = account.UpdateJetStreamLimits(storeLimit(max(1, used+max(0, room))))
+		_ = t.account.UpdateJetStreamLimits(accountLimits(s.mostOf(max(1, used+max(0, room)))))
 	}
 }
 
-func storeLimit(most int64) map[string]server.JetStreamAccountLimits {
-	return map[string]server.JetStreamAccountLimits{"": {MaxMemory: -1, MaxStore: most, MaxStreams: -1, MaxConsumers: -1, MaxAckPending: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1}}
+// mostOf is how much a tenant may store if the disk has room for so much.
+func (s *Server) mostOf(room int64) int64 {
+	if q := s.options.Quota.Store; q > 0 {
+		return min(q, room)
+	}
+	return room
+}
+
+func accountLimits(store int64) map[string]server.JetStreamAccountLimits {
+	return map[string]server.JetStreamAccountLimits{"": {
+		MaxMemory: maxMemory, MaxStore: store, MaxStreams: maxStreams, MaxConsumers: maxConsumers, MaxAckPending: -1, MemoryMaxStreamBytes: -1, StoreMaxStreamBytes: -1,
+	}}
+}
+
+// keepKeys takes notice of keys that were added or revoked.
+func (s *Server) keepKeys() {
+	lost, err := s.who.refresh()
+	if err != nil {
+		return // the keys stay those that they were; the disk may be full
+	}
+	for _, id := range lost {
+		_ = s.nats.DisconnectClientByID(id) // or it has gone
+	}
+	s.who.forget(func(id uint64) bool { return s.nats.GetClient(id) != nil })
 }
 
 // broken reports whether the disk refused a write.
@@ -242,107 +291,6 @@ func (s *Server) relaunch() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.launch()
-}
-
-// loadAccounts makes the keys of each tenant, once.
-func loadAccounts(o *ServerOptions) (keys map[string]Keys, users []*server.NkeyUser, accounts []*server.Account, err error) {
-	keys = map[string]Keys{}
-	for _, tenant := range append([]string{DefaultTenant}, o.Tenants...) {
-		if _, ok := keys[tenant]; ok {
-			continue
-		}
-		if tenant == "" || strings.Trim(tenant, tenantLetters) != "" {
-			return nil, nil, nil, fmt.Errorf("%q is not a valid tenant name: use lower-case letters, digits and -", tenant)
-		}
-		dir, account := o.Store, (*server.Account)(nil)
-		if tenant != DefaultTenant {
-			dir, account = filepath.Join(o.Store, "tenants", tenant), server.NewAccount(tenant)
-			accounts = append(accounts, account)
-		}
-		k := Keys{Operator: filepath.Join(dir, "operator.nk"), Worker: filepath.Join(dir, "worker.nk")}
-		operator, err := loadKey(k.Operator)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		worker, err := loadKey(k.Worker)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		keys[tenant] = k
-		users = append(users, &server.NkeyUser{Nkey: operator, Account: account}, &server.NkeyUser{Nkey: worker, Account: account, Permissions: workerPermissions()})
-		own, err := filepath.Glob(filepath.Join(dir, workerKeys, "*.nk"))
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("could not find the workers' keys: %w", err)
-		}
-		for _, file := range own {
-			public, err := loadKey(file)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			users = append(users, &server.NkeyUser{Nkey: public, Account: account, Permissions: workerPermissions()})
-		}
-	}
-	return keys, users, accounts, nil
-}
-
-// workerKeys is the folder of the keys of single workers.
-const workerKeys = "workers"
-
-// AddWorkerKey makes a key for one worker of a tenant, in the store of a server, which knows it
-// when it next starts. To take the key away, remove the file and start the server again.
-func AddWorkerKey(store, tenant, worker string) (file string, err error) {
-	if worker == "" || strings.Trim(worker, tenantLetters) != "" {
-		return "", fmt.Errorf("%q is not a valid worker name: use lower-case letters, digits and -", worker)
-	}
-	dir := store
-	if tenant != DefaultTenant {
-		dir = filepath.Join(store, "tenants", tenant)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "worker.nk")); err != nil {
-		return "", fmt.Errorf("%s is not the store of a server with the tenant %s. Start 'haft-fleet serve' first", store, tenant)
-	}
-	file = filepath.Join(dir, workerKeys, worker+".nk")
-	_, err = loadKey(file)
-	return file, err
-}
-
-const tenantLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
-
-// workerPermissions let a worker read and write what sessions need, and neither make nor
-// delete streams.
-func workerPermissions() *server.Permissions {
-	return &server.Permissions{
-		Publish: &server.SubjectPermission{
-			Allow: []string{"j.>", "w.>", "p.>", "r.>", "task.>", "$KV.>", "$O.>", "$JS.ACK.>", "$JS.API.>", "_INBOX.>"},
-			Deny: []string{"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.STREAM.DELETE.>", "$JS.API.STREAM.PURGE.>",
-				"$JS.API.STREAM.MSG.DELETE.>", "$JS.API.STREAM.SNAPSHOT.>", "$JS.API.STREAM.RESTORE.>", "$JS.API.CONSUMER.DELETE.TASKS.>"},
-		},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", "ctl.>", "live.>", "task.>"}},
-	}
-}
-
-// loadKey reads a key's file, or makes it, and returns its public part.
-func loadKey(path string) (string, error) {
-	seed, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		pair, err := nkeys.CreateUser()
-		if err != nil {
-			return "", fmt.Errorf("could not create a key: %w", err)
-		}
-		if seed, err = pair.Seed(); err != nil {
-			return "", fmt.Errorf("could not create a key: %w", err)
-		}
-		if err := WriteFile(path, seed); err != nil {
-			return "", fmt.Errorf("could not save a key: %w", err)
-		}
-	} else if err != nil {
-		return "", fmt.Errorf("could not read a key: %w", err)
-	}
-	pair, err := nkeys.FromSeed(seed)
-	if err != nil {
-		return "", fmt.Errorf("could not read the key %s: %w", path, err)
-	}
-	return pair.PublicKey()
 }
 
 const (

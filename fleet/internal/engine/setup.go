@@ -40,6 +40,9 @@ type Limits struct {
 	Queued int
 	// Running is how many of them workers may lead at once, for each label and priority.
 	Running int
+	// Previous lets workers of the previous version work, which replace stored contents by rolling them up. A
+	// message that rolls up may also remove everything.
+	Previous bool
 }
 
 // Layout is the version of names and formats in the engine. It changes when programs of the

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
 	"github.com/haftdev/haft/internal/world/workspace/blob"
@@ -103,13 +105,13 @@ func TestARemovalThatWasCutOffIsFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := store.GetInfo(ctx, b.name(digest))
-	if err == nil {
-		err = b.removeChunks(ctx, info)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := conn.Stream(ctx, "OBJ_"+engine.Blobs)
+	s, err := conn.Stream(ctx, stream)
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(chunkPrefix+info.NUID))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,11 @@ type Outcome struct {
 func (r *Runs) Settle(ctx context.Context, id, prompt string, out *Outcome) error {
 	raw, err := json.Marshal(out)
 	if err == nil {
-		err = engine.Try(ctx, func(context.Context) (bool, error) {
+		err = engine.Try(ctx, func(attempt context.Context) (bool, error) {
+			if r.asks() {
+				_, err := r.request(attempt, askSettle, &request{ID: id, Prompt: prompt, Value: raw})
+				return !isRefused(err), err
+			}
 			err := r.once(ctx, r.subject("r", id, prompt), raw)
 			return engine.NoRoom(err), err
 		})

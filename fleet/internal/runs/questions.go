@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,10 +98,7 @@ func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, erro
 	if err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
-	if err := r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-		_, err := kv.Put(ctx, r.key(q.ID), raw)
-		return err
-	}); err != nil {
+	if err := r.putQuestion(ctx, q.ID, raw); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
@@ -114,6 +113,19 @@ func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, erro
 			return nil, errors.Join(ctx.Err(), r.withdraw(context.WithoutCancel(ctx), q.ID))
 		}
 	}
+}
+
+func (r *Runs) putQuestion(ctx context.Context, id string, raw []byte) error {
+	if r.asks() {
+		return engine.Try(ctx, func(ctx context.Context) (bool, error) {
+			_, err := r.request(ctx, askAsk, &request{ID: id, Value: raw})
+			return !isRefused(err), err
+		})
+	}
+	return r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		_, err := kv.Put(ctx, r.key(id), raw)
+		return err
+	})
 }
 
 // question does something with the bucket of questions, again while the engine is away.
@@ -165,6 +177,10 @@ func (r *Runs) withdraw(ctx context.Context, id string) error {
 	if err != nil || q.Answer != nil {
 		return nil // nobody waits for it
 	}
+	if r.asks() {
+		_, err := r.request(ctx, askWithdraw, &request{ID: id})
+		return err
+	}
 	return r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		return kv.Delete(ctx, r.key(id), jetstream.LastRevision(q.revision))
 	})
@@ -172,11 +188,20 @@ func (r *Runs) withdraw(ctx context.Context, id string) error {
 
 // Withdraw takes the open questions of a run back: who asked them is gone.
 func (r *Runs) Withdraw(ctx context.Context, run string) error {
-	list, err := r.Questions(ctx)
-	for _, q := range list {
-		if q.Run == run {
-			err = errors.Join(err, r.withdraw(ctx, q.ID))
+	var keys []string
+	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		s, err := r.conn.Stream(ctx, "KV_"+engine.Questions)
+		if err != nil {
+			return true, err
 		}
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter("$KV."+engine.Questions+"."+r.key(run)+".*"))
+		if err == nil {
+			keys = slices.Collect(maps.Keys(info.State.Subjects))
+		}
+		return true, err
+	})
+	for _, key := range keys {
+		err = errors.Join(err, r.withdraw(ctx, run+key[strings.LastIndexByte(key, '.'):]))
 	}
 	return err
 }

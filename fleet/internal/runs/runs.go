@@ -43,7 +43,7 @@ type Run struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
 	Class string `json:"class"` // which workers may take it
-	// Priority is one of [Priorities]; "" means [Normal].
+	// Priority is one of [engine.Priorities]; "" means [Normal].
 	Priority string   `json:"priority,omitempty"`
 	Dir      string   `json:"dir"`            // where it works
 	Args     []string `json:"args,omitempty"` // flags, as for haft
@@ -269,6 +269,13 @@ func (r *Runs) put(ctx context.Context, run *Run) (again bool, err error) {
 	}
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
+	if r.asks() {
+		a, err := r.request(ctx, askPut, &request{ID: run.ID, Revision: run.revision, Value: raw})
+		if err == nil {
+			run.revision = a.Revision
+		}
+		return !isRefused(err) && !errors.Is(err, nats.ErrMaxPayload), engine.Explain(err)
+	}
 	kv, err := r.bucket(ctx, run.ID)
 	if err != nil {
 		return true, err

@@ -30,10 +30,6 @@ func OnHost(host string) string {
 	}, host)
 }
 
-// Priorities returns the priorities of runs, the most urgent first: whatever waits under one is
-// taken before what waits under the next.
-func Priorities() []string { return []string{"high", Normal, "low"} }
-
 // Tasks returns the subjects of the tasks of a class and priority.
 func Tasks(class, priority string) string { return "task." + class + "." + priority + ".*" }
 
@@ -105,8 +101,8 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 			return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 		}
 	}
-	if !slices.Contains(Priorities(), cmp.Or(s.Priority, Normal)) {
-		return "", "", fmt.Errorf("cannot submit the prompt: %q is not a priority; use one of %s", s.Priority, strings.Join(Priorities(), ", "))
+	if !slices.Contains(engine.Priorities(), cmp.Or(s.Priority, Normal)) {
+		return "", "", fmt.Errorf("cannot submit the prompt: %q is not a priority; use one of %s", s.Priority, strings.Join(engine.Priorities(), ", "))
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -260,6 +256,10 @@ func code(err error) jetstream.ErrorCode {
 func (r *Runs) Wake(ctx context.Context, run *Run) error {
 	const full = 10077 // the run has a task; or there is no room for it, and the sweeper makes it later
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		if r.asks() {
+			_, err := r.request(ctx, askWake, &request{ID: run.ID})
+			return true, err
+		}
 		_, err := r.conn.JS.Publish(ctx, run.task(), []byte(r.tenant), jetstream.WithRetryAttempts(0))
 		if code(err) == full || engine.NoRoom(err) {
 			return false, nil

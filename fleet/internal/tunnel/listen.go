@@ -30,6 +30,9 @@ func Listen(nc *nats.Conn, subject string) (net.Listener, error) {
 
 // take answers who dials: with an inbox, or with nothing if nobody accepts any more.
 func (l *listener) take(m *nats.Msg) {
+	if !isInbox(string(m.Data)) || !isInbox(m.Reply) {
+		return
+	}
 	inbox := l.nc.NewInbox()
 	e, conn, err := newEnd(l.nc, inbox)
 	if err != nil {

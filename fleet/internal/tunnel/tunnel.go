@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +48,10 @@ type end struct {
 	sent  uint64 // data messages
 	acked uint64
 }
+
+// isInbox reports whether the other side may be sent to a subject: it may have fewer rights than this one, which must
+// not publish elsewhere for it.
+func isInbox(subject string) bool { return strings.HasPrefix(subject, "_INBOX.") }
 
 // newEnd makes an end that hears what comes to a subject. The connection of its user is
 // returned, too.
@@ -180,7 +185,7 @@ func Dial(ctx context.Context, nc *nats.Conn, subject string) (net.Conn, error) 
 		return nil, fmt.Errorf("connect through the NATS server: %w", err)
 	}
 	reply, err := nc.RequestWithContext(ctx, subject, []byte(inbox))
-	if err == nil && len(reply.Data) == 0 {
+	if err == nil && !isInbox(string(reply.Data)) {
 		err = ErrNobody
 	}
 	if err != nil {

@@ -80,7 +80,7 @@ func (q *queue) drop(ctx context.Context, prompt string) (ends <-chan struct{}) 
 // dropTime is how long a turn may take to stop before the client that cancels it gets an error.
 const dropTime = 3 * time.Second
 
-// hearDrops cancels prompts that users name.
+// hearDrops cancels prompts that users name, and says who leads the run to who wants to lead it.
 func (l *leader) hearDrops() (stop func(), err error) {
 	w := l.worker
 	sub, err := w.Conn.NATS.Subscribe(w.runs.Drops(l.run.ID), func(m *nats.Msg) {
@@ -95,7 +95,12 @@ func (l *leader) hearDrops() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = sub.Unsubscribe() }, nil
+	leads, err := w.Conn.NATS.Subscribe(w.runs.Leads(l.run.ID), func(m *nats.Msg) { _ = m.Respond([]byte(w.Name)) })
+	if err != nil {
+		_ = sub.Unsubscribe()
+		return nil, err
+	}
+	return func() { _, _ = sub.Unsubscribe(), leads.Unsubscribe() }, nil
 }
 
 // drop cancels a prompt. One that waits gets its outcome here, one that runs gets it when its

@@ -112,9 +112,9 @@ func Run(ctx context.Context, o *Options) error {
 // has something when there may be more of them.
 func (w *worker) queues(ctx context.Context) (list []jetstream.Consumer, wake <-chan struct{}, err error) {
 	signal := make(chan struct{}, 1)
-	for _, priority := range runs.Priorities() {
+	for _, priority := range engine.Priorities() {
 		for _, class := range w.Classes {
-			c, err := w.Conn.Consumer(ctx, "class-"+class+"-"+priority, runs.Tasks(class, priority), w.Lease)
+			c, err := w.runs.Queue(ctx, class, priority, w.Lease)
 			if err != nil {
 				return nil, nil, err
 			}
