@@ -71,7 +71,7 @@ func (f *joinFlags) add(cmd *cobra.Command) {
 func (f *joinFlags) connect(ctx context.Context, role engine.Role) (*engine.Conn, error) {
 	o := &engine.ConnectOptions{Key: f.key, Name: "haft-fleet"}
 	if o.Key == "" {
-		if own := engine.KeysIn(defaultStore(), f.tenant).File(string(role)); exists(own) {
+		if own := engine.KeysIn(defaultStore(), engine.DefaultTenant).File(string(role)); exists(own) {
 			o.Key = own
 		}
 	}

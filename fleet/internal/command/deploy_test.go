@@ -28,13 +28,13 @@ func TestDeploymentsAreCommandLines(t *testing.T) {
 			if err == nil {
 				err = cmd.ParseFlags(rest)
 			}
-			if err != nil || !cmd.HasParent() || len(cmd.Flags().Args()) > 0 {
+			if err != nil || !cmd.HasParent() || cmd.Args(cmd, cmd.Flags().Args()) != nil {
 				t.Errorf("%s: %q: %v", name, args, err)
 			}
 			found++
 		}
 	}
-	if found != 4 {
+	if found != 5 {
 		t.Errorf("%d command lines were found", found)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -26,7 +27,11 @@ func newKeys(out io.Writer) *cobra.Command {
 		return c
 	}
 	keys := func() *engine.KeyStore { return engine.KeysIn(store, tenant) }
+	var to string
 	show := func(file string, err error) error {
+		if err == nil && to != "" {
+			file, err = to, move(file, to)
+		}
 		if err == nil {
 			fmt.Fprintln(out, file)
 		}
@@ -54,6 +59,7 @@ func newKeys(out io.Writer) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return show(keys().Rotate(args[0], valid)) },
 	})
 	for _, c := range []*cobra.Command{add, rotate} {
+		c.Flags().StringVar(&to, "to", "", "write the key to this file instead of the store")
 		c.Flags().DurationVar(&valid, "expires", engine.KeyTime, "how long the key is valid")
 	}
 	sub(&cobra.Command{
@@ -85,4 +91,19 @@ func newKeys(out io.Writer) *cobra.Command {
 	})
 	ls.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
 	return cmd
+}
+
+// move moves the file of a key, also to another disk.
+func move(file, to string) error {
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = engine.WriteFile(to, raw)
+	}
+	if err == nil {
+		err = os.Remove(file)
+	}
+	if err != nil {
+		return fmt.Errorf("the key is in %s, but could not be written to %s: %w", file, to, err)
+	}
+	return nil
 }

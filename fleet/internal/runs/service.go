@@ -144,7 +144,7 @@ func (r *Runs) do(ctx context.Context, key, what string, q *request) (revision u
 	case askAsk:
 		return 0, r.askFor(ctx, key, q)
 	case askWithdraw:
-		return 0, r.withdraw(ctx, q.ID)
+		return 0, r.withdrawFor(ctx, key, q)
 	case askWake:
 		run, err := r.Get(ctx, q.ID)
 		if err == nil {
@@ -174,7 +174,7 @@ func (r *Runs) putFor(ctx context.Context, key string, q *request) (uint64, erro
 	if err := mayChange(was, now, key); err != nil {
 		return 0, err
 	}
-	if was.Owner != "" && !owns(key, was.Owner) && now.Owner != was.Owner && r.led(ctx, was) {
+	if was.Owner != "" && !owns(key, was.Owner) && !onlyAside(was, now) && (now.Owner == was.Owner || r.led(ctx, was)) {
 		return 0, refuse("%s leads the run", was.Owner)
 	}
 	_, err = r.put(ctx, now)
@@ -198,6 +198,14 @@ func (r *Runs) led(ctx context.Context, run *Run) bool {
 	return err == nil && string(m.Data) == run.Owner
 }
 
+// onlyAside reports whether nothing but the list of folders with changes differs: a worker adds its own when another one
+// has continued the run.
+func onlyAside(was, now *Run) bool {
+	a, b := *was, *now
+	a.Aside, b.Aside, a.Updated, b.Updated = nil, nil, time.Time{}, time.Time{}
+	return reflect.DeepEqual(a, b)
+}
+
 // mayChange refuses a change of a run that is not a worker's to make. What was submitted is not: another worker would
 // run it.
 func mayChange(was, now *Run, key string) error {
@@ -205,6 +213,8 @@ func mayChange(was, now *Run, key string) error {
 	switch {
 	case now.State != was.State && (!was.Open() || !slices.Contains(states, now.State)):
 		return refuse("a run that is %s cannot become %s", was.State, now.State)
+	case was.Owner == "" && now.Owner == "" && now.State != was.State && now.State != Quarantined:
+		return refuse("no worker leads the run")
 	case now.Owner != was.Owner && now.Owner != "" && !owns(key, now.Owner):
 		return refuse("%s is not a worker with the key %s", now.Owner, key)
 	case now.Host != was.Host && was.Host != "":
@@ -262,18 +272,30 @@ func (r *Runs) askFor(ctx context.Context, key string, q *request) error {
 	if err := json.Unmarshal(q.Value, id); err != nil || id.Answer != nil {
 		return refuse("that is not an open question (%v)", err)
 	}
-	name, call, _ := strings.Cut(q.ID, ".")
-	if !engine.Word(name) || !engine.Word(call) {
-		return refuse("%q is not the id of a question", q.ID)
-	}
-	run, err := r.Get(ctx, name)
-	switch {
-	case err != nil:
+	if err := r.mayAsk(ctx, key, q.ID); err != nil {
 		return err
-	case !owns(key, run.Owner) || !run.Ask:
-		return refuse("the run is led by %q", run.Owner)
 	}
 	return r.putQuestion(ctx, q.ID, q.Value)
+}
+
+func (r *Runs) withdrawFor(ctx context.Context, key string, q *request) error {
+	if err := r.mayAsk(ctx, key, q.ID); err != nil {
+		return err
+	}
+	return r.withdraw(ctx, q.ID)
+}
+
+// mayAsk refuses a question of a run that somebody else leads.
+func (r *Runs) mayAsk(ctx context.Context, key, question string) error {
+	id, call, _ := strings.Cut(question, ".")
+	if !engine.Word(id) || !engine.Word(call) {
+		return refuse("%q is not the id of a question", question)
+	}
+	run, err := r.Get(ctx, id)
+	if err == nil && (!owns(key, run.Owner) || !run.Ask) {
+		return refuse("the run is led by %q", run.Owner)
+	}
+	return err
 }
 
 // Leases that a worker may ask for.
