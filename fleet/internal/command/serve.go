@@ -103,7 +103,10 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintln(out, "ready")
 	for _, c := range conns {
-		keeping.Go(func() { sweep(ctx, c.runs, log) })
+		keeping.Go(func() {
+			c.index.Keep(ctx, func(err error) { log.Warn("could not watch the runs", "tenant", c.name, "error", err) })
+		})
+		keeping.Go(func() { sweep(ctx, c, log) })
 		keeping.Go(func() {
 			if err := c.runs.Serve(ctx); err != nil {
 				end(err)
@@ -145,22 +148,25 @@ type tenantConn struct {
 	name string
 	conn *engine.Conn
 	runs *runs.Runs
+
+	index *runs.Index
 }
 
 // metrics are those of a tenant.
 func (c tenantConn) metrics(ctx context.Context, text *bytes.Buffer) error {
-	list, err := c.runs.List(ctx)
-	if err != nil {
-		return err
+	count, oldest, known := c.index.Counts()
+	if !known {
+		return errors.New("the runs are not known yet")
 	}
 	questions, err := c.runs.Questions(ctx)
 	if err != nil {
 		return err
 	}
-	count := map[runs.State]int{}
-	for _, run := range list {
-		count[run.State]++
+	waits := 0.0
+	if !oldest.IsZero() {
+		waits = time.Since(oldest).Seconds()
 	}
+	fmt.Fprintf(text, "haft_queue_oldest_seconds{tenant=%q} %.3f\n", c.name, waits)
 	for _, s := range []runs.State{runs.Queued, runs.Running, runs.Asking, runs.Idle, runs.Failed, runs.Cancelled, runs.Quarantined, runs.Archived} {
 		fmt.Fprintf(text, "haft_runs{tenant=%q,state=%q} %d\n", c.name, s, count[s])
 	}
@@ -222,7 +228,8 @@ func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenant
 		if srv != nil {
 			name = engine.DefaultTenant
 		}
-		conns = append(conns, tenantConn{tenant, conn, runs.New(conn, name)})
+		r := runs.New(conn, name)
+		conns = append(conns, tenantConn{tenant, conn, r, runs.NewIndex(r)})
 	}
 	return conns, stop, nil
 }
@@ -273,14 +280,27 @@ func keepCollecting(ctx context.Context, c tenantConn, log *slog.Logger) {
 	}
 }
 
-// sweep looks for runs that a worker left without a task, until ctx ends.
-func sweep(ctx context.Context, r *runs.Runs, log *slog.Logger) {
+// sweep looks for runs that a worker left without a task, until ctx ends: at all of them now and then, and in between at
+// those with something to do.
+func sweep(ctx context.Context, c tenantConn, log *slog.Logger) {
+	looked := time.Time{}
 	for ok := true; ok; ok = engine.Pause(ctx, 5*time.Second) == nil {
-		switch made, err := r.Sweep(ctx); {
+		look := c.index.Sweep
+		if time.Since(looked) > sweepTime {
+			look = c.runs.Sweep
+		}
+		switch made, err := look(ctx); {
 		case err != nil && ctx.Err() == nil:
-			log.Warn("could not check for runs without tasks", "error", err)
+			log.Warn("could not check for runs without tasks", "tenant", c.name, "error", err)
+			continue
 		case made > 0:
-			log.Info("created tasks for runs that had none", "runs", made)
+			log.Info("created tasks for runs that had none", "tenant", c.name, "runs", made)
+		}
+		if time.Since(looked) > sweepTime {
+			looked = time.Now()
 		}
 	}
 }
+
+// sweepTime is how often all runs are looked at.
+const sweepTime = time.Hour

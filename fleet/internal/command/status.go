@@ -37,14 +37,19 @@ func serveStatus(ctx context.Context, listen string, conns []tenantConn) error {
 	return nil
 }
 
+// writeMetrics writes those of each tenant. One whose state cannot be read does not hide the others.
 func writeMetrics(w http.ResponseWriter, q *http.Request, conns []tenantConn) {
 	var text bytes.Buffer
-	text.WriteString("# TYPE haft_runs gauge\n# TYPE haft_questions gauge\n# TYPE haft_stream_messages gauge\n# TYPE haft_stream_bytes gauge\n")
+	text.WriteString("# TYPE haft_up gauge\n# TYPE haft_runs gauge\n# TYPE haft_questions gauge\n# TYPE haft_queue_oldest_seconds gauge\n# TYPE haft_stream_messages gauge\n# TYPE haft_stream_bytes gauge\n")
 	for _, c := range conns {
-		if err := c.metrics(q.Context(), &text); err != nil {
-			http.Error(w, "the NATS server does not answer", http.StatusServiceUnavailable)
-			return
+		var own bytes.Buffer
+		up := 1
+		if err := c.metrics(q.Context(), &own); err != nil {
+			up = 0
+			own.Reset()
 		}
+		fmt.Fprintf(&text, "haft_up{tenant=%q} %d\n", c.name, up)
+		text.Write(own.Bytes())
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 	_, _ = w.Write(text.Bytes()) // who has gone reads nothing

@@ -67,47 +67,20 @@ func (r *Runs) Rest(ctx context.Context, run *Run) error {
 // Sweep puts right what a worker that was killed between two steps may leave: a run with
 // prompts and no task gets one, and one that has neither rests, for a worker gives its task
 // back only when it has noted that the run rests. It returns how many tasks it made.
+//
+// It reads all runs and prompts. A server does so when it starts and every hour; in between, it has an [Index].
 func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
 	list, err := r.List(ctx)
 	if err != nil {
 		return 0, err
 	}
-	attempt, cancel := engine.Attempt(ctx)
-	defer cancel()
-	s, err := r.conn.Stream(attempt, engine.Tasks)
-	if err != nil {
-		return 0, fmt.Errorf("list tasks: %w", err)
-	}
-	info, err := s.Info(attempt, jetstream.WithSubjectFilter(">"))
-	if err != nil {
-		return 0, fmt.Errorf("list tasks: %w", err)
-	}
-	waiting, err := r.waiting(ctx)
-	if err != nil {
-		return 0, err
-	}
-	absent := map[string]bool{}
-	for _, run := range list {
-		if _, ok := info.State.Subjects[run.task()]; ok || !run.Open() {
-			if run.State == Queued {
-				if err := r.noteWait(ctx, run, absent); err != nil {
-					return made, err
-				}
-			}
-			continue
+	waiting := map[string]bool(nil)
+	return r.sweep(ctx, list, func(id string) (_ bool, err error) {
+		if waiting == nil {
+			waiting, err = r.waiting(ctx)
 		}
-		if !waiting[run.ID] {
-			if err := r.Rest(ctx, run); err != nil {
-				return made, err
-			}
-			continue
-		}
-		if err := r.Wake(ctx, run); err != nil {
-			return made, err
-		}
-		made++
-	}
-	return made, nil
+		return waiting[id], err
+	})
 }
 
 // waiting tells which runs have prompts without outcomes.

@@ -1,0 +1,101 @@
+package runs_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/engine/enginetest"
+	"github.com/haftdev/haft/fleet/internal/runs"
+)
+
+func newIndex(t *testing.T, conn *engine.Conn) (*runs.Runs, *runs.Index) {
+	t.Helper()
+	r := runs.New(conn, engine.DefaultTenant)
+	x := runs.NewIndex(r)
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	go x.Keep(ctx, func(err error) { t.Error(err) })
+	within(t, "the index to be ready", func() bool {
+		_, _, ok := x.Counts()
+		return ok
+	})
+	return r, x
+}
+
+func within(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// What a process leaves that is killed between two steps is put right by looking at the runs that may be concerned.
+func TestTheIndexFindsWhatWasLeft(t *testing.T) {
+	conn := enginetest.Setup(t)
+	r, x := newIndex(t, conn)
+	begin := func(id string) {
+		t.Helper()
+		if _, err := r.Begin(t.Context(), &runs.Submission{ID: id, Dir: "/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin("prompted") // whose submitter was killed before it made the task
+	if _, err := conn.JS.Publish(t.Context(), fmt.Sprintf("p.%d.default.prompted.u", engine.ShardOf("prompted")), []byte(`{"uuid":"u","text":"go"}`)); err != nil {
+		t.Fatal(err)
+	}
+	begin("led") // whose worker was killed when it had given its task back
+	if _, err := r.Update(t.Context(), "led", func(r *runs.Run) error { r.State, r.Owner = runs.Running, "killed"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "both to be put right", func() bool {
+		if _, err := x.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tasked, err := r.Tasked(t.Context(), "prompted")
+		if err != nil {
+			t.Fatal(err)
+		}
+		led, err := r.Get(t.Context(), "led")
+		return err == nil && tasked && led.State == runs.Idle && led.Owner == ""
+	})
+	if err := r.Delete(t.Context(), "led"); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the deleted run to be forgotten", func() bool {
+		count, _, _ := x.Counts()
+		return count[runs.Idle] == 1
+	})
+}
+
+// Looking for what was left costs the same whether few runs rest or many: nothing is read for those that rest.
+func TestRestingRunsCostNothing(t *testing.T) {
+	conn := enginetest.Setup(t)
+	r, x := newIndex(t, conn)
+	cost := func() uint64 {
+		t.Helper()
+		before := conn.NATS.Stats().InBytes
+		for range 10 {
+			if _, err := x.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return conn.NATS.Stats().InBytes - before
+	}
+	for n := range 300 {
+		if _, err := r.Begin(t.Context(), &runs.Submission{ID: fmt.Sprint("run", n), Dir: "/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within(t, "the index to know all", func() bool {
+		count, _, _ := x.Counts()
+		return count[runs.Idle] == 300
+	})
+	if read := cost(); read > 0 {
+		t.Errorf("%d bytes were read", read)
+	}
+}
