@@ -70,6 +70,9 @@ func (f *joinFlags) add(cmd *cobra.Command) {
 // connect connects with the key that was given, or the one for a role of a server on this machine.
 func (f *joinFlags) connect(ctx context.Context, role engine.Role) (*engine.Conn, error) {
 	o := &engine.ConnectOptions{Key: f.key, Name: "haft-fleet"}
+	if role == engine.Worker {
+		o.Log = logger()
+	}
 	if o.Key == "" {
 		if own := engine.KeysIn(defaultStore(), engine.DefaultTenant).File(string(role)); exists(own) {
 			o.Key = own

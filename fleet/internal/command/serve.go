@@ -29,6 +29,7 @@ type serveFlags struct {
 	replicas                                            int
 	quota                                               engine.Quota
 	previous                                            bool
+	full                                                func() bool // of the built-in server
 	api                                                 apiFlags
 }
 
@@ -48,7 +49,7 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.StringVar(&f.cert, "tls-cert", "", "the server's TLS certificate")
 	flags.StringVar(&f.certKey, "tls-key", "", "key of the TLS certificate")
 	flags.StringVar(&f.ca, "tls-ca", "", "with --nats: CA certificate that signed the cluster's certificates")
-	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address for /healthz and /metrics; \"\" turns them off")
+	flags.StringVar(&f.status, "status", "127.0.0.1:4280", "address for /livez, /readyz and /metrics; \"\" turns them off. On the network, they need --tls-cert, and /metrics the token in metrics.token in the store")
 	flags.StringVar(&f.api.listen, "http", "", "address for the page and the HTTP API of 'haft serve', such as 127.0.0.1:4281; \"\" turns them off. See also 'haft-fleet api'")
 	f.api.addHost(cmd)
 	flags.StringSliceVar(&f.tenants, "tenant", []string{engine.DefaultTenant}, "name of a tenant to serve; may be repeated. Each tenant has its own keys, in tenants/NAME in the store (default: in the store itself)")
@@ -89,7 +90,11 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	if f.status != "" {
-		if err := serveStatus(ctx, f.status, conns); err != nil {
+		token, err := metricsToken(f.store)
+		if err != nil {
+			return err
+		}
+		if err := (&status{conns: conns, full: f.full, token: token}).serve(ctx, f.status, f.cert, f.certKey); err != nil {
 			return err
 		}
 	}
@@ -203,7 +208,7 @@ func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenant
 		if srv, o.TLS, err = f.start(); err != nil {
 			return nil, stop, err
 		}
-		closers, url = append(closers, srv.Close), srv.URL()
+		closers, url, f.full = append(closers, srv.Close), srv.URL(), srv.Full
 	} else {
 		if err = engine.CheckCluster(ctx, f.monitors); err == nil {
 			o.TLS, err = authority(f.ca)

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"sync"
@@ -26,6 +27,8 @@ type ConnectOptions struct {
 	TLS *tls.Config
 	// Name is shown to operators.
 	Name string
+	// Log hears when the server is gone, and when it is back; nil means nobody does.
+	Log *slog.Logger
 }
 
 // A Conn is a connection to the engine. It is safe for concurrent use and reconnects by
@@ -51,6 +54,9 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 		// What is published while the server is away fails at once: its sender has to look
 		// what became of it anyway.
 		nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
+	}
+	if o.Log != nil {
+		opts = append(opts, watchedBy(o.Log)...)
 	}
 	c := &Conn{}
 	if o.Key != "" {
@@ -83,6 +89,21 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 		if Pause(ctx, 200*time.Millisecond) != nil {
 			return nil, fmt.Errorf("could not connect to %s: %w", url, err)
 		}
+	}
+}
+
+// watchedBy writes down that the server is gone, that it is back, and what it forbids.
+func watchedBy(log *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if !nc.IsClosed() {
+				log.Warn("the connection to the server is lost; trying to connect again", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected to the server again", "server", nc.ConnectedUrlRedacted()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			log.Warn("the server reports an error", "error", err)
+		}),
 	}
 }
 

@@ -203,6 +203,12 @@ func (s *Server) TenantKeys(tenant string) Keys {
 	return Keys{keys.File(string(Operator)), keys.File(string(Worker))}
 }
 
+// Full reports whether only the reserve of the disk is left, so that nothing is written.
+func (s *Server) Full() bool {
+	size, free, ok := diskSpace(s.options.Store)
+	return ok && free <= reserve(size)
+}
+
 // Close ends the server.
 func (s *Server) Close() {
 	close(s.stop)
