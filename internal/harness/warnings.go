@@ -11,6 +11,10 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 )
 
+// maxFaults is how many files a start names in which something is wrong. A repository may have
+// dozens, and the warnings come at every start.
+const maxFaults = 5
+
 // Warnings are what a user should know before anything runs here: settings that do not take
 // effect, with file and line. A conversation reports them when it begins; a caller that
 // opens a world without a conversation shows them itself.
@@ -48,8 +52,11 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 		add("settings", "The default output style is used. "+err.Error())
 	}
 	faults, held := w.Project.Check()
-	for _, problem := range faults {
+	for _, problem := range faults[:min(len(faults), maxFaults)] {
 		add("knowledge", problem.String())
+	}
+	if rest := len(faults) - maxFaults; rest > 0 {
+		add("knowledge", fmt.Sprintf("%d more files of skills, commands, agents or plugins have problems; list them with: haft doctor", rest))
 	}
 	if !w.Project.Options.AsksTrust && w.Project.Folder != nil {
 		if u := trust.NewUntrusted(w.Project.Folder, slices.Concat(w.Project.Held, held)); u != nil {

@@ -220,12 +220,16 @@ func (l *Library) list() Listing {
 	return list
 }
 
-// Read returns one piece; an error is a [*Missing].
+// Read returns one piece by its name, or a skill by that of its folder; an error is a
+// [*Missing].
 func (l *Library) Read(name string) (Piece, error) {
 	l.mu.Lock()
 	s := l.scan(name)
 	l.mu.Unlock()
 	if f, ok := s.found[name]; ok {
+		return f.Piece, nil
+	}
+	if f, ok := s.found[s.folders[name]]; ok {
 		return f.Piece, nil
 	}
 	hint := Hint(name, slices.Sorted(maps.Keys(s.names)))
@@ -238,7 +242,7 @@ func (l *Library) Read(name string) (Piece, error) {
 
 // scan looks at all places. The caller holds mu.
 func (l *Library) scan(only string) *scan {
-	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, left: maxTotal}
+	s := &scan{Library: l, only: only, found: map[string]found{}, names: map[string]bool{}, taken: map[string]int{}, folders: map[string]string{}, left: maxTotal}
 	for i, p := range l.places {
 		s.place(i, p)
 	}

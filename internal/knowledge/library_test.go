@@ -115,10 +115,10 @@ func TestList(t *testing.T) {
 			pieces:  []string{"x (home/.haft/skills/x/SKILL.md): haft"},
 		},
 		{
-			name: "two of one name in one place are a mistake", kind: knowledge.Skill,
-			archive:  "-- home/.claude/skills/a/SKILL.md --\n---\nname: x\n---\na\n-- home/.claude/skills/b/SKILL.md --\n---\nname: x\n---\nb\n",
-			pieces:   []string{"x (home/.claude/skills/a/SKILL.md): a"},
-			problems: []string{"home/.claude/skills/b/SKILL.md: skipped: home/.claude/skills/a/SKILL.md is also named x"},
+			name: "two of one name in one place are a mistake", kind: knowledge.Agent,
+			archive:  "-- home/.claude/agents/a.md --\n---\nname: x\n---\na\n-- home/.claude/agents/b.md --\n---\nname: x\n---\nb\n",
+			pieces:   []string{"x (home/.claude/agents/a.md): a"},
+			problems: []string{"home/.claude/agents/b.md: skipped: home/.claude/agents/a.md is also named x"},
 		},
 		{
 			name: "a person's links may lead anywhere, a project's may not leave it", kind: knowledge.Skill, trust: all,
@@ -300,6 +300,43 @@ func TestPlacesNearerToWhereOneWorksComeFirst(t *testing.T) {
 		pieces, _, problems := tr.show(knowledge.NewLibrary(knowledge.Command, places, all).List())
 		if diff := cmp.Diff(want, pieces); diff != "" || problems != nil {
 			t.Errorf("in %s: problems %v, pieces (-want +got):\n%s", dir, problems, diff)
+		}
+	}
+}
+
+// A folder and the name in its file often differ, and people use both.
+func TestASkillAnswersToItsFolder(t *testing.T) {
+	tr := newTree(t, `
+-- home/.claude/skills/make-slides/SKILL.md --
+---
+name: slides
+---
+First.
+-- home/.claude/skills/new-slides/SKILL.md --
+---
+name: slides
+---
+Second.
+-- home/.claude/skills/poster/SKILL.md --
+---
+name: new-slides
+---
+Named like a folder.
+`)
+	lib := tr.library(knowledge.Skill, nil)
+	pieces, _, problems := tr.show(lib.List())
+	want := []string{
+		"new-slides (home/.claude/skills/new-slides/SKILL.md): Second.",
+		"poster (home/.claude/skills/poster/SKILL.md): Named like a folder.",
+		"slides (home/.claude/skills/make-slides/SKILL.md): First.",
+	}
+	if diff := cmp.Diff(want, pieces); diff != "" || problems != nil {
+		t.Errorf("problems %v, skills (-want +got):\n%s", problems, diff)
+	}
+	for name, body := range map[string]string{"slides": "First.", "make-slides": "First.", "new-slides": "Second.", "poster": "Named like a folder."} {
+		p, err := lib.Read(name)
+		if err != nil || strings.TrimSpace(p.Body) != body {
+			t.Errorf("%s: %q, %v; want %q", name, p.Body, err, body)
 		}
 	}
 }

@@ -27,6 +27,14 @@ type Place struct {
 	Extra map[Kind][]string
 }
 
+// called is a name with that of the plugin before it.
+func (p Place) called(name string) string {
+	if p.Plugin != "" {
+		name = p.Plugin + ":" + name
+	}
+	return name
+}
+
 // open returns the place's files, and the name that Dir has on the shelf.
 func (p Place) open() (s *shelf.Shelf, dir string, err error) {
 	if p.Root == "" {

@@ -27,7 +27,9 @@ type scan struct {
 	*Library
 	only     string // the one name to take in; "" means all
 	found    map[string]found
-	names    map[string]bool // all there are, for hints
+	names    map[string]bool   // all there are, for hints
+	taken    map[string]int    // the place of the first of each name
+	folders  map[string]string // the names of skills by those of their folders
 	held     []Claim
 	problems []Problem
 	left     int64 // bytes that may still be read
@@ -138,8 +140,15 @@ func (s *scan) take(p Place, f file) error {
 	if err != nil {
 		return err
 	}
+	folder := p.called(f.own)
+	if at, taken := s.taken[name]; s.kind == Skill && taken && at == f.place {
+		name = folder // two folders say the same name: the second goes by its own
+	}
+	if _, taken := s.taken[name]; !taken {
+		s.taken[name] = f.place
+	}
 	s.names[name] = true
-	if s.only != "" && s.only != name {
+	if s.only != "" && s.only != name && (s.kind != Skill || s.only != folder) {
 		return nil
 	}
 	if other, taken := s.found[name]; taken {
@@ -164,6 +173,9 @@ func (s *scan) take(p Place, f file) error {
 		}
 	}
 	s.found[name] = found{piece, f.place}
+	if _, taken := s.folders[folder]; s.kind == Skill && !taken {
+		s.folders[folder] = name
+	}
 	return nil
 }
 
@@ -195,10 +207,7 @@ func (s *scan) name(p Place, f file, doc frontmatter.Document) (string, error) {
 			return "", fmt.Errorf("%q is not a valid name; use letters, digits, dashes and underscores", name)
 		}
 	}
-	if p.Plugin != "" {
-		name = p.Plugin + ":" + name
-	}
-	return name, nil
+	return p.called(name), nil
 }
 
 // agreed asks about a claim of the project, and keeps it if the answer is no.

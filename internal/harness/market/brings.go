@@ -21,7 +21,7 @@ type Brings struct {
 	Servers  []Program `json:"mcp_servers,omitempty"`
 }
 
-// A Program is what a hook or an MCP server runs or connects to.
+// A Program is what a hook, an MCP server or a language server runs or connects to.
 type Program struct {
 	Name string `json:"name"`
 	Runs string `json:"runs"`
@@ -60,6 +60,9 @@ func brings(p plugin.Plugin, target string) (b Brings, problems []knowledge.Prob
 		problems = append(problems, found.Problems...)
 	}
 	for _, s := range set.MCPServers() {
+		b.Servers = append(b.Servers, Program{Name: s.Name, Runs: there(serverLine(s.JSON))})
+	}
+	for _, s := range set.LanguageServers() {
 		b.Servers = append(b.Servers, Program{Name: s.Name, Runs: there(serverLine(s.JSON))})
 	}
 	for i := range problems {

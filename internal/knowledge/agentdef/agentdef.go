@@ -17,6 +17,7 @@
 package agentdef
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -139,7 +140,7 @@ func (d Definition) HookTexts() []string {
 // check says what is missing for the definition to be of use.
 func (d Definition) check() string {
 	switch {
-	case d.Description == "":
+	case d.Description == "" && d.Plugin == "":
 		return "an agent needs a description that says when to use it"
 	case d.Prompt == "":
 		return "an agent needs a prompt: the text below the front matter"
@@ -162,6 +163,9 @@ func fromPiece(p knowledge.Piece) Definition {
 		if d.Tools = f.List("tools"); d.Tools == nil {
 			d.Tools = []string{} // none is not all
 		}
+	}
+	if d.Description == "" && p.Plugin != "" { // as Claude Code does with a plugin's
+		d.Description = cmp.Or(knowledge.FirstParagraph(p.Body), p.Name)
 	}
 	if d.Model == "inherit" {
 		d.Model = ""

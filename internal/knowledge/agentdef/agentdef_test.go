@@ -254,3 +254,25 @@ func TestWhatAnSDKPasses(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestAnAgentOfAPluginNeedsNoDescription(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "agents"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "agents", "bare.md"), []byte("You look for leaks.\n\nMore."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for plugin, want := range map[string]string{"acme": "You look for leaks.", "": ""} {
+		list := agentdef.New(agentdef.Options{Places: []knowledge.Place{{Dir: dir, Source: settings.User, Plugin: plugin}}}).List()
+		got := ""
+		for _, d := range list.Definitions {
+			if d.Path != "" {
+				got = d.Description
+			}
+		}
+		if got != want || (want == "") != (len(list.Problems) == 1) {
+			t.Errorf("of the plugin %q: described as %q, problems %v; want %q", plugin, got, list.Problems, want)
+		}
+	}
+}

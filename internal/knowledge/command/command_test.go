@@ -131,16 +131,26 @@ func TestWhoHasAName(t *testing.T) {
 		}
 	}
 	list := set.List()
-	if len(list.Problems) != 1 || list.Problems[0].Text != "/clear is one of haft's own commands: give the file another name" {
+	if len(list.Problems) != 1 || list.Problems[0].Text != "/clear is one of haft's own commands: type /user:clear for the one in this file" {
 		t.Errorf("problems: %v", list.Problems)
 	}
 	var names []string
 	for _, c := range own(list) {
 		names = append(names, c.Name+" "+string(c.Origin))
 	}
-	want := []string{"both skill", "fix-issue file", "frontend:component file", "mcp__s__ask file", "mcp__s__tell mcp", "quiet file"}
+	want := []string{"both skill", "fix-issue file", "frontend:component file", "mcp__s__ask file", "mcp__s__tell mcp", "quiet file", "user:clear file"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	mine, err := set.Find("user:clear")
+	if text, wrong := mine.Prompt(t.Context(), prompt.Use{}, nil); err != nil || wrong != nil || strings.TrimSpace(text) != "mine" {
+		t.Errorf("a file named like a command: %q, %v, %v", text, err, wrong)
+	}
+	if p, err := set.File("user:clear"); err != nil || p.Name != "clear" {
+		t.Errorf("its file: %q, %v", p.Name, err)
+	}
+	if _, err := set.Find("project:clear"); err == nil {
+		t.Error("a project that has no such file has the command")
 	}
 	c, _ := set.Find("mcp__s__tell")
 	if text, err := c.Prompt(t.Context(), prompt.Use{Arguments: "a 'b c'"}, nil); err != nil || text != "told a|b c $ARGUMENTS !`x`" {

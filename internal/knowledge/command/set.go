@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/knowledge"
@@ -98,7 +100,13 @@ func (s *Set) Beside(skills []skill.Skill) Listing {
 	})
 	for _, b := range list.Commands {
 		if c, ok := byName[b.Name]; ok && c.Path != "" {
-			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s is one of haft's own commands: give the file another name", b.Name)})
+			instead := "give the skill another name"
+			if c.Origin == File {
+				c.Name = whose(c) + ":" + c.Name
+				byName[c.Name] = c
+				instead = "type /" + c.Name + " for the one in this file"
+			}
+			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s is one of haft's own commands: %s", b.Name, instead)})
 		}
 		delete(byName, b.Name)
 	}
@@ -123,6 +131,11 @@ func (s *Set) Find(name string) (Command, error) {
 		errors.As(err, &held)
 	}
 	c, err := s.ForModel(name)
+	if err != nil && unqualified(name) != "" {
+		if c, ok := s.qualified(name); ok {
+			return c, nil
+		}
+	}
 	if err != nil && held != nil && held.Held {
 		return c, held
 	}
@@ -133,8 +146,38 @@ func (s *Set) Find(name string) (Command, error) {
 	return c, err
 }
 
+// whose is what goes before the name of a file that has the name of a command of haft itself.
+func whose(c Command) string {
+	if c.Source.InProject() {
+		return "project"
+	}
+	return "user"
+}
+
+// qualified finds user:NAME and project:NAME where haft has a command NAME.
+func (s *Set) qualified(name string) (Command, bool) {
+	for _, c := range s.List().Commands {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+// unqualified is the name of a file that has the name of a command of haft itself; "" if name
+// does not lead to one.
+func unqualified(name string) string {
+	whose, rest, ok := strings.Cut(name, ":")
+	if ok && (whose == "user" || whose == "project") && slices.ContainsFunc(Builtins(), func(b Command) bool { return b.Name == rest }) {
+		return rest
+	}
+	return ""
+}
+
 // File returns the file of a command as it is now. An error is a [*knowledge.Missing].
-func (s *Set) File(name string) (knowledge.Piece, error) { return s.files.Read(name) }
+func (s *Set) File(name string) (knowledge.Piece, error) {
+	return s.files.Read(cmp.Or(unqualified(name), name))
+}
 
 // ForModel returns a command that has a text and is not a skill: what a model may
 // call by this name, if the command lets it.

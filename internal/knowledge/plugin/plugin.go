@@ -200,7 +200,10 @@ func (r *reader) plugin() *Plugin {
 				knowledge.Style:   r.inner("output-styles", m.Styles),
 			},
 		},
-		Settings: slices.Concat(r.hooks(m), r.servers(m)),
+		Settings: slices.Concat(r.hooks(m), r.servers(m), r.languages(m)),
+	}
+	if r.files.Has(r.inside + "/workflows") {
+		r.report("workflows", "haft does not run workflows: they are ignored")
 	}
 	if m.Strict != nil && !*m.Strict {
 		p.Place.Listed = map[knowledge.Kind]bool{
@@ -226,7 +229,7 @@ func (r *reader) manifest() (m manifest, ok bool) {
 		text = string(r.Entry)
 	}
 	if text == "" {
-		for _, name := range []string{"skills", "commands", "agents", "output-styles", "hooks/hooks.json", ".mcp.json"} {
+		for _, name := range []string{"skills", "commands", "agents", "output-styles", "hooks/hooks.json", ".mcp.json", ".lsp.json"} {
 			if r.files.Has(r.inside + "/" + name) {
 				return m, r.problems == nil
 			}
@@ -270,6 +273,7 @@ type manifest struct {
 	Styles      names           `json:"outputStyles"`
 	Hooks       json.RawMessage `json:"hooks"`
 	Servers     json.RawMessage `json:"mcpServers"`
+	Languages   json.RawMessage `json:"lspServers"`
 	// Strict is false in the entry of a marketplace that says all there is of a plugin:
 	// what it lists of a kind is not searched for.
 	Strict *bool `json:"strict"`
@@ -289,6 +293,38 @@ func (r *reader) servers(m manifest) []*settings.File {
 		named = map[string]json.RawMessage{}
 		for name, server := range servers {
 			named["plugin:"+m.Name+":"+name] = server
+		}
+		out, err := json.Marshal(named)
+		if err != nil {
+			return text
+		}
+		return out
+	})
+}
+
+// languages returns the language servers as settings files. One that cannot be started is left
+// out: it must not keep a session from starting.
+func (r *reader) languages(m manifest) []*settings.File {
+	return r.settings("lspServers", ".lsp.json", m.Languages, func(text json.RawMessage) json.RawMessage {
+		var servers map[string]json.RawMessage
+		if json.Unmarshal(member(text, "lspServers"), &servers) != nil {
+			return text
+		}
+		named := map[string]json.RawMessage{}
+		for name, server := range servers {
+			var said struct {
+				Command   string            `json:"command"`
+				Languages map[string]string `json:"extensionToLanguage"`
+				Transport string            `json:"transport"`
+			}
+			switch err := json.Unmarshal(server, &said); {
+			case err != nil || said.Command == "" || len(said.Languages) == 0:
+				r.report(".lsp.json", "the language server %s is skipped: it needs a command and extensionToLanguage", name)
+			case said.Transport != "" && said.Transport != "stdio":
+				r.report(".lsp.json", "the language server %s is skipped: haft talks to such servers over stdio only", name)
+			default:
+				named["plugin:"+m.Name+":"+name] = server
+			}
 		}
 		out, err := json.Marshal(named)
 		if err != nil {

@@ -1,8 +1,11 @@
 package plugin_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -302,5 +305,91 @@ func TestWhatAMarketplaceListsIsAllThereIs(t *testing.T) {
 	}
 	if all := append(append(problems, more...), list.Problems...); len(all) > 0 {
 		t.Errorf("problems %v", all)
+	}
+}
+
+// languageServers are the programs of plugins that bring nothing but a language server: an
+// entry of a marketplace, and a folder with a text for people.
+var languageServers = []struct{ plugin, command, args, ending, language string }{
+	{"c-lsp", "clangd", `["--background-index"]`, ".c", "c"},
+	{"sharp-lsp", "csharp-ls", "", ".cs", "csharp"},
+	{"go-lsp", "gopls", "", ".go", "go"},
+	{"java-lsp", "jdtls", "", ".java", "java"},
+	{"kotlin-lsp", "kotlin-lsp", `["--stdio"]`, ".kt", "kotlin"},
+	{"lua-lsp", "lua-language-server", "", ".lua", "lua"},
+	{"php-lsp", "intelephense", `["--stdio"]`, ".php", "php"},
+	{"python-lsp", "pyright-langserver", `["--stdio"]`, ".py", "python"},
+	{"ruby-lsp", "ruby-lsp", "", ".rb", "ruby"},
+	{"rust-lsp", "rust-analyzer", "", ".rs", "rust"},
+	{"swift-lsp", "sourcekit-lsp", "", ".swift", "swift"},
+	{"script-lsp", "typescript-language-server", `["--stdio"]`, ".ts", "typescript"},
+}
+
+func TestPluginsBringLanguageServers(t *testing.T) {
+	var dirs []plugin.Dir
+	for i, l := range languageServers {
+		server := fmt.Sprintf(`{"command": %q, "extensionToLanguage": {%q: %q}, "startupTimeout": 120000, "restartOnCrash": true}`, l.command, l.ending, l.language)
+		if l.args != "" {
+			server = strings.Replace(server, "{", `{"args": `+l.args+`, `, 1)
+		}
+		servers := fmt.Sprintf(`{%q: %s}`, l.command, server)
+		d := plugin.Dir{Path: filepath.Join(t.TempDir(), l.plugin), Source: settings.User}
+		files := map[string]string{"README.md": "For people."}
+		switch i % 3 { // the ways in which they are written
+		case 0:
+			d.Name, d.Entry = l.plugin, json.RawMessage(fmt.Sprintf(`{"name": %q, "source": "./x", "strict": false, "lspServers": %s}`, l.plugin, servers))
+		case 1:
+			files[".lsp.json"] = servers
+		case 2:
+			files[".claude-plugin/plugin.json"] = fmt.Sprintf(`{"name": %q, "lspServers": "./servers.json"}`, l.plugin)
+			files["servers.json"] = servers
+		}
+		for name, text := range files {
+			path := filepath.Join(d.Path, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dirs = append(dirs, d)
+	}
+	plugins, problems := plugin.Load(dirs)
+	if len(plugins) != len(languageServers) || len(problems) > 0 {
+		t.Fatalf("%d plugins, problems %v", len(plugins), problems)
+	}
+	for i, p := range plugins {
+		l := languageServers[i]
+		servers := settings.Of(p.Settings...).LanguageServers()
+		if len(servers) != 1 || servers[0].Name != "plugin:"+l.plugin+":"+l.command || !strings.Contains(string(servers[0].JSON), l.command) {
+			t.Errorf("%s: servers %+v", l.plugin, servers)
+		}
+	}
+}
+
+func TestWhatAPluginBringsInVain(t *testing.T) {
+	base := layOut(t, `
+-- odd/.lsp.json --
+{"none": {"command": "x"}, "socket": {"command": "x", "transport": "socket", "extensionToLanguage": {".x": "x"}}, "good": {"command": "x", "extensionToLanguage": {".x": "x"}}}
+-- odd/workflows/release.js --
+run()
+`)
+	plugins, problems := plugin.Load([]plugin.Dir{{Path: filepath.Join(base, "odd"), Source: settings.User}})
+	var texts []string
+	for _, p := range problems {
+		texts = append(texts, p.Text)
+	}
+	slices.Sort(texts)
+	want := []string{
+		"haft does not run workflows: they are ignored",
+		"the language server none is skipped: it needs a command and extensionToLanguage",
+		"the language server socket is skipped: haft talks to such servers over stdio only",
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if servers := settings.Of(plugins[0].Settings...).LanguageServers(); len(servers) != 1 {
+		t.Errorf("servers %v, want one", servers)
 	}
 }

@@ -137,6 +137,9 @@ func (s *skills) validate(_ context.Context, call *tool.Call, in callInput) *too
 	if err != nil {
 		return &tool.Problem{Message: err.Error(), Code: missing}
 	}
+	if sk.Name != in.Skill { // rules are about the name
+		return &tool.Problem{Message: "The skill in the folder " + in.Skill + " is called " + sk.Name + ": call it by that name.", Code: missing}
+	}
 	if !sk.ForModel {
 		return &tool.Problem{Message: "Only the user can call the skill " + sk.Name + ", by typing /" + sk.Name + ". Tell the user if it is needed.", Code: forPeople}
 	}
