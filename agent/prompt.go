@@ -16,6 +16,8 @@ type Prompt struct {
 	// Typed is set if Content came as a string and not as a list of blocks: the journal and
 	// everything that repeats the prompt keep that form.
 	Typed bool
+	// Said is what the user typed, where Content is what that stands for; "" means Content.
+	Said string
 	// Sender is what a program says about who wrote the prompt, repeated with its result.
 	Sender json.RawMessage
 	// Priority says when the prompt is handled: the zero value joins a running turn at its

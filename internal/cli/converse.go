@@ -15,7 +15,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/acp"
 	"github.com/haftdev/haft/internal/front/headless"
 	"github.com/haftdev/haft/internal/front/headless/launch"
@@ -24,7 +29,6 @@ import (
 	"github.com/haftdev/haft/internal/front/tui"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/guard/trust"
-	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/models/provider"
 	"github.com/haftdev/haft/internal/text/lang"
@@ -36,9 +40,6 @@ import (
 	"github.com/haftdev/haft/internal/world/workspace/worktree"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // converseFlags are the flags of a conversation that runs in this process.
@@ -92,25 +93,25 @@ func (f *converseFlags) run(c *cobra.Command, args []string) error {
 
 // serve speaks stream-json with the program that started haft.
 func (f *converseFlags) serve(ctx context.Context, opts *headless.Options) error {
-	opts.Interrupts, opts.StreamClosed = interrupts(ctx), stdoutClosed(f.Out)
+	opts.OnInterrupt, opts.StreamClosed = onInterrupt(ctx), stdoutClosed(f.Out)
 	stream := wire.Lines(wire.NewReader(f.In), wire.NewWriter(f.Out))
-	return code(ctx, f.serveConversation(ctx, stream, opts))
+	return f.ended(ctx, opts, func() int { return headless.Serve(ctx, stream, opts) })
 }
 
-// serveConversation runs a conversation to its end and returns the exit code; every
-// headless run goes through it. If the output format has no events, standard error says
-// which calls were denied because no one could be asked.
-func (f *converseFlags) serveConversation(ctx context.Context, stream wire.Stream, opts *headless.Options) int {
+// ended runs a conversation to its end and returns the exit code; every headless run goes
+// through it. If the output format has no events, standard error says which calls were denied
+// because no one could be asked.
+func (f *converseFlags) ended(ctx context.Context, opts *headless.Options, run func() int) error {
 	d := &denials{watch: opts.Watch}
 	if f.Output != "stream-json" {
 		d.out = f.Err
 	}
 	opts.Watch = d.show
-	code := headless.Serve(ctx, stream, opts)
-	if code == exitOK && d.n > 0 && f.onAsk == onAskFail {
-		return exitDenied
+	n := run()
+	if n == exitOK && d.n > 0 && f.onAsk == onAskFail {
+		n = exitDenied
 	}
-	return code
+	return code(ctx, n)
 }
 
 // options translates the flags into the options of lower packages.
@@ -302,7 +303,7 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
 		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue, Choose: choose},
 		Prompt:  strings.Join(args, " "),
-		Open:    opener(opts), Setup: credentialsFile(), Sessions: tui.Kept(dir),
+		Open:    opener(opts, words), Setup: credentialsFile(), Sessions: tui.Kept(dir),
 	})
 }
 
@@ -339,8 +340,8 @@ func (f *converseFlags) interactPlain(ctx context.Context, opts *headless.Option
 	return plain.Converse(ctx, &plain.ConverseOptions{
 		In: f.In, Out: f.Out, Prompt: strings.Join(args, " "), Interrupts: interrupts,
 		Show: &plain.Options{Lang: words, Asks: true, Color: isTerminal(f.Out) && style.Detect(os.Getenv) != style.Plain && !f.plain},
-		Open: func(ctx context.Context, person *plain.Person) (*harness.Conversation, error) {
-			return openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person)
+		Open: func(ctx context.Context, person *plain.Person) (*drive.Driver, error) {
+			return openTalk(ctx, opts, tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue}, person, words)
 		},
 	})
 }
@@ -419,29 +420,29 @@ func (f *converseFlags) askGuards(ctx context.Context, opts *headless.Options) e
 }
 
 // opener opens conversations as the flags say.
-func opener(opts *headless.Options) func(context.Context, tui.Opening, tui.Person) (*tui.Talk, error) {
+func opener(opts *headless.Options, words *lang.Catalogue) func(context.Context, tui.Opening, tui.Person) (*tui.Talk, error) {
 	asking := *opts
 	asking.Harness.AsksTrust = true // the screen does
 	if path, err := trust.DefaultPath(); err == nil {
 		asking.Harness.Trust = trust.NewStore(path) // what is agreed to for now holds when the conversation opens again
 	}
 	return func(ctx context.Context, o tui.Opening, person tui.Person) (*tui.Talk, error) {
-		c, err := openTalk(ctx, &asking, o, person)
+		d, err := openTalk(ctx, &asking, o, person, words)
 		if err != nil {
 			return nil, err
 		}
-		return tui.Of(c), nil
+		return tui.Of(d), nil
 	}
 }
 
 // answer answers one prompt.
 func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prompt string) error {
-	opts.Interrupts, opts.Unattended = interrupts(ctx), true
+	opts.OnInterrupt, opts.Unattended = onInterrupt(ctx), true
 	opts.Talk.MCP.Waiting = func(names []string, most time.Duration) {
 		fmt.Fprintf(f.Err, "haft: waiting for the MCP servers %s, at most %s\n", visible.Indented(strings.Join(names, ", ")), most)
 	}
 	if f.Output == "stream-json" {
-		return code(ctx, f.serveConversation(ctx, once{wire.NewWriter(f.Out), prompted(prompt)}, opts))
+		return f.ended(ctx, opts, func() int { return headless.Answer(ctx, prompt, opts, wire.NewWriter(f.Out)) })
 	}
 	opts.OneAnswer = true
 	var words *lang.Catalogue
@@ -467,12 +468,13 @@ func (f *converseFlags) answer(ctx context.Context, opts *headless.Options, prom
 		return show(ev)
 	}
 	heard := &messages{all: f.Output == "json" && f.verbose}
-	n := f.serveConversation(ctx, once{heard, prompted(prompt)}, opts)
+	opts.ResultOnly = !heard.all
+	err := f.ended(ctx, opts, func() int { return headless.Answer(ctx, prompt, opts, heard) })
 	beside.tell(f.Err)
 	if err := f.show(heard); err != nil {
 		return fmt.Errorf("could not write the answer: %w", err)
 	}
-	return code(ctx, n)
+	return err
 }
 
 // show writes the one result there is, or every message as one list.
@@ -511,8 +513,6 @@ func (f *converseFlags) show(heard *messages) error {
 	_, err := io.WriteString(f.Out, text)
 	return err
 }
-
-func prompted(text string) *prompts { return &prompts{left: []wire.Message{wire.Prompt(text)}} }
 
 // runOn submits a prompt to a server and follows it to its end.
 func (f *converseFlags) runOn(c *cobra.Command, args []string) error {

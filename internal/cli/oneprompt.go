@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"time"
@@ -42,22 +41,20 @@ func (r *onePromptRemarks) show(ev agent.Event) error {
 	return nil // failing to write the notice does not stop the run
 }
 
-// interrupts delivers the first Ctrl-C, which stops the turn and not the process; a second
-// one kills. A repeated request to terminate does not: everything is already being stopped,
-// and that takes only a moment.
-func interrupts(ctx context.Context) <-chan struct{} {
-	got, tell := make(chan os.Signal, 1), make(chan struct{}, 1)
-	signal.Notify(got, os.Interrupt)
-	signal.Notify(make(chan os.Signal, 1), terminations()...)
-	go func() {
-		defer signal.Stop(got)
-		select {
-		case <-got:
-			tell <- struct{}{}
-		case <-ctx.Done():
-		}
-	}()
-	return tell
+// onInterrupt lets the first Ctrl-C stop the turn and not the process; a second one kills. A
+// repeated request to terminate does not: everything is already being stopped, and that takes
+// only a moment.
+func onInterrupt(ctx context.Context) func(stop func()) {
+	return func(stop func()) {
+		signal.Notify(make(chan os.Signal, 1), terminations()...)
+		interrupted, release := signal.NotifyContext(ctx, os.Interrupt)
+		context.AfterFunc(interrupted, func() {
+			release()
+			if ctx.Err() == nil {
+				stop()
+			}
+		})
+	}
 }
 
 // code is how the process ends: a signal that ends it says so.
@@ -70,25 +67,6 @@ func code(ctx context.Context, n int) error {
 	}
 	return codeError(n)
 }
-
-// once is a stream with one prompt.
-type once struct {
-	out interface{ Write(wire.Message) error }
-	in  *prompts
-}
-
-type prompts struct{ left []wire.Message }
-
-func (o once) Read() (wire.Message, error) {
-	if len(o.in.left) == 0 {
-		return nil, io.EOF
-	}
-	m := o.in.left[0]
-	o.in.left = o.in.left[1:]
-	return m, nil
-}
-
-func (o once) Write(m wire.Message) error { return o.out.Write(m) }
 
 // messages keeps the result of the last turn, because background work may add another one
 // after the first, and everything if all is set.

@@ -52,7 +52,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"tools":        {"Agent", "TaskCreate", "found by ToolSearch"},
 	}
 	for _, b := range command.Builtins() {
-		answer, ok := answers.Text(c, nil, b.Name, "")
+		answer, ok := answerOf(c, nil, b.Name, "")
 		if _, err := b.Prompt(t.Context(), prompt.Use{Dir: r.dir}, nil); b.Name == "clear" || b.Name == "compact" || err == nil {
 			if ok {
 				t.Errorf("/%s is answered without a turn: %q", b.Name, answer)
@@ -82,7 +82,7 @@ func TestEveryCommandAnswers(t *testing.T) {
 		"config modle opus": "Did you mean model?",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
-		if answer, ok := answers.Text(c, nil, name, args); !ok || !strings.Contains(answer, words) {
+		if answer, ok := answerOf(c, nil, name, args); !ok || !strings.Contains(answer, words) {
 			t.Errorf("/%s does not say %q:\n%s", typed, words, answer)
 		}
 	}
@@ -110,7 +110,7 @@ func TestAnswersAreInTheLanguageOfTheUser(t *testing.T) {
 		"config calls.afterFailure cancel": "calls.afterFailure 的值为 cancel", "mcp restart": "请输入 /mcp",
 	} {
 		name, args, _ := strings.Cut(typed, " ")
-		if answer, ok := answers.Text(c, zh, name, args); !ok || !strings.Contains(answer, want) {
+		if answer, ok := answerOf(c, zh, name, args); !ok || !strings.Contains(answer, want) {
 			t.Errorf("/%s does not say %q:\n%s", typed, want, answer)
 		}
 	}
@@ -129,11 +129,11 @@ func TestARewindIsTyped(t *testing.T) {
 	c := r.talk(harness.Options{Mode: "acceptEdits"}, harness.TalkOptions{})
 	defer c.Close(t.Context())
 	r.say(c, "make it")
-	preview, _ := answers.Text(c, nil, "rewind", "")
+	preview, _ := answerOf(c, nil, "rewind", "")
 	if _, err := os.Stat(path); err != nil || !strings.Contains(preview, "made.txt") {
 		t.Fatalf("the preview %q, error %v", preview, err)
 	}
-	done, _ := answers.Text(c, nil, "rewind", "apply")
+	done, _ := answerOf(c, nil, "rewind", "apply")
 	if _, err := os.Stat(path); err == nil {
 		t.Fatalf("the file is still there: %s", done)
 	}
@@ -141,7 +141,7 @@ func TestARewindIsTyped(t *testing.T) {
 	if !ok {
 		t.Fatalf("it cannot be undone: %s", done)
 	}
-	if again, _ := answers.Text(c, nil, "rewind", undo); !strings.Contains(again, "Done.") {
+	if again, _ := answerOf(c, nil, "rewind", undo); !strings.Contains(again, "Done.") {
 		t.Errorf("%s", again)
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -206,7 +206,7 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 		if after, _ := os.ReadFile(s.file); string(after) != string(before) {
 			t.Errorf("/%s changed %s for a program", s.typed, s.file)
 		}
-		if text, ok := answers.Text(c, nil, name, args); !ok || !strings.Contains(text, s.says) {
+		if text, ok := answerOf(c, nil, name, args); !ok || !strings.Contains(text, s.says) {
 			t.Errorf("/%s says %q, want %q", s.typed, text, s.says)
 		}
 		got, _ := os.ReadFile(s.file)
@@ -220,4 +220,13 @@ func TestWhatIsKeptIsChangedOnlyAtATerminal(t *testing.T) {
 	if model := c.Agent.ContextUsage().Model; model != "other" {
 		t.Errorf("the model is %s", model)
 	}
+}
+
+// answerOf is what a user at a terminal is answered, an error too.
+func answerOf(c *harness.Conversation, words *lang.Catalogue, name, args string) (string, bool) {
+	text, ok, err := answers.AtTerminal(c, words, name, args)
+	if err != nil {
+		text = err.Error()
+	}
+	return text, ok
 }

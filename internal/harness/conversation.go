@@ -89,13 +89,29 @@ func (c *Conversation) RunAwaiting(ctx context.Context, awaits func(agent.Task) 
 	}
 }
 
-// Prompt sends a prompt of a user who is not at the front end.
-func (c *Conversation) Prompt(p agent.Prompt) {
-	c.Send(p)
-	if c.woken != nil {
-		c.woken()
-	}
+// A Driver drives a conversation for its front end. Those who watch use it too, so that what
+// they say has the same effect and waits in the same queue.
+type Driver interface {
+	// Prompt takes a message of someone who watches.
+	Prompt(agent.Prompt)
+	// Queued returns what waits for a turn, Withdraw takes one of it back and reports whether
+	// it was there.
+	Queued() []agent.Prompt
+	Withdraw(uuid string) bool
+	// Interrupt stops what runs, and reports whether there was something.
+	Interrupt() bool
 }
+
+// undriven is the driver of a conversation whose program speaks to the agent itself.
+type undriven struct{ *Conversation }
+
+func (u undriven) Prompt(p agent.Prompt)     { u.Send(p) }
+func (u undriven) Queued() []agent.Prompt    { return u.Agent.Queued() }
+func (u undriven) Withdraw(uuid string) bool { return u.Agent.Withdraw(uuid) }
+func (u undriven) Interrupt() bool           { return u.Agent.Interrupt("") }
+
+// Driver drives the conversation.
+func (c *Conversation) Driver() Driver { return c.driver }
 
 // Close ends the conversation and everything it has started.
 func (c *Conversation) Close(ctx context.Context) error {

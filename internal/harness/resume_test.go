@@ -75,7 +75,7 @@ func TestAResumedSessionHasTheModelThatItWasLeftWith(t *testing.T) {
 	c := r.reopen(harness.Options{}, "")
 	id := c.Agent.Session()
 	r.say(c, "hi")
-	if text, _ := answers.Text(c, nil, "model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
+	if text, _ := answerOf(c, nil, "model", "sonnet"); !strings.Contains(text, "claude-sonnet-5-5") {
 		t.Fatal(text)
 	}
 	r.close(c)

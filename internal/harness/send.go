@@ -2,11 +2,13 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/knowledge/mention"
+	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 )
@@ -36,14 +38,32 @@ func (c *Conversation) Send(p agent.Prompt) {
 // WithFiles adds the files and folders that the text of a prompt mentions, if the model may
 // read them: all of them, or none with the reason.
 func (c *Conversation) WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
-	files, err := c.Input().Mentioned(ctx, text)
+	files, media, err := c.Input().Mentioned(ctx, text)
 	if err != nil {
 		return p, fmt.Errorf("could not add a file that the prompt mentions: %w", err)
 	}
+	p.Content = slices.Clone(p.Content)
 	if files != "" {
-		p.Content = append(slices.Clone(p.Content), model.TextOf(files))
+		p.Content = append(p.Content, model.TextOf(files))
+	}
+	for _, b := range media {
+		p.Content = append(p.Content, model.ContentOf(b))
 	}
 	return p, nil
+}
+
+// ReadMedia returns an image or document, if the model may read it.
+func (c *Conversation) ReadMedia(ctx context.Context, path string) ([]model.Block, error) {
+	input, err := json.Marshal(map[string]string{"file_path": path})
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Call(ctx, prompt.Request{Tool: "Read", Input: input, Allow: []string{"Read"}})
+	var blocks []model.Block
+	for _, b := range r.Content {
+		blocks = append(blocks, model.ContentOf(b))
+	}
+	return blocks, err
 }
 
 // withReadMcpResource returns the change with the tool in view that reads resources.

@@ -9,7 +9,6 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/harness/answers"
 )
 
 // TestAnOutputStyleIsPartOfThePrompt chooses a style of each kind and looks at what the
@@ -54,7 +53,7 @@ func TestAnOutputStyleIsPartOfThePrompt(t *testing.T) {
 				t.Errorf("warnings: %s", notices(events))
 			}
 			// Choosing another one leaves the running session's prefix as it is.
-			if text, _ := answers.Text(c, nil, "output-style", "learning"); !strings.Contains(text, "outputStyle is set to Learning") || !strings.Contains(text, "next session") {
+			if text, _ := answerOf(c, nil, "output-style", "learning"); !strings.Contains(text, "outputStyle is set to Learning") || !strings.Contains(text, "next session") {
 				t.Errorf("it answers %q", text)
 			}
 			r.say(c, "again")

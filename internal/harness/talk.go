@@ -88,10 +88,10 @@ type TalkOptions struct {
 	// means the program or the terminal.
 	Here string
 	// Watch makes the channel through which others watch and control the conversation; nil
-	// means that no one can. Woken is called when one of them has sent a prompt; nil means
-	// not to.
+	// means that no one can.
 	Watch func(*Conversation) Channel
-	Woken func()
+	// Driver takes what they say; nil means the agent itself.
+	Driver Driver
 	// MCP are servers in addition to those of the settings.
 	MCP servers.Given
 	// Version is written into the session.
@@ -137,7 +137,7 @@ type Conversation struct {
 	watched   watched
 	questions *openQuestions
 	traces    *trace.Tracer // of its turns; nil if nobody collects them
-	woken     func()
+	driver    Driver
 	notes     *sysprompt.Notes
 	title     atomic.Pointer[string]
 	kept      atomic.Pointer[agent.Journal] // the journal with its checkpoints
@@ -176,7 +176,10 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	c := &Conversation{World: w, dirs: workdir.New(&workdir.Options{Root: w.Project.Dir, Shell: w.Shell, Interpreters: w.builtins.Interpreters, Link: w.link}), lead: lead, skills: skillTexts{link: w.link}, hooks: textHooks{world: w}, Version: opts.Version, Began: time.Now()}
 	w.link.Begin(journal)
 	c.questions = newQuestions(c, opts.here())
-	if c.woken = opts.Woken; opts.Person != nil {
+	if c.driver = opts.Driver; c.driver == nil {
+		c.driver = undriven{c}
+	}
+	if opts.Person != nil {
 		opts.Person, opts.questions = c.questions.person(opts.Person), c.questions.calls
 	}
 	if opts.MCP.Elicit != nil {

@@ -29,7 +29,7 @@ const (
 
 // Ask asks the user.
 func (a *asker) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
-	a.s.catchUp(ctx)
+	a.s.drive.CatchUp(ctx)
 	switch c.Call.Tool {
 	case "AskUserQuestion":
 		return a.s.questions(ctx, c)

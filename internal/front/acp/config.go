@@ -57,7 +57,7 @@ func (s *server) change(r *request) {
 	reply, err := answer(ses, r)
 	s.spawn(r, func() {
 		if err == nil {
-			ses.talk.CatchUp(r.ctx, ses.wake)
+			ses.drive.Settle(r.ctx)
 		}
 		r.reply(reply, err)
 	})
@@ -78,10 +78,10 @@ func (s *session) useMode(mode string) error {
 	if mode == "" {
 		return errorf(codeInvalidParams, "modeId is missing.")
 	}
-	if err := s.talk.Agent.SetMode(mode); err != nil {
+	if err := s.drive.SetMode(mode); err != nil {
 		return errorf(codeInvalidParams, "Could not change the mode: %v", err)
 	}
-	s.wake()
+	s.drive.Wake()
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (s *session) setOption(r *request) (any, error) {
 	if err := s.choose(p.ID, p.Value); err != nil {
 		return nil, err
 	}
-	s.wake()
+	s.drive.Wake()
 	return map[string]any{"configOptions": s.options()}, nil
 }
 
@@ -158,7 +158,7 @@ func (s *session) choose(id, value string) error {
 	case optionMode:
 		return s.useMode(value)
 	case optionModel:
-		s.talk.Agent.SetModel(value)
+		s.drive.SetModel(value)
 	case optionEffort:
 		s.talk.Agent.SetEffort(value)
 	}

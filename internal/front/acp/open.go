@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/internal/world/mcp/config"
@@ -86,7 +87,7 @@ func (s *session) announce() {
 	if begin {
 		s.tell.commands()
 		go s.run()
-		s.wake() // what opening it had to say
+		s.drive.Wake() // what opening it had to say
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *server) start(ctx context.Context, p *place, choose func(*place, *harne
 	choose(p, &t)
 	client := s.capabilities()
 	ses := newSession(s, client)
-	t.Person, t.Interactive, t.Version, t.Woken = &asker{ses}, true, s.opts.Version, ses.wake
+	t.Person, t.Interactive, t.Version, t.Driver = &asker{ses}, true, s.opts.Version, ses.drive
 	t.MCP.Entries, t.MCP.Wait = slices.Concat(t.MCP.Entries, entries(p.Servers)), serversTime
 	if client.Elicitation.Form != nil || client.Elicitation.URL != nil {
 		t.MCP.Elicit = ses.elicit
@@ -158,7 +159,7 @@ func (s *server) start(ctx context.Context, p *place, choose func(*place, *harne
 }
 
 func newSession(srv *server, client *capabilities) *session {
-	s := &session{srv: srv, client: client, prompts: make(map[string]*prompt), news: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &session{srv: srv, client: client, drive: drive.New(&drive.Options{OneSession: true}), prompts: make(map[string]*prompt), done: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancel(srv.context)
 	return s
 }
@@ -167,6 +168,7 @@ func newSession(srv *server, client *capabilities) *session {
 func (s *session) begin(talk *harness.Conversation) {
 	s.talk, s.id = talk, talk.Agent.Session()
 	s.tell = newTeller(s)
+	s.drive.Begin(talk)
 }
 
 // entries are the client's MCP servers as settings would have them.
@@ -200,7 +202,7 @@ const unsavedTime = 2 * time.Second
 // unsaved asks the editor for a file as it has it, which may not be saved yet. An editor
 // that does not answer has nothing to say about it.
 func (s *session) unsaved(ctx context.Context, path string) (text string, ok bool) {
-	s.catchUp(ctx)
+	s.drive.CatchUp(ctx)
 	ctx, cancel := context.WithTimeout(ctx, unsavedTime)
 	defer cancel()
 	var reply struct {

@@ -151,7 +151,7 @@ func chosen(raw json.RawMessage) string {
 
 // elicit asks what an MCP server wants to know.
 func (s *session) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
-	s.catchUp(ctx)
+	s.drive.CatchUp(ctx)
 	ask := elicitation{Session: s.id, Mode: "form", Message: visible.Text(e.Server + ": " + e.Message), Schema: e.Schema}
 	able := s.client.Elicitation.Form != nil
 	if e.Mode == "url" {

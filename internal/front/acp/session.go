@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
@@ -21,19 +23,15 @@ type session struct {
 	srv    *server
 	client *capabilities
 	talk   *harness.Conversation
+	drive  *drive.Driver
 	tell   *teller
 
 	ctx  context.Context
 	stop context.CancelFunc
-	news chan struct{} // holds a token when there may be something to do
 	done chan struct{} // closed when nothing more is told
 
 	mu      sync.Mutex
 	prompts map[string]*prompt // that are not answered yet, by UUID
-	typed   []*prompt          // commands, and what came after them
-	compact []*prompt          // that wait for a compaction
-	command context.CancelFunc // ends the command that is being read; nil if none is
-	running bool               // events are told
 	started bool               // run was
 	closing bool
 	closed  sync.Once
@@ -47,39 +45,20 @@ type session struct {
 
 // A prompt is one that the client waits for.
 type prompt struct {
-	agent.Prompt
-	text      string // if it may be a command
+	uuid      string
 	request   *request
 	cancelled bool
 }
 
-// run takes turns, and the commands between them, until the session is closed.
+// run tells the client what happens until the session is closed.
 func (s *session) run() {
 	defer close(s.done)
-	for s.ctx.Err() == nil {
-		s.turns()
-		if p := s.nextTyped(); p != nil {
-			s.carryOut(p)
-			continue
-		}
-		select {
-		case <-s.news:
-		case <-s.ctx.Done():
-		}
-	}
-}
-
-// turns takes the turns that are queued, and waits for tasks in the background, whose
-// ends are turns, too.
-func (s *session) turns() {
-	s.setRunning(true)
-	defer s.setRunning(false)
-	for ev, err := range s.talk.RunAwaiting(s.ctx, s.awaits) {
+	for ev, err := range s.drive.Run(s.ctx) {
 		if err != nil {
 			return
 		}
-		if m, ok := ev.(harness.Mark); ok {
-			m.Reached()
+		if a, ok := ev.(drive.CommandDone); ok {
+			s.commandDone(a)
 			continue
 		}
 		s.tell.event(ev)
@@ -89,46 +68,19 @@ func (s *session) turns() {
 	}
 }
 
-// awaits reports whether to wait for a task: not while a command waits, which is not
-// part of a turn.
-func (s *session) awaits(agent.Task) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.closing && len(s.typed) == 0
-}
-
-func (s *session) setRunning(running bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = running
-}
-
-// catchUp waits until the client was told what has happened so far.
-func (s *session) catchUp(ctx context.Context) {
-	s.mu.Lock()
-	running := s.running
-	s.mu.Unlock()
-	if running {
-		s.talk.CatchUp(ctx, s.wake)
+// commandDone answers a command that no model was asked about.
+func (s *session) commandDone(a drive.CommandDone) {
+	text, reason := a.Text, stopEndTurn
+	switch {
+	case errors.Is(a.Err, drive.ErrStopped):
+		text, reason = "", stopCancelled
+	case a.Err != nil:
+		text = a.Err.Error()
 	}
-}
-
-func (s *session) wake() {
-	select {
-	case s.news <- struct{}{}:
-	default:
+	if text != "" {
+		s.tell.say(text)
 	}
-}
-
-func (s *session) nextTyped() *prompt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.typed) == 0 {
-		return nil
-	}
-	p := s.typed[0]
-	s.typed = s.typed[1:]
-	return p
+	s.answer(a.Prompt.UUID, reason, nil)
 }
 
 // answer answers a prompt, once.
@@ -151,42 +103,27 @@ func (s *session) answer(uuid, reason string, err error) {
 // does.
 func (s *session) interrupt() {
 	s.mu.Lock()
-	var waiting []string
-	for uuid, p := range s.prompts {
+	for _, p := range s.prompts {
 		p.cancelled = true
-		if s.withdrawLocked(p) {
-			waiting = append(waiting, uuid)
-		}
-	}
-	if s.command != nil {
-		s.command()
 	}
 	s.mu.Unlock()
-	for _, uuid := range waiting {
-		s.answer(uuid, stopCancelled, nil)
+	for _, p := range s.drive.TakeBack(math.MaxInt) {
+		s.answer(p.UUID, stopCancelled, nil)
 	}
-	s.talk.Agent.Interrupt("")
-	s.talk.Agent.Reconsider()
-}
-
-// withdrawLocked takes a prompt back that has not begun, and reports whether it had not.
-func (s *session) withdrawLocked(p *prompt) bool {
-	n := len(s.typed)
-	s.typed = slices.DeleteFunc(s.typed, func(t *prompt) bool { return t == p })
-	return len(s.typed) < n || s.talk.Agent.Withdraw(p.UUID)
+	s.drive.Interrupt()
 }
 
 // takeBack stops one prompt that the client does not want answered any more.
 func (s *session) takeBack(p *prompt) {
 	s.mu.Lock()
-	waits := s.prompts[p.UUID] == p
+	waits := s.prompts[p.uuid] == p
 	p.cancelled = p.cancelled || waits
-	withdrawn := waits && s.withdrawLocked(p)
 	s.mu.Unlock()
 	switch {
-	case withdrawn:
-		s.answer(p.UUID, stopCancelled, nil)
-	case waits:
+	case !waits:
+	case s.drive.Withdraw(p.uuid):
+		s.answer(p.uuid, stopCancelled, nil)
+	default:
 		s.interrupt()
 	}
 }
@@ -206,7 +143,7 @@ func (s *session) end() {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session did not end within %s", closeTime))
 	defer cancel()
-	if err := s.talk.Close(ctx); err != nil {
+	if _, err := s.drive.Close(ctx); err != nil {
 		fmt.Fprintf(s.srv.opts.Log, "haft: could not end the session: %s\n", visible.Indented(err.Error()))
 	}
 	for _, uuid := range s.unanswered() {
@@ -227,16 +164,6 @@ func (s *session) turnEnded(r agent.Result) {
 	for _, p := range r.Prompts {
 		s.answer(p.UUID, reason, err)
 	}
-	if r.Command != "compact" {
-		return
-	}
-	s.mu.Lock()
-	var uuid string
-	if len(s.compact) > 0 {
-		uuid, s.compact = s.compact[0].UUID, s.compact[1:]
-	}
-	s.mu.Unlock()
-	s.answer(uuid, reason, err)
 }
 
 // stopReason is why a turn ended, as the protocol has it. What the model's server did

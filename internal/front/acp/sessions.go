@@ -135,6 +135,6 @@ func (s *session) setTitle(r *request) (any, error) {
 	if strings.TrimSpace(p.Title) == "" {
 		return nil, errorf(codeInvalidParams, "title is missing.")
 	}
-	defer s.wake()
+	defer s.drive.Wake()
 	return object{}, s.talk.Rename(r.ctx, p.Title)
 }

@@ -1,6 +1,7 @@
 package headless
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -12,10 +13,17 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
+// testServer is a server of no program.
+func testServer(o Options) *server {
+	s := &server{context: context.Background(), run: newRun(&o, func(wire.Message) {})}
+	s.begins()
+	return s
+}
+
 // Every row answers the type whose name it has, and answers no other.
 func TestEveryRowServesItsOwnRequest(t *testing.T) {
-	s := &server{}
-	table := s.requests()
+	s := testServer(Options{})
+	table := s.table
 	kinds := 0
 	for _, k := range wire.Requests() {
 		row, ok := table[k.New().Subtype()]
@@ -39,8 +47,7 @@ func TestEveryRowServesItsOwnRequest(t *testing.T) {
 }
 
 func TestBeforeTheConversationThereIsOneAnswer(t *testing.T) {
-	s := &server{opts: Options{Version: "v1"}}
-	s.table = s.requests()
+	s := testServer(Options{Version: "v1"})
 	for _, r := range []wire.Request{&wire.SetModel{}, &wire.MCPStatus{}, &wire.UnknownRequest{Name: "set_model"}, &wire.UnknownRequest{Name: "of_the_future"}} {
 		if _, err := s.handle(t.Context(), r); !errors.Is(err, errNotOpened) {
 			t.Errorf("%s: %v, want %v", r.Subtype(), err, errNotOpened)
@@ -54,18 +61,16 @@ func TestBeforeTheConversationThereIsOneAnswer(t *testing.T) {
 // A guest can make every request but those that run something here or change settings. A request
 // that is added later is refused until someone has decided otherwise.
 func TestWhatAGuestMayAsk(t *testing.T) {
-	s := &server{opts: Options{Guest: true}}
-	s.table = s.requests()
+	s := testServer(Options{Guest: true, OwnersAgents: []string{"owners"}})
 	for _, k := range wire.Requests() {
 		r := k.New()
 		if _, served := s.table[r.Subtype()]; !served {
 			continue
 		}
-		if err, refused := s.guestMay(r), r.Subtype() == "update_settings"; refused != (err != nil) {
+		if err, refused := s.guest.may(r), r.Subtype() == "update_settings"; refused != (err != nil) {
 			t.Errorf("%s: %v", r.Subtype(), err)
 		}
 	}
-	s.opts.OwnersAgents = []string{"owners"}
 	for what, r := range map[string]wire.Request{
 		"another agent than the owner's": &wire.Initialize{Agents: map[string]wire.Agent{"owners": {}}},
 		"a mode that is not known":       &wire.Initialize{Agents: map[string]wire.Agent{"a": {PermissionMode: "BypassPermissions"}}},
@@ -83,7 +88,7 @@ func TestWhatAGuestMayAsk(t *testing.T) {
 	for _, u := range []wire.PermissionUpdate{
 		{Type: "setMode", Mode: "bypassPermissions"}, {Type: "addRules", Destination: "userSettings"}, {Type: "addRules", Destination: "projectSettings"}, {Type: "removeRules", Destination: "session"},
 	} {
-		if err := s.mayUpdate(u); err == nil || !strings.Contains(err.Error(), "only possible in a terminal") {
+		if err := mayUpdate(&s.run.opts, u); err == nil || !strings.Contains(err.Error(), "only possible in a terminal") {
 			t.Errorf("%+v: %v", u, err)
 		}
 	}
@@ -107,9 +112,8 @@ func TestInitializeTakesNothingBack(t *testing.T) {
 		{true, []string{}, []string{"a"}, "", []string{}, "rule", "a guest cannot bring skills back"},
 		{true, []string{"a", "b"}, []string{"b", "c"}, "", []string{"b"}, "rule", "only those that both want"},
 	} {
-		s := &server{opts: Options{Guest: c.guest}, tell: new(teller)}
 		h, talk := harness.Options{Skills: c.skills}, harness.TalkOptions{AppendSystem: "rule"}
-		s.adopt(&h, &talk, &wire.Initialize{Skills: c.sent, AppendSystemPrompt: c.append})
+		adopt(&Options{Guest: c.guest}, &h, &talk, &wire.Initialize{Skills: c.sent, AppendSystemPrompt: c.append})
 		if !cmp.Equal(h.Skills, c.wantSkills) || talk.AppendSystem != c.wantAppend {
 			t.Errorf("%s: skills %q, the prompt ends with %q", c.name, h.Skills, talk.AppendSystem)
 		}

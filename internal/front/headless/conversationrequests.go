@@ -10,26 +10,26 @@ import (
 )
 
 // courseRequests change how the conversation continues.
-func (s *server) courseRequests() []row {
+func courseRequests(q *requests) []row {
 	return []row{
-		about(s, s.interrupt),
-		about(s, s.changeMode),
-		about(s, s.changeModel),
-		about(s, s.changeThinking),
-		about(s, s.withdraw),
-		about(s, func(context.Context, *harness.Conversation, *wire.SetHasSubscribers) (any, error) {
+		with(q, interrupt),
+		with(q, changeMode),
+		with(q, changeModel),
+		with(q, changeThinking),
+		with(q, withdraw),
+		about(q, func(context.Context, *harness.Conversation, *wire.SetHasSubscribers) (any, error) {
 			return nil, nil // nothing is held back that could come sooner
 		}),
 	}
 }
 
 // interrupt stops the turn. The answer does not wait for that.
-func (s *server) interrupt(_ context.Context, talk *harness.Conversation, r *wire.Interrupt) (any, error) {
+func interrupt(_ context.Context, q *requests, talk *harness.Conversation, r *wire.Interrupt) (any, error) {
 	var reply wire.InterruptReply
-	for _, p := range talk.Agent.Queued() {
-		if r.CancelQueued && talk.Agent.Withdraw(p.UUID) {
+	for _, p := range q.driver().Queued() {
+		if r.CancelQueued && q.driver().Withdraw(p.UUID) {
 			reply.Cancelled = append(reply.Cancelled, p.UUID)
-			s.tell.lifecycle(p.UUID, "cancelled")
+			q.tell.lifecycle(p.UUID, "cancelled")
 		} else {
 			reply.StillQueued = append(reply.StillQueued, p.UUID)
 		}
@@ -37,42 +37,42 @@ func (s *server) interrupt(_ context.Context, talk *harness.Conversation, r *wir
 	if r.MessageUUID != "" {
 		talk.Agent.InterruptPrompt(r.MessageUUID)
 	} else {
-		talk.Agent.Interrupt("")
+		q.driver().Interrupt()
 	}
 	return reply, nil
 }
 
-func (s *server) changeMode(ctx context.Context, talk *harness.Conversation, r *wire.SetPermissionMode) (any, error) {
-	defer s.settle(ctx, talk)
-	return s.setMode(talk, r.Mode)
+func changeMode(ctx context.Context, q *requests, talk *harness.Conversation, r *wire.SetPermissionMode) (any, error) {
+	defer q.settle(ctx)
+	return setMode(talk, r.Mode)
 }
 
-func (s *server) changeModel(_ context.Context, talk *harness.Conversation, r *wire.SetModel) (any, error) {
+func changeModel(_ context.Context, q *requests, talk *harness.Conversation, r *wire.SetModel) (any, error) {
 	name := talk.Resolve(r.Model)
 	talk.Agent.SetModel(name)
 	return wire.SetModelReply{Model: name}, nil
 }
 
-func (s *server) changeThinking(_ context.Context, talk *harness.Conversation, r *wire.SetMaxThinkingTokens) (any, error) {
-	talk.Agent.SetThinking(s.thinking(r))
+func changeThinking(_ context.Context, q *requests, talk *harness.Conversation, r *wire.SetMaxThinkingTokens) (any, error) {
+	talk.Agent.SetThinking(thinking(q, r))
 	return nil, nil
 }
 
 // thinking sets the limit on thinking; without one it is what the session began with.
-func (s *server) thinking(r *wire.SetMaxThinkingTokens) *model.ThinkingOptions {
-	if r.MaxThinkingTokens != nil || s.opts.Talk.Thinking == nil {
+func thinking(q *requests, r *wire.SetMaxThinkingTokens) *model.ThinkingOptions {
+	if r.MaxThinkingTokens != nil || q.opts.Talk.Thinking == nil {
 		return harness.ThinkingTokens(r.MaxThinkingTokens, r.ThinkingDisplay)
 	}
-	first := *s.opts.Talk.Thinking
+	first := *q.opts.Talk.Thinking
 	first.Display = cmp.Or(r.ThinkingDisplay, first.Display)
 	return &first
 }
 
 // withdraw takes back a prompt that no turn has taken up yet.
-func (s *server) withdraw(_ context.Context, talk *harness.Conversation, r *wire.CancelAsyncMessage) (any, error) {
-	gone := talk.Agent.Withdraw(r.MessageUUID)
+func withdraw(_ context.Context, q *requests, talk *harness.Conversation, r *wire.CancelAsyncMessage) (any, error) {
+	gone := q.driver().Withdraw(r.MessageUUID)
 	if gone {
-		s.tell.lifecycle(r.MessageUUID, "cancelled")
+		q.tell.lifecycle(r.MessageUUID, "cancelled")
 	}
 	return wire.CancelAsyncMessageReply{Cancelled: gone, Running: !gone && talk.Agent.Answers(r.MessageUUID)}, nil
 }

@@ -17,13 +17,13 @@ import (
 )
 
 // fileRequests are those about files and folders.
-func (s *server) fileRequests() []row {
+func fileRequests(q *requests) []row {
 	return []row{
-		about(s, readFile),
-		about(s, suggest),
-		about(s, rewind),
-		about(s, seedReadState),
-		about(s, registerRoot),
+		about(q, readFile),
+		about(q, suggest),
+		about(q, rewind),
+		about(q, seedReadState),
+		about(q, registerRoot),
 	}
 }
 

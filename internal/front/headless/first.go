@@ -2,6 +2,7 @@ package headless
 
 import (
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/haftdev/haft/internal/text/visible"
@@ -11,30 +12,33 @@ import (
 // early holds what is sent before the first init. Programs expect the first message of a
 // conversation to be its init.
 type early struct {
+	send func(wire.Message)
+	log  io.Writer
+
 	mu   sync.Mutex
 	over bool
 	held []wire.Message
 }
 
-// send sends the program something, after the first init or, if there is none, before the
-// result. What a user should know is on standard error at once.
-func (s *server) send(m wire.Message) {
-	s.early.mu.Lock()
-	defer s.early.mu.Unlock()
-	if !s.early.over && waits(m) {
-		s.early.held = append(s.early.held, m)
-		if notice, ok := m.(*wire.Informational); ok && !s.opts.OneAnswer { // a caller that wants one answer learns it from its watcher
-			fmt.Fprintf(s.opts.Log, "haft: %s\n", visible.Indented(notice.Content))
+// put sends something, after the first init or, if there is none, before the result. What a
+// user should know is in the log at once.
+func (e *early) put(m wire.Message) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.over && waits(m) {
+		e.held = append(e.held, m)
+		if notice, ok := m.(*wire.Informational); ok {
+			fmt.Fprintf(e.log, "haft: %s\n", visible.Indented(notice.Content))
 		}
 		return
 	}
 	_, begins := m.(*wire.Init)
 	if _, ends := m.(*wire.Result); ends {
-		s.releaseEarly()
+		e.release()
 	}
-	_ = s.conn.Send(m) // the outlet ends the session if it breaks
+	e.send(m)
 	if begins {
-		s.releaseEarly()
+		e.release()
 	}
 }
 
@@ -48,11 +52,11 @@ func waits(m wire.Message) bool {
 	return false
 }
 
-// releaseEarly sends what is waiting. The lock is held.
-func (s *server) releaseEarly() {
-	s.early.over = true
-	for _, m := range s.early.held {
-		_ = s.conn.Send(m)
+// release sends what is waiting. The lock is held.
+func (e *early) release() {
+	e.over = true
+	for _, m := range e.held {
+		e.send(m)
 	}
-	s.early.held = nil
+	e.held = nil
 }

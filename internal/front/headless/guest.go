@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
@@ -12,26 +13,32 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// guestMay refuses requests of a guest that would run something on this machine, bypass what its
+// A guest is a program that is a client of a server, and may not ask everything.
+type guest struct {
+	opts   *Options
+	opened func() *harness.Conversation
+}
+
+// may refuses requests of a guest that would run something on this machine, bypass what its
 // owner denies or change the user's settings. What it does not know is refused.
-func (s *server) guestMay(r wire.Request) error {
+func (g *guest) may(r wire.Request) error {
 	switch r := r.(type) {
 	case *wire.Initialize:
-		return s.guestInitialize(r)
+		return g.initialize(r)
 	case *wire.MCPSetServers:
 		return guestServers(r)
 	case *wire.MCPCall:
 		server, _, _ := splitTool(r.Tool)
-		return s.guestCalls(server)
+		return g.calls(server)
 	case *wire.MCPReadResource:
-		return s.guestCalls(r.ServerName)
+		return g.calls(r.ServerName)
 	case *wire.MCPReconnect:
-		return s.guestStarts(r.ServerName)
+		return g.starts(r.ServerName)
 	case *wire.MCPToggle:
 		if !r.Enabled {
 			return nil
 		}
-		return s.guestStarts(r.ServerName)
+		return g.starts(r.ServerName)
 	case *wire.ApplyFlagSettings:
 		return guestSettings(r)
 	case *wire.EndSession, *wire.GetBinaryVersion, *wire.ListModels, *wire.Interrupt, *wire.SetPermissionMode, *wire.SetModel,
@@ -51,14 +58,14 @@ func terminalOnly(what string) error {
 
 // guestInitialize refuses what a program brings that would run here or take the place of what
 // the owner relies on. Its hooks and tools run in the program.
-func (s *server) guestInitialize(r *wire.Initialize) error {
+func (g *guest) initialize(r *wire.Initialize) error {
 	if len(r.Plugins) > 0 {
 		return terminalOnly("Adding plugins")
 	}
 	for name, a := range r.Agents {
 		mode, err := permission.ParseMode(a.PermissionMode)
 		switch {
-		case slices.Contains(s.opts.OwnersAgents, name):
+		case slices.Contains(g.opts.OwnersAgents, name):
 			return terminalOnly(fmt.Sprintf("Replacing the agent %q", name))
 		case err != nil || mode == permission.Bypass:
 			return terminalOnly(fmt.Sprintf("Turning permissions off for the agent %q", name))
@@ -70,9 +77,12 @@ func (s *server) guestInitialize(r *wire.Initialize) error {
 }
 
 // guestLead refuses an agent of a guest that would be the main one because the settings name it.
-func (s *server) guestLead(w *harness.World, init *wire.Initialize) error {
+func guestLead(o *Options, w *harness.World, init *wire.Initialize) error {
+	if init == nil || !o.Guest || o.Harness.Agent != "" {
+		return nil
+	}
 	set, ok := w.Project.Counts.Text("agent")
-	if _, replaced := init.Agents[set.Text]; s.opts.Guest && ok && replaced && s.opts.Harness.Agent == "" {
+	if _, replaced := init.Agents[set.Text]; ok && replaced {
 		return terminalOnly(fmt.Sprintf("Replacing the agent %q, which the settings choose,", set.Text))
 	}
 	return nil
@@ -80,16 +90,16 @@ func (s *server) guestLead(w *harness.World, init *wire.Initialize) error {
 
 // guestCalls refuses calls of servers that are not inside the program: outside a turn they are
 // made without the rules and hooks that hold for calls of a model.
-func (s *server) guestCalls(name string) error {
-	if server, owned := s.ownersServer(name); owned && server.Type != mcp.SDK {
+func (g *guest) calls(name string) error {
+	if server, owned := g.ownersServer(name); owned && server.Type != mcp.SDK {
 		return terminalOnly(fmt.Sprintf("Calling the MCP server %q, which does not run inside the program, outside a turn", name))
 	}
 	return nil
 }
 
 // guestStarts refuses to start a server that its owner has switched off.
-func (s *server) guestStarts(name string) error {
-	if server, owned := s.ownersServer(name); owned && server.Disabled {
+func (g *guest) starts(name string) error {
+	if server, owned := g.ownersServer(name); owned && server.Disabled {
 		return terminalOnly(fmt.Sprintf("Starting the MCP server %q, which is disabled in its configuration,", name))
 	}
 	return nil
@@ -97,8 +107,8 @@ func (s *server) guestStarts(name string) error {
 
 // ownersServer is the server of a name that settings or flags have. It counts even while one of
 // the program takes its place: that can end between this answer and its use.
-func (s *server) ownersServer(name string) (mcp.Server, bool) {
-	talk := s.opened()
+func (g *guest) ownersServer(name string) (mcp.Server, bool) {
+	talk := g.opened()
 	if talk == nil {
 		return mcp.Server{}, false
 	}
@@ -119,11 +129,19 @@ func guestSettings(r *wire.ApplyFlagSettings) error {
 	return nil
 }
 
+// refuseGuest says why a guest must not type one of haft's own commands.
+func refuseGuest(name, arguments string) error {
+	if guestMayType(name, arguments) {
+		return nil
+	}
+	return terminalOnly(strings.TrimSpace("/" + name + " " + arguments))
+}
+
 // guestMayType reports whether a guest may type one of haft's own commands. Others start servers
 // or show commands of the settings.
 func guestMayType(name, arguments string) bool {
 	switch name {
-	case "agents", "config", "context", "cost", "help", "memory", "model", "output-style", "permissions", "resume", "rewind", "skills", "status", "tools", "usage":
+	case "agents", "clear", "compact", "config", "context", "cost", "help", "memory", "model", "output-style", "permissions", "resume", "rewind", "skills", "status", "tools", "usage":
 		return true
 	case "mcp":
 		return arguments == ""

@@ -3,32 +3,34 @@ package headless
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
 	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
 
-// facts are what every turn begins with.
-func (s *server) facts(ev agent.TurnStarted) *wire.Init {
-	talk := s.opened()
+// initMessage is what every turn begins with.
+func initMessage(talk *harness.Conversation, o *Options, ev agent.TurnStarted) *wire.Init {
 	init := &wire.Init{
-		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: s.opts.Version,
-		OutputStyle: talk.Style, Betas: s.opts.Talk.Betas, Capabilities: capabilities(),
+		Cwd: talk.Dir(), Model: ev.Model, PermissionMode: ev.Mode, APIKeySource: talk.KeySource, ClaudeCodeVersion: o.Version,
+		OutputStyle: talk.Style, Betas: o.Talk.Betas, Capabilities: capabilities(),
 		AdditionalDirectories: talk.World.Engine.Guard().Roots()[1:], FastModeState: "off",
 	}
 	init.MCPServers, init.Sandbox = initServers(talk), initSandbox(talk)
 	for _, t := range ev.Tools.All() {
 		init.Tools = append(init.Tools, announced(t))
 	}
-	for _, c := range s.commands(talk) {
+	for _, c := range commands(talk) {
 		init.SlashCommands = append(init.SlashCommands, c.Name)
 	}
-	for _, a := range s.agents(talk) {
+	for _, a := range agents(talk) {
 		init.Agents = append(init.Agents, a.Name)
 	}
 	for _, k := range talk.World.Project.Library.Skills.List().Skills {
@@ -82,7 +84,7 @@ func announced(t *tool.Tool) string {
 }
 
 // commands are what can be typed after a slash.
-func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
+func commands(talk *harness.Conversation) wire.List[wire.Command] {
 	var list wire.List[wire.Command]
 	for _, c := range talk.Input().Commands.List().Commands {
 		list = append(list, wire.Command{Name: c.Name, Description: c.Description, ArgumentHint: c.Hint, Builtin: c.Origin == command.Builtin})
@@ -91,7 +93,7 @@ func (s *server) commands(talk *harness.Conversation) wire.List[wire.Command] {
 }
 
 // agents are those that work can be delegated to.
-func (s *server) agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
+func agents(talk *harness.Conversation) wire.List[wire.AgentInfo] {
 	var list wire.List[wire.AgentInfo]
 	for _, d := range talk.World.Project.Library.Agents.List().Definitions {
 		list = append(list, wire.AgentInfo{Name: d.Name, Description: d.Description, Model: d.Model})
@@ -111,4 +113,30 @@ func models() wire.List[wire.ModelInfo] {
 		})
 	}
 	return list
+}
+
+// account says who pays, in the words of the official SDK. It has none for a provider other
+// than Anthropic.
+func account(provider, key string) wire.Account {
+	a := wire.Account{APIKeySource: key, TokenSource: "none"}
+	if key == "ANTHROPIC_AUTH_TOKEN" {
+		a.APIKeySource, a.TokenSource = "none", key
+	}
+	switch provider {
+	case "anthropic":
+		a.APIProvider = "firstParty"
+	case "bedrock", "vertex", "foundry":
+		a.APIProvider = provider
+	}
+	return a
+}
+
+// hasPlugins reports whether all of these plugins are loaded.
+func hasPlugins(talk *harness.Conversation, want []wire.PluginConfig) bool {
+	for _, w := range want {
+		if !slices.ContainsFunc(talk.World.Project.Library.Plugins, func(p plugin.Plugin) bool { return p.Dir == filepath.Clean(w.Path) }) {
+			return false
+		}
+	}
+	return true
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // listingRequests ask what is configured.
-func (s *server) listingRequests() []row {
-	return []row{about(s, s.listSettings), about(s, listRules), about(s, s.explain), about(s, s.listHooks)}
+func listingRequests(q *requests) []row {
+	return []row{with(q, listSettings), about(q, listRules), with(q, explain), with(q, listHooks)}
 }
 
 // sourceNames are the sources of settings as the wire spells them.
@@ -25,7 +25,7 @@ var sourceNames = map[settings.Source]string{
 }
 
 // listSettings lists the settings in effect, of each file and of all together.
-func (s *server) listSettings(_ context.Context, talk *harness.Conversation, _ *wire.GetSettings) (any, error) {
+func listSettings(_ context.Context, q *requests, talk *harness.Conversation, _ *wire.GetSettings) (any, error) {
 	reply := wire.GetSettingsReply{Effective: make(map[string]json.RawMessage)}
 	for _, f := range slices.Backward(talk.World.Project.Counts.Files()) {
 		value, ok := f.Value()
@@ -36,7 +36,7 @@ func (s *server) listSettings(_ context.Context, talk *harness.Conversation, _ *
 		if json.Unmarshal(value.JSON, &keys) != nil {
 			continue
 		}
-		if s.opts.Guest {
+		if q.opts.Guest {
 			maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return !guestSees[key] })
 			value.JSON = mustJSON(keys)
 		}
@@ -88,7 +88,7 @@ func listRules(_ context.Context, talk *harness.Conversation, _ *wire.ListPermis
 }
 
 // explain says what would be decided about a call. What is noted about hooks is not for a guest.
-func (s *server) explain(ctx context.Context, talk *harness.Conversation, r *wire.ExplainCall) (any, error) {
+func explain(ctx context.Context, q *requests, talk *harness.Conversation, r *wire.ExplainCall) (any, error) {
 	input := r.Input
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
@@ -101,7 +101,7 @@ func (s *server) explain(ctx context.Context, talk *harness.Conversation, r *wir
 	for _, suggestion := range e.Suggestions {
 		reply.Suggestions = append(reply.Suggestions, suggestion.Rule)
 	}
-	if !s.opts.Guest {
+	if !q.opts.Guest {
 		reply.Notes = e.Notes
 	}
 	return reply, nil
@@ -109,7 +109,7 @@ func (s *server) explain(ctx context.Context, talk *harness.Conversation, r *wir
 
 // listHooks lists the hooks in the settings that run, and all events. What they run is not for
 // a guest: commands and addresses may hold passwords.
-func (s *server) listHooks(_ context.Context, talk *harness.Conversation, _ *wire.GetHooksListing) (any, error) {
+func listHooks(_ context.Context, q *requests, talk *harness.Conversation, _ *wire.GetHooksListing) (any, error) {
 	counts := make(map[string]int)
 	var reply wire.HooksListingReply
 	for _, h := range talk.World.Project.Counts.Hooks() {
@@ -124,7 +124,7 @@ func (s *server) listHooks(_ context.Context, talk *harness.Conversation, _ *wir
 		case h.Prompt != "":
 			listed.ContentLabel, listed.CommandText = "Prompt", visible.Indented(h.Prompt)
 		}
-		if s.opts.Guest {
+		if q.opts.Guest {
 			listed.CommandText = "(only shown in a terminal)"
 		}
 		listed.DisplayText = listed.CommandText

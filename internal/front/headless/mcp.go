@@ -21,52 +21,19 @@ import (
 // that it provides.
 const serversTime = 10 * time.Second
 
-// sendMCP carries a message to a server inside the program.
-func (s *server) sendMCP(ctx context.Context, name string, message json.RawMessage) (json.RawMessage, error) {
-	// A call comes after what was sent about it. Opening a server does not wait: a turn
-	// that has begun waits for the server.
-	ask := s.conn.Call
-	var about struct {
-		Method string `json:"method"`
-	}
-	if json.Unmarshal(message, &about) == nil && about.Method == "tools/call" {
-		ask = s.ask
-	}
-	var reply wire.MCPMessageReply
-	if err := ask(ctx, &wire.MCPMessage{ServerName: name, Message: message}, &reply); err != nil {
-		return nil, errors.New(plainError(err))
-	}
-	return reply.MCPResponse, nil
-}
-
-// elicit asks the program for what a server wants to know. A server cannot tell a failed
-// question from a fault of its own, so a question without an answer is cancelled.
-func (s *server) elicit(ctx context.Context, e mcp.Elicitation) (mcp.Answer, error) {
-	var reply wire.ElicitationReply
-	request := &wire.Elicitation{MCPServerName: e.Server, Message: e.Message, Mode: e.Mode, URL: e.URL, RequestedSchema: e.Schema}
-	if s.opts.Talk.Here != "" {
-		request.ElicitationID = e.ID // other programs know it as the name of an address to visit
-	}
-	err := s.ask(ctx, request, &reply)
-	if err != nil || reply.Action == "" { // it is gone, or knows no such question
-		return mcp.Answer{Action: "cancel"}, nil
-	}
-	return mcp.Answer{Action: reply.Action, Content: reply.Content, By: reply.By}, nil
-}
-
 // mcpRequests are those about MCP servers.
-func (s *server) mcpRequests() []row {
+func mcpRequests(q *requests) []row {
 	return []row{
-		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.MCPStatus) (any, error) {
-			return s.mcpStatus(talk), nil
+		about(q, func(_ context.Context, talk *harness.Conversation, _ *wire.MCPStatus) (any, error) {
+			return mcpStatus(talk, q.opts.Guest), nil
 		}),
-		about(s, setServers),
-		about(s, reconnect),
-		about(s, toggle),
-		about(s, overrideMode),
-		about(s, readResource),
-		about(s, callMCP),
-		about(s, receiveMCP),
+		about(q, setServers),
+		about(q, reconnect),
+		about(q, toggle),
+		about(q, overrideMode),
+		about(q, readResource),
+		about(q, callMCP),
+		about(q, receiveMCP),
 	}
 }
 
@@ -102,10 +69,10 @@ func withServer(talk *harness.Conversation, name string, do func(*mcp.Host) erro
 // mcpStatus reports the status of servers, without the values of their variables and
 // headers. A guest learns of the owner's servers only how they are reached: variables of this
 // machine are filled in everywhere.
-func (s *server) mcpStatus(talk *harness.Conversation) wire.MCPStatusReply {
+func mcpStatus(talk *harness.Conversation, guest bool) wire.MCPStatusReply {
 	var reply wire.MCPStatusReply
 	for _, st := range talk.MCP.Status() {
-		if s.opts.Guest {
+		if guest {
 			st.Config = mcp.Server{Type: st.Type}
 		}
 		m := wire.MCPServerStatus{
@@ -229,12 +196,12 @@ func splitTool(name string) (server, tool string, ok bool) {
 
 // askTool returns a way to ask a tool of an MCP server instead of the program: the older
 // form of the permission callback.
-func (s *server) askTool(name string) func(context.Context, wire.Request, any) error {
+func askTool(opened func() *harness.Conversation, name string) func(context.Context, wire.Request, any) error {
 	server, toolName, _ := splitTool(name)
 	return func(ctx context.Context, r wire.Request, reply any) error {
 		q := r.(*wire.CanUseTool)
 		input := mustJSON(map[string]any{"tool_name": q.ToolName, "input": q.Input, "tool_use_id": q.ToolUseID})
-		return withServer(s.opened(), server, func(h *mcp.Host) error {
+		return withServer(opened(), server, func(h *mcp.Host) error {
 			result, err := h.Call(ctx, server, toolName, &tool.Call{ID: session.NewUUID(), Tool: name, Input: input})
 			if err != nil {
 				return err

@@ -3,9 +3,10 @@ package headless
 import (
 	"context"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -15,37 +16,47 @@ import (
 // An Observer reports a conversation of any front end as messages of the wire, and accepts
 // requests about it. It does not report what is in the journal: observers read that
 // themselves, so that nothing comes twice. It is safe for concurrent use, except Event.
-type Observer struct{ s *server }
+type Observer struct {
+	talk  *harness.Conversation
+	tell  *teller
+	table map[string]row
+}
 
 // NewObserver returns an observer of a conversation that sends its messages with send.
 func NewObserver(talk *harness.Conversation, version string, send func(wire.Message)) *Observer {
-	s := &server{opts: Options{Version: version}, talk: talk, news: make(chan struct{}, 1)}
-	s.tell = s.newTeller()
-	s.tell.send, s.tell.partial, s.tell.states = send, true, true
-	s.tell.reportCalls()
-	s.tell.inSession(talk.Agent.Session())
-	s.table = make(map[string]row)
-	for _, r := range slices.Concat(s.courseRequests(), s.usageRequests(), s.fileRequests(), s.taskRequests(), []row{
-		about(s, func(_ context.Context, talk *harness.Conversation, r *wire.SetPermissionMode) (any, error) {
-			return s.setMode(talk, r.Mode)
-		}),
-		about(s, func(ctx context.Context, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
+	o := &Observer{talk: talk, tell: newTeller(send)}
+	o.tell.facts = func(ev agent.TurnStarted) *wire.Init { return initMessage(talk, &Options{Version: version}, ev) }
+	o.tell.partial, o.tell.states = true, true
+	o.tell.reportCalls()
+	o.tell.inSession(talk.Agent.Session())
+	q := &requests{
+		opts: &Options{Version: version}, opened: o.opened, driver: talk.Driver, tell: o.tell, began: time.Now(),
+		settle: func(context.Context) {}, asked: func() int64 { return 0 }, // the front end itself knows more
+	}
+	o.table = tableOf(courseRequests(q), usageRequests(q), fileRequests(q), taskRequests(q), []row{
+		about(q, func(ctx context.Context, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
 			return nil, talk.Rename(ctx, r.Title)
 		}),
-	}) {
-		s.table[r.subtype] = r
-	}
-	return &Observer{s}
+	})
+	return o
 }
+
+func (o *Observer) opened() *harness.Conversation { return o.talk }
 
 // Event reports what happens and is not in the journal.
 func (o *Observer) Event(ev agent.Event) {
 	switch ev := ev.(type) {
+	case drive.CommandDone:
+		text := ev.Text
+		if ev.Err != nil {
+			text = ev.Err.Error()
+		}
+		o.tell.send(&wire.Informational{Stamp: o.tell.stamp(""), Level: "info", Label: "/" + ev.Command, Content: text})
 	case agent.Said, agent.Added, agent.Compacted:
 	case agent.Returned:
-		o.s.tell.reports.ended(ev.Outcome.CallID)
+		o.tell.reports.ended(ev.Outcome.CallID)
 	default:
-		o.s.tell.tell(ev)
+		o.tell.tell(ev)
 	}
 }
 
@@ -59,8 +70,8 @@ func (o *Observer) Track(ev agent.Event) {
 
 // Calls report the calls that have no result yet.
 func (o *Observer) Calls() (all []wire.Message) {
-	for _, m := range o.s.tell.reports.current() {
-		m.Stamp = o.s.tell.stamp("")
+	for _, m := range o.tell.reports.current() {
+		m.Stamp = o.tell.stamp("")
 		all = append(all, m)
 	}
 	return all
@@ -68,7 +79,7 @@ func (o *Observer) Calls() (all []wire.Message) {
 
 // Handle answers a control request.
 func (o *Observer) Handle(ctx context.Context, r wire.Request) (any, error) {
-	return o.s.handle(ctx, r)
+	return handle(ctx, o.table, o.opened, r)
 }
 
 // Prompt sends a user message to the conversation. The result of its turn names it.
@@ -78,9 +89,9 @@ func (o *Observer) Prompt(u *wire.User) error {
 		return err
 	}
 	if p.UUID != "" {
-		o.s.tell.follow(p.UUID)
+		o.tell.follow(p.UUID)
 	}
-	o.s.talk.Prompt(p)
+	o.talk.Driver().Prompt(p)
 	return nil
 }
 
@@ -100,7 +111,7 @@ func (o *Observer) Verdict(asked *wire.CanUseTool, a wire.PermissionAnswer, by s
 				return fmt.Errorf("the question does not suggest %s", what)
 			}
 			return nil
-		}, o.s.warn)
+		}, o.tell.warn)
 	case wire.BehaviorDeny:
 		v = refusal(a.Message)
 		v.Reason, v.Interrupt = "it was denied from "+by, a.Interrupt

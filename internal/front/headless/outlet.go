@@ -12,7 +12,7 @@ import (
 // however long that takes. Once the session has been asked to end, a message that is not
 // read in time is the last one, and the writer is released.
 type outlet struct {
-	stream wire.Stream
+	out    interface{ Write(wire.Message) error }
 	broken func(error) // told once
 
 	turn chan struct{} // holds a token while a message is being written
@@ -24,11 +24,9 @@ type outlet struct {
 	err   error     // why not everything was written
 }
 
-func newOutlet(stream wire.Stream, broken func(error)) *outlet {
-	return &outlet{stream: stream, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
+func newOutlet(out interface{ Write(wire.Message) error }, broken func(error)) *outlet {
+	return &outlet{out: out, broken: broken, turn: make(chan struct{}, 1), gone: make(chan struct{})}
 }
-
-func (o *outlet) Read() (wire.Message, error) { return o.stream.Read() }
 
 // Write writes a message after those before it.
 func (o *outlet) Write(m wire.Message) error {
@@ -40,7 +38,7 @@ func (o *outlet) Write(m wire.Message) error {
 	done := make(chan error, 1)
 	o.mark(time.Now())
 	go func() {
-		err := o.stream.Write(m)
+		err := o.out.Write(m)
 		o.mark(time.Time{})
 		<-o.turn
 		done <- err

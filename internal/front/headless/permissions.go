@@ -76,7 +76,7 @@ func NotSuggested(asked *wire.CanUseTool, u wire.PermissionUpdate) string {
 }
 
 // setMode changes the mode.
-func (s *server) setMode(talk *harness.Conversation, mode string) (any, error) {
+func setMode(talk *harness.Conversation, mode string) (any, error) {
 	refused := func(format string, args ...any) (any, error) {
 		return nil, &wire.ControlError{Code: wire.ErrorInvalidMode, Message: fmt.Sprintf(format, args...)}
 	}

@@ -8,24 +8,6 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// heard is a prompt as it arrived. A prompt that a program has composed is taken literally:
-// nothing in it is a command.
-type heard struct {
-	agent.Prompt
-	literal bool
-}
-
-// take queues a prompt. If there is no conversation, the prompt opens one: a program does
-// not have to initialize. A command waits for the running turn: it may change what the next
-// one begins with, and may have to ask.
-func (s *server) take(p heard) {
-	s.begin(s.context, nil, p)
-	if talk := s.opened(); talk != nil {
-		talk.Agent.Reconsider()
-	}
-	s.wake()
-}
-
 // text is what a prompt says, if it is nothing but text.
 func text(p agent.Prompt) string {
 	if len(p.Content) != 1 || p.Content[0].Type != model.Text {

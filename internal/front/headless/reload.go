@@ -8,11 +8,11 @@ import (
 )
 
 // reloadRequests look again for what was written for the model.
-func (s *server) reloadRequests() []row {
+func reloadRequests(q *requests) []row {
 	return []row{
-		about(s, reloadSkills),
-		about(s, s.reloadPlugins),
-		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.ReloadOutputStyles) (any, error) {
+		about(q, reloadSkills),
+		with(q, reloadPlugins),
+		about(q, func(_ context.Context, talk *harness.Conversation, _ *wire.ReloadOutputStyles) (any, error) {
 			return wire.ReloadOutputStylesReply{AvailableOutputStyles: styles(talk)}, nil
 		}),
 	}
@@ -38,14 +38,14 @@ func reloadSkills(_ context.Context, talk *harness.Conversation, _ *wire.ReloadS
 
 // reloadPlugins returns the plugins; those that are added later take effect in the next
 // session.
-func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r *wire.ReloadPlugins) (any, error) {
+func reloadPlugins(_ context.Context, q *requests, talk *harness.Conversation, r *wire.ReloadPlugins) (any, error) {
 	if r.RefuseIfBusy && talk.Agent.Busy() {
 		return nil, &wire.ControlError{Code: wire.ErrorPluginsBusy, Message: "a turn is running: try again when it has ended"}
 	}
 	if len(r.AddPlugins) > 0 && string(r.AddPlugins) != "null" && string(r.AddPlugins) != "[]" {
 		return nil, &wire.ControlError{Message: "plugins cannot be added to a running session: start the session with them"}
 	}
-	reply := s.plugins(talk)
+	reply := reloadedPlugins(q, talk)
 	if r.HoldOnCacheImpact {
 		held := false // nothing changes
 		reply.Held = &held
@@ -53,7 +53,7 @@ func (s *server) reloadPlugins(_ context.Context, talk *harness.Conversation, r 
 	return reply, nil
 }
 
-// plugins returns the plugins; those that are added later take effect in the next session.
-func (s *server) plugins(talk *harness.Conversation) wire.ReloadPluginsReply {
-	return wire.ReloadPluginsReply{Commands: s.commands(talk), Agents: s.agents(talk), Plugins: plugins(talk), MCPServers: s.mcpStatus(talk).MCPServers}
+// reloadedPlugins are the plugins; those that are added later take effect in the next session.
+func reloadedPlugins(q *requests, talk *harness.Conversation) wire.ReloadPluginsReply {
+	return wire.ReloadPluginsReply{Commands: commands(talk), Agents: agents(talk), Plugins: plugins(talk), MCPServers: mcpStatus(talk, q.opts.Guest).MCPServers}
 }

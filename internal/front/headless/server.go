@@ -5,19 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"sync"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/harness/project"
-	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/internal/sys/stackroom"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
-	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -65,9 +62,11 @@ type Options struct {
 	// Watch is called with every event as well; nil means no one watches. It must not block
 	// for long.
 	Watch func(agent.Event) error
-	// Interrupts stop the running turn and end the session, as Ctrl-C does; nil means that
-	// there are none.
-	Interrupts <-chan struct{}
+	// ResultOnly says that nothing is read but results.
+	ResultOnly bool
+	// OnInterrupt is given what stops the running turn and ends the session, as Ctrl-C does;
+	// nil means that nothing does.
+	OnInterrupt func(stop func())
 	// StreamClosed is closed when no one reads the program's end of the stream any more;
 	// nil means that this is noticed only when something is written.
 	StreamClosed <-chan struct{}
@@ -80,39 +79,15 @@ type Options struct {
 	Version string
 }
 
-// A server is one conversation with one program.
+// A server is the end of the stream at which a program controls a run.
 type server struct {
-	opts  Options
-	conn  *wire.Conn
-	out   *outlet
-	tell  *teller
-	table map[string]row // of control requests
-	news  chan struct{}  // holds a token when there may be something to do
-	ended chan struct{}  // closed when no more messages come
-	stop  context.CancelCauseFunc
-	// context is that of the session: opening it is not part of any one request.
-	context context.Context
-
-	mu      sync.Mutex
-	talk    *harness.Conversation // nil before it is opened
-	failure error                 // why it cannot be opened
-	init    *wire.Initialize
-	waiting []heard // that came before it was opened
-	typed   []heard // commands, and what came after them
-	told    bool    // a turn has ended
-	closing bool    // the program wants no more turns
-	running bool    // events are told
-	garbled error   // what was wrong with its last line
-	mirror  *mirror // nil if the program wants none
-	early   early
-	// removeFlagRules removes the rules of settings that the program laid over the files'.
-	removeFlagRules func()
-	// questions are how many the program has not answered yet.
-	questions atomic.Int32
-	code      int
-
-	began time.Time
-	asked atomic.Int64 // milliseconds that models took for their answers
+	run     *run
+	program *program
+	out     *outlet
+	table   map[string]row  // of control requests
+	guest   *guest          // nil if the program may ask everything
+	context context.Context // of the session: opening it is not part of any one request
+	garbled atomic.Bool     // the last line was not a message
 }
 
 // Serve serves until the program has closed its input and everything is done, and returns
@@ -120,27 +95,46 @@ type server struct {
 // options that name something that does not exist. When ctx ends, the running turn is
 // stopped.
 func Serve(ctx context.Context, stream wire.Stream, opts *Options) int {
-	s := &server{opts: *opts, news: make(chan struct{}, 1), ended: make(chan struct{}), began: time.Now()}
-	if s.opts.Log == nil {
-		s.opts.Log = io.Discard
-	}
-	ctx, s.stop = context.WithCancelCause(ctx)
-	s.context = ctx
-	defer s.stop(nil)
-	s.out = newOutlet(stream, func(err error) { s.stop(fmt.Errorf("the program stopped reading: %w", err)) })
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &server{context: ctx}
+	s.out = newOutlet(stream, func(err error) { stop(fmt.Errorf("the program stopped reading: %w", err)) })
 	context.AfterFunc(ctx, func() { s.out.expire(answerTime) })
-	go s.watchStream(ctx)
-	s.table = s.requests()
-	s.conn = wire.NewConn(s.out, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: s.badLine})
-	s.tell = s.newTeller()
+	if opts.StreamClosed != nil {
+		go s.watchStream(ctx, opts.StreamClosed)
+	}
+	conn := wire.NewConn(duplex{stream, s.out}, &wire.ConnOptions{Handle: s.handle, Ordered: ordered, Answered: s.answered, BadLine: badLine})
+	s.run = newRun(opts, func(m wire.Message) { _ = conn.Send(m) }) // the outlet ends the session if it breaks
+	s.program = newProgram(s.run, conn)
+	s.begins()
+	if opts.OnInterrupt != nil {
+		opts.OnInterrupt(s.run.drive.Stop)
+	}
 	go func() {
 		stackroom.Reserve()
-		s.read(ctx)
+		s.read(ctx, conn)
 	}()
-	s.serve(ctx)
+	s.run.follow(ctx)
 	defer s.out.close()
 	return s.close()
 }
+
+// begins makes the table of requests for the run.
+func (s *server) begins() {
+	s.table = newRequests(s.run).table()
+	s.table["initialize"] = always(s.initialize)
+	if s.run.opts.Guest {
+		s.guest = &guest{&s.run.opts, s.run.opened}
+	}
+}
+
+// duplex reads from a stream and writes to its outlet.
+type duplex struct {
+	wire.Stream
+	out *outlet
+}
+
+func (d duplex) Write(m wire.Message) error { return d.out.Write(m) }
 
 // ordered requests are answered before the next line is read, because what the program
 // sends after them relies on them.
@@ -157,53 +151,24 @@ func ordered(r wire.Request) bool {
 func (s *server) answered(r wire.Request) {
 	_, ends := r.(*wire.EndSession)
 	_, opens := r.(*wire.Initialize)
-	s.mu.Lock()
-	ends = ends || opens && s.failure != nil
-	s.closing = s.closing || ends
-	s.mu.Unlock()
-	if !ends {
-		return
+	if ends || opens && s.run.opensNothing() {
+		s.run.drive.Leave()
 	}
-	if talk := s.opened(); talk != nil {
-		talk.Agent.Reconsider()
-	}
-	s.wake()
 }
 
-func (s *server) newTeller() *teller {
-	t := &teller{
-		send:    s.send,
-		facts:   s.facts,
-		partial: s.opts.Partial, states: s.opts.States, replay: s.opts.Replay, oneAnswer: s.opts.OneAnswer,
-		tasks: make(map[string]agent.Task), agents: make(map[string]agent.Task),
-		modelFor: func(name string) (int64, int64) {
-			m := catalog.Lookup(name)
-			return int64(m.Context), int64(m.MaxOutput)
-		},
+// read reads what the program sends until its end. A line that is not a message ends
+// everything: a program that does not speak the protocol cannot be understood from here on.
+func (s *server) read(ctx context.Context, conn *wire.Conn) {
+	defer close(s.program.ended)
+	if err := conn.Run(ctx, s.deliver); err != nil {
+		fmt.Fprintf(s.run.opts.Log, "haft: could not read standard input: %s\n", visible.Indented(err.Error()))
+		s.garbled.Store(true)
+		s.run.drive.Stop()
 	}
-	t.calls = &heartbeats{every: 30 * time.Second, stops: make(map[string]func() bool), beat: t.heartbeat}
-	if s.opts.ToolProgress {
-		t.reportCalls()
-	}
-	return t
+	s.run.drive.Finish()
 }
 
-// heartbeat reports that a call still runs.
-func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
-	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
-		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
-}
-
-// read reads what the program sends until its end.
-func (s *server) read(ctx context.Context) {
-	if err := s.conn.Run(ctx, s.deliver); err != nil {
-		fmt.Fprintf(s.opts.Log, "haft: could not read standard input: %s\n", visible.Indented(err.Error()))
-		s.mu.Lock()
-		s.garbled = err
-		s.mu.Unlock()
-	}
-	close(s.ended)
-}
+func badLine(err *wire.LineError) error { return fmt.Errorf("a line is not a message: %w", err) }
 
 // deliver handles messages that are not control messages. Unknown types are ignored: the
 // program may be newer.
@@ -214,228 +179,79 @@ func (s *server) deliver(m wire.Message) {
 	}
 	p, err := prompt(user)
 	if err != nil {
-		s.warn("Could not read a prompt: " + err.Error())
+		s.run.tell.warn("Could not read a prompt: " + err.Error())
 		return
 	}
-	s.take(heard{p, user.ClientComposed})
+	s.run.say(drive.Message{Prompt: p, Literal: user.ClientComposed})
+	s.begin(nil) // a program does not have to initialize
+	if s.run.opensNothing() {
+		s.run.drive.Leave()
+	}
+}
+
+// begin opens the conversation, once; init is nil if the program sent none.
+func (s *server) begin(init *wire.Initialize) {
+	s.run.begin(s.context, init, func(h *harness.Options, t *harness.TalkOptions) {
+		s.program.equip(h, t, init)
+	})
+}
+
+// initialize opens the conversation and says what it offers. A program that initializes
+// again gets the same answer, and the list of background work.
+func (s *server) initialize(r *wire.Initialize) (any, error) {
+	again := s.run.opened() != nil
+	s.begin(r)
+	talk := s.run.opened()
+	if talk == nil {
+		return nil, errors.New("could not open the conversation; the result message says why")
+	}
+	tell := s.run.tell
+	if again {
+		tell.send(tell.backgroundTasks())
+	}
+	reply := wire.InitializeReply{
+		Commands: commands(talk), Agents: agents(talk), OutputStyle: talk.Style, AvailableOutputStyles: styles(talk),
+		Models: models(), Account: account(talk.Provider, talk.KeySource),
+		PID: os.Getpid(), ClaudeCodeVersion: s.run.opts.Version, CurrentPermissionMode: string(talk.World.Engine.Policy().Mode()),
+		SessionState: tell.doing(), HookOnFailureSupported: true, FastModeState: "off", Capabilities: capabilities(),
+	}
+	if r.Hooks != nil {
+		first := !again
+		reply.HooksApplied = &first
+	}
+	if r.Plugins != nil {
+		all := hasPlugins(talk, r.Plugins)
+		reply.PluginsApplied = &all
+	}
+	return reply, nil
+}
+
+// handle answers a control request.
+func (s *server) handle(ctx context.Context, r wire.Request) (any, error) {
+	if s.guest != nil && s.table[r.Subtype()].answer != nil {
+		if err := s.guest.may(r); err != nil {
+			return nil, err
+		}
+	}
+	return handle(ctx, s.table, s.run.opened, r)
 }
 
 // watchStream ends the session when no one reads it any more.
-func (s *server) watchStream(ctx context.Context) {
+func (s *server) watchStream(ctx context.Context, closed <-chan struct{}) {
 	select {
-	case <-s.opts.StreamClosed:
+	case <-closed:
 		s.out.fail(errNotReading)
 	case <-ctx.Done():
 	}
 }
 
-// badLine ends the session: a program that does not speak the protocol cannot be understood
-// from here on.
-func (s *server) badLine(err *wire.LineError) error {
-	return fmt.Errorf("a line is not a message: %w", err)
-}
-
-// serve takes turns until there is nothing more to wait for.
-func (s *server) serve(ctx context.Context) {
-	for {
-		s.work(ctx)
-		if s.done() {
-			return
-		}
-		select {
-		case <-s.news:
-		case <-s.opts.Interrupts:
-			return
-		case <-ctx.Done():
-			return
-		case <-s.ended:
-			s.work(ctx)
-			return
-		}
-	}
-}
-
-// work runs the queued turns, and the commands between them.
-func (s *server) work(ctx context.Context) {
-	talk := s.opened()
-	if talk == nil {
-		return
-	}
-	for {
-		s.turns(ctx, talk)
-		p, ok := s.nextTyped()
-		if !ok || ctx.Err() != nil {
-			return
-		}
-		s.command(ctx, talk, p)
-		s.carriedOut()
-	}
-}
-
-// nextTyped is the first of what waits behind a command. It waits there until it is carried
-// out, so that nothing that comes meanwhile overtakes it.
-func (s *server) nextTyped() (p heard, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.typed) == 0 {
-		return p, false
-	}
-	return s.typed[0], true
-}
-
-// carriedOut lets what came after a command be next.
-func (s *server) carriedOut() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.typed) > 0 {
-		s.typed = s.typed[1:]
-	}
-}
-
-// turns runs the queued turns, until there can be no more or the program wants something
-// else.
-func (s *server) turns(ctx context.Context, talk *harness.Conversation) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s.setRunning(true)
-	defer s.setRunning(false)
-	go s.interruptible(ctx, talk)
-	for ev, err := range talk.RunAwaiting(ctx, s.awaits) {
-		if err != nil {
-			break // the turn that ran has sent its result
-		}
-		if m, ok := ev.(harness.Mark); ok {
-			m.Reached()
-			continue
-		}
-		if _, ok := ev.(agent.Result); ok {
-			s.mirror.repeat(talk)
-		}
-		s.tell.tell(ev)
-		if s.opts.Watch != nil {
-			_ = s.opts.Watch(ev) // who watches cannot disturb
-		}
-		if r, ok := ev.(agent.Result); ok {
-			if s.note(r); r.Reason == agent.TakenOver {
-				s.takenOver(talk)
-				return
-			}
-		}
-	}
-}
-
-// takenOver ends the session here: what is queued is for the process that continues it.
-func (s *server) takenOver(talk *harness.Conversation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closing, s.typed = true, nil
-	for _, p := range talk.Agent.Queued() {
-		talk.Agent.Withdraw(p.UUID)
-	}
-}
-
-// awaits reports whether to wait for a background task. There is no need to when the
-// session is about to end, or when a command waits that is not part of a turn. A session
-// with one prompt waits for the agents that work on it, and for nothing else.
-func (s *server) awaits(k agent.Task) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.closing && len(s.typed) == 0 && (!s.opts.OneAnswer || k.Type == "local_agent")
-}
-
-// interruptible stops the turn on an interrupt, and on a line that is not a message.
-func (s *server) interruptible(ctx context.Context, talk *harness.Conversation) {
-	for ended := s.ended; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ended:
-			ended = nil
-			if s.wasGarbled() == nil {
-				continue
-			}
-		case <-s.opts.Interrupts:
-		}
-		break
-	}
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-	for _, p := range talk.Agent.Queued() {
-		talk.Agent.Withdraw(p.UUID)
-	}
-	talk.Agent.Interrupt("")
-	talk.Agent.Reconsider()
-}
-
-func (s *server) setRunning(running bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = running
-}
-
-func (s *server) note(r agent.Result) {
-	s.asked.Add(r.APITime.Milliseconds())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.code, s.told = 0, true
-	if s.tell.isError(r) {
-		s.code = 1
-	}
-	if s.closing && (r.Reason == agent.AbortedTools || r.Reason == agent.AbortedStreaming) {
-		s.code = 0 // the user stopped it
-	}
-}
-
-// done reports whether no turn will follow.
-func (s *server) done() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	closing := s.closing || s.opts.OneAnswer && s.told
-	return closing && (s.talk == nil || len(s.talk.Agent.Queued()) == 0 && len(s.typed) == 0)
-}
-
-func (s *server) opened() *harness.Conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.talk
-}
-
-func (s *server) wasGarbled() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.garbled
-}
-
-// close ends everything that the conversation has started.
+// close ends the run and returns the exit code.
 func (s *server) close() int {
-	if talk := s.opened(); talk != nil {
-		ctx, cancel := context.WithTimeoutCause(context.Background(), closeTime, fmt.Errorf("the session did not end within %s", closeTime))
-		defer cancel()
-		if err := talk.Close(ctx); err != nil {
-			fmt.Fprintf(s.opts.Log, "haft: could not end the session: %s\n", visible.Indented(err.Error()))
-		}
-		s.mirror.repeat(talk)
-		s.lastNotices(talk)
+	code := s.run.close()
+	if s.garbled.Load() || s.out.failed() {
+		return max(code, 1) // not everything was sent or read
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.garbled != nil || s.out.failed() {
-		return max(s.code, 1) // not everything was sent or read
-	}
-	return s.code
-}
-
-// lastNotices reports what a user should know at the end, such as a hook that failed.
-func (s *server) lastNotices(talk *harness.Conversation) {
-	for _, ev := range talk.Agent.Unread() {
-		if _, ok := ev.(agent.Notice); ok {
-			s.tell.tell(ev)
-			if s.opts.Watch != nil {
-				_ = s.opts.Watch(ev) // who watches cannot disturb
-			}
-		}
-	}
+	return code
 }
 
 // How long a program may take to read a message after a signal to end, and how long the end
@@ -444,77 +260,3 @@ const (
 	answerTime = 1500 * time.Millisecond
 	closeTime  = time.Second
 )
-
-// begin opens the conversation, once, and accepts prompts; init is nil if the program sent
-// none.
-func (s *server) begin(ctx context.Context, init *wire.Initialize, prompts ...heard) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting = append(s.waiting, prompts...)
-	if s.failure != nil || s.talk == nil && init == nil && len(s.waiting) == 0 {
-		return
-	}
-	if s.talk == nil {
-		s.init = init
-		if s.talk, s.failure = s.open(ctx, init); s.failure != nil {
-			s.failed(s.failure)
-			s.closing = init == nil // otherwise once it has got the answer; see answered
-			return
-		}
-		s.tell.inSession(s.talk.Agent.Session())
-		if t := s.opts.Talk; s.opts.Mirror {
-			s.mirror = newMirror(s.talk, (t.Resume != "" || t.Continue) && !t.Fork, s.tell.send)
-		}
-		s.waiting = slices.Concat(firstWords(init, s.opts.Harness.Agent), s.waiting)
-	}
-	waiting := s.waiting
-	s.waiting = nil
-	for _, p := range waiting {
-		s.accept(p)
-	}
-}
-
-// accept gives a prompt to the conversation, or keeps it.
-func (s *server) accept(p heard) {
-	if p.UUID != "" {
-		s.tell.follow(p.UUID)
-	}
-	switch {
-	case s.talk == nil:
-		s.waiting = append(s.waiting, p)
-	case len(s.typed) > 0 || !p.literal && (!s.opts.NoCommands && commandIn(s.talk.Input(), p.Prompt) >= 0 || s.talk.Input().Mentions(text(p.Prompt))):
-		s.typed = append(s.typed, p)
-	default:
-		s.talk.Send(p.Prompt)
-	}
-}
-
-// firstWords are what the main agent wants to send first.
-func firstWords(init *wire.Initialize, name string) []heard {
-	if init == nil || init.Agents[name].InitialPrompt == "" {
-		return nil
-	}
-	return []heard{{Prompt: agent.Typed(init.Agents[name].InitialPrompt)}}
-}
-
-// failed reports why there is no conversation.
-func (s *server) failed(err error) {
-	fmt.Fprintf(s.opts.Log, "haft: %s\n", visible.Indented(err.Error()))
-	s.code = 1
-	if usage := (*project.UsageError)(nil); errors.As(err, &usage) && s.opts.Harness.Typed {
-		s.code = 2
-	}
-	s.tell.inSession(session.NewUUID())
-	reason := agent.Crashed
-	if errors.Is(err, session.ErrFenced) {
-		reason = agent.TakenOver
-	}
-	s.tell.result(agent.Result{Reason: reason, Errors: []string{err.Error()}})
-}
-
-func (s *server) wake() {
-	select {
-	case s.news <- struct{}{}:
-	default:
-	}
-}

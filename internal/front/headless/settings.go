@@ -17,13 +17,13 @@ import (
 )
 
 // settingsRequests are those that change settings.
-func (s *server) settingsRequests() []row {
+func settingsRequests(q *requests) []row {
 	return []row{
-		about(s, func(_ context.Context, talk *harness.Conversation, r *wire.ApplyFlagSettings) (any, error) {
-			return nil, s.applySettings(talk, r)
+		about(q, func(_ context.Context, talk *harness.Conversation, r *wire.ApplyFlagSettings) (any, error) {
+			return nil, applySettings(q, talk, r)
 		}),
-		about(s, func(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) (any, error) {
-			return wire.Empty{}, s.updateSettings(ctx, talk, r)
+		about(q, func(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) (any, error) {
+			return wire.Empty{}, updateSettings(ctx, q, talk, r)
 		}),
 	}
 }
@@ -43,7 +43,7 @@ type flagPermissions struct {
 }
 
 // applySettings overrides the settings of the files, and replaces earlier overrides.
-func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSettings) error {
+func applySettings(q *requests, talk *harness.Conversation, r *wire.ApplyFlagSettings) error {
 	var set flagSettings
 	if err := json.Unmarshal(r.Settings, &set); err != nil {
 		problem := "they are not an object"
@@ -53,7 +53,7 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 		return fmt.Errorf("could not apply the settings: %s. The previous settings stay in force", problem)
 	}
 	if set.Permissions != nil {
-		if err := s.applyPermissions(talk, set.Permissions); err != nil {
+		if err := applyPermissions(q, talk, set.Permissions); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func (s *server) applySettings(talk *harness.Conversation, r *wire.ApplyFlagSett
 }
 
 // applyPermissions applies all of it, or nothing.
-func (s *server) applyPermissions(talk *harness.Conversation, p *flagPermissions) error {
+func applyPermissions(q *requests, talk *harness.Conversation, p *flagPermissions) error {
 	list, err := laidOver(p.Allow, p.Ask, p.Deny)
 	if err != nil {
 		return err
@@ -77,17 +77,17 @@ func (s *server) applyPermissions(talk *harness.Conversation, p *flagPermissions
 		return err
 	}
 	if p.DefaultMode != "" {
-		if _, err := s.setMode(talk, p.DefaultMode); err != nil {
+		if _, err := setMode(talk, p.DefaultMode); err != nil {
 			added := slices.DeleteFunc(slices.Clone(talk.World.Engine.Guard().Roots()), func(dir string) bool { return slices.Contains(before, dir) })
 			return errors.Join(err, talk.RemoveDirectories(added))
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.removeFlagRules != nil {
-		s.removeFlagRules()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.removeFlagRules != nil {
+		q.removeFlagRules()
 	}
-	s.removeFlagRules = talk.World.Engine.AddTemporary(list...)
+	q.removeFlagRules = talk.World.Engine.AddTemporary(list...)
 	return nil
 }
 
@@ -109,12 +109,12 @@ func laidOver(allow, ask, deny []string) (list []permission.Rule, err error) {
 
 // updateSettings writes settings to the user's own file. Only harmless ones can be written
 // this way: a settings file also holds rules and hooks.
-func (s *server) updateSettings(ctx context.Context, talk *harness.Conversation, r *wire.UpdateSettings) error {
+func updateSettings(ctx context.Context, q *requests, talk *harness.Conversation, r *wire.UpdateSettings) error {
 	if r.Source != "localSettings" && r.Source != "userSettings" {
 		return fmt.Errorf("update_settings: unsupported source %s", r.Source)
 	}
 	source := destinations[r.Source]
-	if sources := s.opts.Harness.Sources; sources != nil && !slices.Contains(sources, source) {
+	if sources := q.opts.Harness.Sources; sources != nil && !slices.Contains(sources, source) {
 		return fmt.Errorf("update_settings: this session does not read %s", r.Source)
 	}
 	var wrong []string

@@ -10,8 +10,8 @@ import (
 )
 
 // taskRequests are about background work.
-func (s *server) taskRequests() []row {
-	return []row{about(s, background), about(s, taskOutput), about(s, stopTask)}
+func taskRequests(q *requests) []row {
+	return []row{about(q, background), about(q, taskOutput), about(q, stopTask)}
 }
 
 // background moves calls to the background. It is an error if there is none only if the

@@ -1,13 +1,16 @@
 package headless
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -43,6 +46,8 @@ type teller struct {
 	modelFor func(name string) (window, output int64)
 	now      atomic.Pointer[string]
 	named    sync.Map // uuids that the program chose
+	// questions are how many were not answered yet.
+	questions atomic.Int32
 }
 
 // tell sends what the event means to a program.
@@ -312,3 +317,57 @@ func errorName(k model.ErrorKind) string {
 }
 
 func timestamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// heartbeat reports that a call still runs.
+func (t *teller) heartbeat(useID, tool string, n int, elapsed time.Duration) {
+	t.send(&wire.ToolProgress{Stamp: t.stamp(""), ToolUseID: fmt.Sprintf("%s-heartbeat-%d", useID, n), ToolName: tool,
+		ParentToolUseID: wire.NullString(useID), ElapsedTimeSeconds: elapsed.Seconds(), Heartbeat: true})
+}
+
+// doing is what the session does.
+func (t *teller) doing() string {
+	if now := t.now.Load(); now != nil {
+		return *now
+	}
+	return wire.StateIdle
+}
+
+// hookEvents are the two messages about a run. There is no field for why a hook failed: the
+// cause is part of the output, and is used as the error output if the hook wrote none.
+func (t *teller) hookEvents(r hook.Run) (*wire.HookStarted, *wire.HookResponse) {
+	id, event, name := session.NewUUID(), string(r.Event), string(r.Event)
+	if r.Tool != "" {
+		name += ":" + r.Tool
+	}
+	ended := &wire.HookResponse{Stamp: t.stamp(""), HookID: id, HookName: name, HookEvent: event, Stdout: r.Stdout, Stderr: r.Stderr, Outcome: "success"}
+	parts := []string{r.Stdout, r.Stderr}
+	if r.Err != nil {
+		ended.Outcome, ended.Stderr = "error", cmp.Or(r.Stderr, r.Err.Error())
+		parts = []string{r.Stdout, r.Err.Error()} // which quotes the error output
+	}
+	if r.Cancelled {
+		ended.Outcome = "cancelled"
+	}
+	if r.ExitCode >= 0 {
+		ended.ExitCode = &r.ExitCode
+	}
+	ended.Output = strings.Trim(strings.Join(parts, "\n"), "\n")
+	return &wire.HookStarted{Stamp: t.stamp(""), HookID: id, HookName: name, HookEvent: event}, ended
+}
+
+func (t *teller) warn(text string) {
+	t.send(&wire.Informational{Stamp: t.stamp(""), Level: "warning", Content: text})
+}
+
+// waits reports whether the session waits for an answer.
+func (t *teller) waits(waiting bool) {
+	n := int32(-1)
+	if waiting {
+		n = 1
+	}
+	if t.questions.Add(n) > 0 {
+		t.state(wire.StateRequiresAction)
+	} else {
+		t.state(wire.StateRunning)
+	}
+}

@@ -10,13 +10,13 @@ import (
 )
 
 // titleRequests are those about what the session is called.
-func (s *server) titleRequests() []row {
-	return []row{about(s, s.rename), about(s, s.proposeTitle)}
+func titleRequests(q *requests) []row {
+	return []row{with(q, rename), with(q, proposeTitle)}
 }
 
 // rename gives the session a title, if it is still the one that the program means.
-func (s *server) rename(ctx context.Context, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
-	defer s.settle(ctx, talk)
+func rename(ctx context.Context, q *requests, talk *harness.Conversation, r *wire.RenameSession) (any, error) {
+	defer q.settle(ctx)
 	if r.SessionID != "" && r.SessionID != talk.Agent.Session() {
 		return nil, errors.New("session_id is not the current session")
 	}
@@ -24,8 +24,8 @@ func (s *server) rename(ctx context.Context, talk *harness.Conversation, r *wire
 }
 
 // proposeTitle makes a title. One that the user has chosen stays.
-func (s *server) proposeTitle(ctx context.Context, talk *harness.Conversation, r *wire.GenerateSessionTitle) (any, error) {
-	defer s.settle(ctx, talk)
+func proposeTitle(ctx context.Context, q *requests, talk *harness.Conversation, r *wire.GenerateSessionTitle) (any, error) {
+	defer q.settle(ctx)
 	if r.Persist && talk.Title() != "" {
 		return wire.TitleReply{Title: wire.NullString(talk.Title())}, nil
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 // usageRequests are about what the session has used.
-func (s *server) usageRequests() []row {
+func usageRequests(q *requests) []row {
 	return []row{
-		about(s, contextUsage),
-		about(s, s.usage),
-		about(s, func(_ context.Context, talk *harness.Conversation, _ *wire.GetSessionCost) (any, error) {
+		about(q, contextUsage),
+		with(q, sessionUsage),
+		about(q, func(_ context.Context, talk *harness.Conversation, _ *wire.GetSessionCost) (any, error) {
 			return wire.TextReply{Text: answers.Cost(talk, nil)}, nil
 		}),
 	}
@@ -40,9 +40,9 @@ func contextUsage(_ context.Context, talk *harness.Conversation, _ *wire.GetCont
 	return u, nil
 }
 
-func (s *server) usage(_ context.Context, talk *harness.Conversation, _ *wire.GetUsage) (any, error) {
-	models, cost := s.tell.modelUsage(talk.Agent.Usage())
+func sessionUsage(_ context.Context, q *requests, talk *harness.Conversation, _ *wire.GetUsage) (any, error) {
+	models, cost := q.tell.modelUsage(talk.Agent.Usage())
 	return wire.UsageReply{Session: wire.SessionUsage{
-		TotalCostUSD: cost, ModelUsage: models, TotalDurationMS: time.Since(s.began).Milliseconds(), TotalAPIDurationMS: s.asked.Load(),
+		TotalCostUSD: cost, ModelUsage: models, TotalDurationMS: time.Since(q.began).Milliseconds(), TotalAPIDurationMS: q.asked(),
 	}}, nil
 }

@@ -3,17 +3,15 @@ package plain
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/harness/answers"
-	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/text/lang"
-	"github.com/haftdev/haft/model"
 )
 
 // ConverseOptions are what a user sits in front of.
@@ -25,7 +23,7 @@ type ConverseOptions struct {
 	Show *Options
 	// Open opens the conversation; what the rules leave open is asked through
 	// person.
-	Open func(ctx context.Context, person *Person) (*harness.Conversation, error)
+	Open func(ctx context.Context, person *Person) (*drive.Driver, error)
 	// Prompt is what is said first; "" waits for the user.
 	Prompt string
 	// Interrupts stop the turn that runs, or end the conversation between turns; nil
@@ -42,12 +40,10 @@ func Converse(ctx context.Context, o *ConverseOptions) error {
 	c := &conversation{opts: *o, out: out, said: make(chan string, 64), idle: true}
 	c.person = &Person{out: out, words: c.words(), grants: true}
 	var err error
-	if c.talk, err = o.Open(ctx, c.person); err != nil {
+	if c.drive, err = o.Open(ctx, c.person); err != nil {
 		return err
 	}
-	release := c.talk.Agent.Hold()
 	defer c.close(context.WithoutCancel(ctx))
-	defer release()
 	fmt.Fprintf(out, "%s\n", c.words().T("haft. Type what you want done; /help lists commands, /exit quits. End a line with \\ to continue on the next."))
 	go c.read(ctx, o.In)
 	return c.run(ctx)
@@ -64,19 +60,17 @@ func (c *conversation) words() *lang.Catalogue {
 // close ends the conversation and shows what its end brought. A journal that cannot
 // be closed is told of by the next start.
 func (c *conversation) close(ctx context.Context) {
-	_ = c.talk.Close(ctx)
+	last, _ := c.drive.Close(ctx)
 	show := New(c.out, c.opts.Show)
-	for _, ev := range c.talk.Agent.Unread() {
-		if _, ok := ev.(agent.Notice); ok {
-			_ = show.Show(ev) // nobody is left to be told
-		}
+	for _, n := range last {
+		_ = show.Show(n) // nobody is left to be told
 	}
 }
 
 // A conversation is one that is led line by line.
 type conversation struct {
 	opts   ConverseOptions
-	talk   *harness.Conversation
+	drive  *drive.Driver
 	out    *lines
 	person *Person
 	said   chan string // closed when the input has ended
@@ -132,7 +126,7 @@ func (c *conversation) run(ctx context.Context) error {
 	}()
 	show := New(c.out, c.opts.Show)
 	if c.opts.Prompt != "" {
-		c.say(ctx, c.opts.Prompt)
+		c.say(c.opts.Prompt)
 	} else {
 		c.ready()
 	}
@@ -144,8 +138,11 @@ func (c *conversation) run(ctx context.Context) error {
 		}
 		select {
 		case ev := <-events:
-			if _, asked := ev.(agent.Waiting); asked {
+			switch ev := ev.(type) {
+			case agent.Waiting:
 				continue // the question itself is shown
+			case drive.CommandDone:
+				c.answered(ev)
 			}
 			if err := show.Show(ev); err != nil {
 				return err
@@ -157,11 +154,11 @@ func (c *conversation) run(ctx context.Context) error {
 			if ended = !ok; ended && c.idle {
 				return nil
 			}
-			if ok && c.say(ctx, strings.TrimSpace(text)) {
+			if ok && c.say(strings.TrimSpace(text)) {
 				return nil
 			}
 		case <-c.opts.Interrupts:
-			if !c.talk.Agent.Interrupt("") {
+			if !c.drive.Interrupt() {
 				return nil
 			}
 		case err := <-failed:
@@ -178,7 +175,7 @@ func (c *conversation) listen(ctx context.Context) (events chan agent.Event, fai
 	events, failed, gone = make(chan agent.Event), make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(gone)
-		for ev, err := range c.talk.Run(ctx) {
+		for ev, err := range c.drive.Run(ctx) {
 			if err != nil {
 				failed <- err
 				return
@@ -193,27 +190,40 @@ func (c *conversation) listen(ctx context.Context) (events chan agent.Event, fai
 	return events, failed, gone
 }
 
-// follow keeps track of turns, and reports whether one has ended with nothing
-// queued.
+// follow keeps track of what runs, and reports whether it has ended with nothing queued.
 func (c *conversation) follow(ev agent.Event) bool {
 	switch ev := ev.(type) {
 	case agent.TurnStarted:
 		c.idle = false
 	case agent.Result:
-		c.idle = ev.Queued == 0
-		if c.idle {
-			c.ready()
-		}
-		return c.idle
+		c.idle = ev.Queued == 0 && !c.drive.Busy()
+	case drive.CommandDone:
+		c.idle = !c.drive.Busy()
+	default:
+		return false
 	}
-	return false
+	if c.idle {
+		c.ready()
+	}
+	return c.idle
+}
+
+// answered shows the answer to a command.
+func (c *conversation) answered(a drive.CommandDone) {
+	switch {
+	case errors.Is(a.Err, drive.ErrStopped):
+	case a.Err != nil:
+		fmt.Fprintf(c.out, "! %s\n", visibleText(c.words().Error(a.Err)))
+	default:
+		fmt.Fprintf(c.out, "%s\n", visibleText(a.Text))
+	}
 }
 
 // ready tells that something can be said.
 func (c *conversation) ready() { fmt.Fprint(c.out, "> ") }
 
 // say takes in a line, and reports whether the user leaves.
-func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
+func (c *conversation) say(text string) (leaves bool) {
 	switch {
 	case text == "/exit" || text == "/quit":
 		return true
@@ -221,80 +231,11 @@ func (c *conversation) say(ctx context.Context, text string) (leaves bool) {
 		if c.idle {
 			c.ready()
 		}
-	case text == "/clear":
-		c.talk.Agent.Clear()
-	case text == "/compact" || strings.HasPrefix(text, "/compact "):
-		c.talk.Agent.Compact(strings.TrimSpace(strings.TrimPrefix(text, "/compact")))
 	case text == "/stop":
-		c.talk.Agent.Interrupt("")
-	case strings.HasPrefix(text, "/"):
-		c.command(ctx, text)
+		c.drive.Interrupt()
 	default:
-		c.prompt(ctx, text)
+		c.idle = false
+		c.drive.Say(drive.Message{Prompt: agent.Typed(text)})
 	}
 	return false
-}
-
-// prompt sends what was typed with the files that it mentions, about which questions can be
-// answered meanwhile.
-func (c *conversation) prompt(ctx context.Context, text string) {
-	p := agent.Typed(text)
-	if !strings.Contains(text, "@") {
-		c.send(p)
-		return
-	}
-	c.idle = false
-	for _, name := range c.talk.Input().Missing(text) {
-		fmt.Fprintf(c.out, "! %s\n", c.words().T("There is no file @%s here; it is sent as text.", visibleText(name)))
-	}
-	go func() {
-		p, err := c.talk.WithFiles(ctx, p, text)
-		if err != nil {
-			fmt.Fprintf(c.out, "! %s\n", visibleText(c.words().Error(err)))
-		}
-		c.talk.Send(p)
-	}()
-}
-
-func (c *conversation) send(p agent.Prompt) {
-	c.idle = false
-	c.talk.Send(p)
-}
-
-// command does what was typed after a slash, while questions about it can be
-// answered.
-func (c *conversation) command(ctx context.Context, text string) {
-	go func() {
-		t, ok, err := c.talk.Input().Read(ctx, text)
-		switch {
-		case err != nil:
-			fmt.Fprintf(c.out, "! %s\n> ", visibleText(c.words().Error(err)))
-		case !ok && c.misspelt(text):
-		case !ok:
-			c.talk.Send(agent.Typed(text))
-		case t.Text != "":
-			c.talk.Send(agent.Prompt{Content: []model.Block{model.TextOf(t.Text)}, Change: t.Change, Answer: t.Answer})
-		default:
-			answer, known := answers.Text(c.talk, c.words(), t.Command.Name, t.Arguments)
-			if !known {
-				answer = c.words().T("/%s is not available here.", t.Command.Name)
-			}
-			fmt.Fprintf(c.out, "%s\n> ", visibleText(answer))
-		}
-	}()
-}
-
-// misspelt answers a command that does not exist and is near to one that does.
-func (c *conversation) misspelt(text string) bool {
-	name, _, ok := command.Line(text)
-	var names []string
-	for _, k := range c.talk.Input().Commands.List().Commands {
-		names = append(names, "/"+k.Name)
-	}
-	hint := answers.Near(c.words(), "/"+name, names, "")
-	if !ok || hint == "" {
-		return false
-	}
-	fmt.Fprintf(c.out, "! %s %s\n> ", c.words().T("There is no command /%s.", visibleText(name)), visibleText(hint))
-	return true
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/card"
 	"github.com/haftdev/haft/internal/front/tui/markdown"
 	"github.com/haftdev/haft/internal/text/lang"
@@ -36,6 +37,8 @@ func (a *app) happened(s streamed) {
 		return
 	}
 	switch ev := s.ev.(type) {
+	case drive.CommandDone:
+		a.answered(ev)
 	case agent.TurnStarted:
 		a.turn()
 		a.status.model, a.status.mode = ev.Model, ev.Mode
@@ -257,17 +260,16 @@ func (a *app) added(ev agent.Added) {
 	switch {
 	case ev.Agent != "":
 	case ev.Kind == agent.Prompted && ev.Prompt != nil && !ev.Prompt.Silent:
-		said, typed := a.typedAs[ev.Prompt.UUID]
-		if !typed {
-			said = promptText(ev.Prompt.Content)
-		}
-		delete(a.typedAs, ev.Prompt.UUID)
+		said := typedText(*ev.Prompt)
 		a.show.add(&saidBlock{text: said})
 		a.record("You", said)
 	case ev.Kind == agent.Interrupted:
 		a.turn().stops = true
 	}
 }
+
+// typedText is what the user typed for a prompt.
+func typedText(p agent.Prompt) string { return cmp.Or(p.Said, promptText(p.Content)) }
 
 // promptText is what a person sees of what they said.
 func promptText(blocks []model.Block) string {

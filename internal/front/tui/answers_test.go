@@ -56,7 +56,7 @@ func realAnswers(t *testing.T) func(words *lang.Catalogue, name string) string {
 	}
 	fixed := strings.NewReplacer(c.Agent.Session(), "5e55a9d1-0000-4000-8000-123456789abc", dir, "/home/me/src/project", home, "/home/me")
 	return func(words *lang.Catalogue, name string) string {
-		text, _ := answers.Text(c, words, name, "")
+		text, _, _ := answers.AtTerminal(c, words, name, "")
 		if name == "doctor" {
 			text = diagnosed(c, words)
 		}

@@ -112,14 +112,11 @@ type app struct {
 	release func() <-chan struct{} // ends the conversation's stream, and tells when it has ended
 	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
-	typedAs map[string]string // what was typed for a prompt, by its UUID, where that is shorter
-	images  []string          // that marks in what is written stand for, by their numbers from 1
-	pending []string          // written before there was a conversation
-	failure error             // why no conversation could be opened; nil for no reason
-	// reopens says that the conversation is opened again once nothing runs in it, preparing
-	// how many prompts are on their way to it.
-	reopens   reopening
-	preparing int
+	images  []string // that marks in what is written stand for, by their numbers from 1
+	pending []string // written before there was a conversation
+	failure error    // why no conversation could be opened; nil for no reason
+	// reopens says that the conversation is opened again once nothing runs in it.
+	reopens reopening
 	// commandsRun are those that the user runs, with what stops them.
 	commandsRun map[*call]context.CancelFunc
 	// unguarded says that hooks which guard the folder do not run, and the user has
@@ -200,7 +197,7 @@ func Run(ctx context.Context, o *Options) error {
 func newApp(ctx context.Context, o *Options) *app {
 	a := &app{
 		opts: *o, ctx: ctx, paint: o.Palette, lang: o.Lang, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, typedAs: map[string]string{}, commandsRun: map[*call]context.CancelFunc{}, declined: map[string]bool{}, dirty: true,
+		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, commandsRun: map[*call]context.CancelFunc{}, declined: map[string]bool{}, dirty: true,
 	}
 	if a.opts.History == nil {
 		a.opts.History = noHistory{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/internal/front/tui/key"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/lazyregexp"
@@ -137,7 +138,7 @@ const (
 
 func (a *app) commandsLike(typed string) []pick {
 	var items []pick
-	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
+	for _, c := range a.allCommands() {
 		if s := near.Fit(c.Name, typed); s > 0 {
 			items = append(items, pick{value: "/" + c.Name, text: strings.TrimSpace("/" + c.Name + " " + c.Hint), detail: a.t(lang.Text(c.Description))})
 		}

@@ -35,12 +35,3 @@ func TestResourcesOfServersAreCompleted(t *testing.T) {
 		}
 	})
 }
-
-func TestACommandThatIsMisspeltIsNamed(t *testing.T) {
-	in(t, func(t *testing.T, b *bed) {
-		b.type_("/csot\r\r")
-		b.sees("There is no command /csot. Did you mean /cost?")
-		b.type_("/zzzzz\r")
-		b.sees("There is no command /zzzzz. /help lists them.")
-	})
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/internal/front/tui/screen"
 	"github.com/haftdev/haft/internal/text/visible"
 )
@@ -131,9 +132,9 @@ func (a *app) queued(v view) []string {
 	var lines []string
 	waiting := slices.Clip(a.pending)
 	if a.talk != nil && a.working != nil {
-		for _, p := range a.talk.Queue.Queued() {
+		for _, p := range a.talk.Driver.Queued() {
 			if p.Origin == "" {
-				waiting = append(waiting, promptText(p.Content))
+				waiting = append(waiting, typedText(p))
 			}
 		}
 	}

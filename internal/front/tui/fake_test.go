@@ -16,17 +16,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/haftdev/haft/internal/config/settings"
-	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/harness/slash"
-	"github.com/haftdev/haft/internal/text/lang"
-
 	"github.com/charmbracelet/x/vt"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/config/settings"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/guard/trust"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -60,7 +60,6 @@ type fakeTalk struct {
 	copied      []string
 	foreground  bool // a call waits for a command
 	backgrounds int
-	cleared     int
 	past        []session.Entry
 	sessions    []session.Info
 	overviews   map[string]harness.Overview
@@ -88,7 +87,7 @@ func newFakeTalk() *fakeTalk {
 
 // shown is the conversation as the screen knows it.
 func (f *fakeTalk) shown() *Talk {
-	return &Talk{Turns: f, Queue: f, State: f, Input: f, Rules: f, Past: f}
+	return &Talk{Driver: f, Turns: f, State: f, Input: f, Rules: f, Past: f}
 }
 
 func (f *fakeTalk) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
@@ -105,24 +104,44 @@ func (f *fakeTalk) Run(ctx context.Context) iter.Seq2[agent.Event, error] {
 		}
 	}
 }
-func (f *fakeTalk) Hold() func() { return func() {} }
-func (f *fakeTalk) Send(p agent.Prompt) {
+
+// Say sends prompts as they are, or as what a driver would make of them, and answers commands.
+func (f *fakeTalk) Say(m drive.Message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sent = append(f.sent, promptText(p.Content))
-	f.prompts = append(f.prompts, p)
+	text := promptText(m.Content)
+	name, args, isCommand := command.Line(text)
+	if isCommand && name != "review" {
+		f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
+		answer := drive.CommandDone{Prompt: m.Prompt, Command: name, Text: cmp.Or(f.answers[name], "answer to "+name)}
+		go func() { f.events <- answer }()
+		return
+	}
+	if isCommand {
+		m.Said, m.Content = text, []model.Block{model.TextOf("Review all of it, in twenty steps.")}
+	}
+	if strings.Contains(text, "@main.go") {
+		m.Said, m.Content = text, append(m.Content, model.TextOf("<file>package main</file>"))
+	}
+	for range m.Images {
+		m.Content = append(m.Content, model.TextOf("an image"))
+	}
+	f.sent = append(f.sent, promptText(m.Content))
+	f.prompts = append(f.prompts, m.Prompt)
 }
 func (f *fakeTalk) Queued() []agent.Prompt { return f.queue }
 func (f *fakeTalk) Busy() bool             { return len(f.queue) > 0 }
-func (f *fakeTalk) Withdraw(string) bool   { return true }
-func (f *fakeTalk) Interrupt(string) bool  { f.interrupts++; return true }
+func (f *fakeTalk) TakeBack(n int) []agent.Prompt {
+	taken := f.queue[max(0, len(f.queue)-n):]
+	f.queue = f.queue[:len(f.queue)-len(taken)]
+	return taken
+}
+func (f *fakeTalk) Interrupt() bool        { f.interrupts++; return true }
 func (f *fakeTalk) SetMode(m string) error { f.mode = m; return nil }
-func (f *fakeTalk) SetModel(m string)      { f.model = m }
+func (f *fakeTalk) Speak(*lang.Catalogue)  {}
 func (f *fakeTalk) Resolve(m string) string {
 	return "claude-" + m
 }
-func (f *fakeTalk) Clear()         { f.cleared++ }
-func (f *fakeTalk) Compact(string) {}
 func (f *fakeTalk) ContextUsage() agent.ContextUsage {
 	return agent.ContextUsage{Model: f.model, Total: 50_000, Window: 200_000}
 }
@@ -132,13 +151,6 @@ func (f *fakeTalk) Usage() map[string]agent.ModelUsage {
 func (f *fakeTalk) Session() string                        { return "5e55" }
 func (f *fakeTalk) Dir() string                            { return cmp.Or(f.dir, "/nowhere/project") }
 func (f *fakeTalk) StopTask(context.Context, string) error { return nil }
-func (f *fakeTalk) RunBuiltinText(_ *lang.Catalogue, name, args string) (string, bool) {
-	f.builtins = append(f.builtins, strings.TrimSpace(name+" "+args))
-	if text, ok := f.answers[name]; ok {
-		return text, true
-	}
-	return "answer to " + name, true
-}
 func (f *fakeTalk) KeepImage(png []byte) (string, error) {
 	path := filepath.Join(f.home, "kept.png")
 	return path, os.WriteFile(path, png, 0o600)
@@ -181,36 +193,20 @@ func (f *fakeTalk) Settings() []SettingLine {
 }
 func (f *fakeTalk) StatusLine() (command, journal string) { return f.statusLine, "/j.jsonl" }
 func (f *fakeTalk) Background(string) bool                { f.backgrounds++; return f.foreground }
-func (f *fakeTalk) Close(context.Context) error           { f.closed = true; return nil }
-func (f *fakeTalk) Sandbox() string                       { return f.sandbox }
-func (f *fakeTalk) Running() string                       { return f.running }
-func (f *fakeTalk) Keep() *harness.Kept                   { return f.kept }
-func (f *fakeTalk) Mode() string                          { return f.mode }
-func (f *fakeTalk) Tools() *tool.Set                      { return f.tools }
+func (f *fakeTalk) Close(context.Context) ([]agent.Notice, error) {
+	f.closed = true
+	return nil, nil
+}
+func (f *fakeTalk) Sandbox() string     { return f.sandbox }
+func (f *fakeTalk) Running() string     { return f.running }
+func (f *fakeTalk) Keep() *harness.Kept { return f.kept }
+func (f *fakeTalk) Mode() string        { return f.mode }
+func (f *fakeTalk) Tools() *tool.Set    { return f.tools }
 func (f *fakeTalk) Commands() []Command {
 	return []Command{{"help", "Show the available commands", ""}, {"cost", "Show the cost", ""}}
 }
 func (f *fakeTalk) Files(context.Context) ([]string, error) {
 	return []string{"main.go", "tui/app.go"}, nil
-}
-func (f *fakeTalk) Typed(_ context.Context, text string) (slash.Command, bool, error) {
-	if strings.HasPrefix(text, "/review") {
-		return slash.Command{Text: "Review all of it, in twenty steps."}, true, nil
-	}
-	_, known := f.answers[strings.TrimPrefix(text, "/")]
-	return slash.Command{}, known || strings.HasPrefix(text, "/cost"), nil
-}
-func (f *fakeTalk) WithFiles(_ context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
-	if strings.Contains(text, "@main.go") {
-		p.Content = append(p.Content, model.TextOf("<file>package main</file>"))
-	}
-	return p, nil
-}
-func (f *fakeTalk) Missing(text string) []string {
-	if strings.Contains(text, "@gone.go") {
-		return []string{"gone.go"}
-	}
-	return nil
 }
 func (f *fakeTalk) Call(_ context.Context, name string, input any) (tool.Result, error) {
 	return tool.Text("ran " + name), nil

@@ -187,8 +187,8 @@ func TestModesAndModels(t *testing.T) {
 		b.type_("/model\r")
 		b.type_("son")
 		b.type_("\r")
-		if b.talk.model != "claude-sonnet" {
-			t.Errorf("the model is %s", b.talk.model)
+		if !slices.Equal(b.talk.builtins, []string{"model sonnet"}) {
+			t.Errorf("it says %q", b.talk.builtins)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestModesAndModels(t *testing.T) {
 func TestMessagesWaitWhileItWorks(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.tell(agent.TurnStarted{})
-		b.talk.queue = []agent.Prompt{said("and this")}
+		b.talk.queue = []agent.Prompt{agent.Typed("and this")}
 		b.tell(agent.Requesting{Model: "m"})
 		b.sees("⏎ and this (queued)")
 		b.type_("\x1b[A") // it is taken back to be changed

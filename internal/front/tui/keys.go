@@ -163,12 +163,9 @@ func (a *app) takeBack(n int) string {
 		return ""
 	}
 	var texts []string
-	for _, p := range slices.Backward(a.talk.Queue.Queued()) {
-		if p.Origin == "" && !p.Silent && len(texts) < n && a.talk.Queue.Withdraw(p.UUID) {
-			texts = append(texts, promptText(p.Content))
-		}
+	for _, p := range a.talk.Driver.TakeBack(n) {
+		texts = append(texts, typedText(p))
 	}
-	slices.Reverse(texts)
 	return strings.Join(texts, "\n\n")
 }
 
@@ -220,10 +217,12 @@ func (a *app) interrupt() bool {
 		a.write.Set(strings.TrimLeft(a.write.Filled()+"\n\n"+waiting, "\n"))
 	}
 	stopped := a.stopCommands()
-	if !a.talk.Queue.Interrupt("") {
+	if !a.talk.Driver.Interrupt() {
 		return waiting != "" || stopped
 	}
-	a.working.stops = true
+	if a.working != nil {
+		a.working.stops = true
+	}
 	return true
 }
 
@@ -272,7 +271,7 @@ const editsAccepted = "the user allowed all edits in the project"
 
 // setMode changes the permission mode, and answers the questions that it settles.
 func (a *app) setMode(mode string) error {
-	if err := a.talk.State.SetMode(mode); err != nil {
+	if err := a.talk.Driver.SetMode(mode); err != nil {
 		return err
 	}
 	a.status.mode = mode

@@ -139,7 +139,7 @@ func TestEveryKey(t *testing.T) {
 			press()
 			b.sees("› what is in [image 1]")
 			b.type_("?\r")
-			if n := len(b.talk.sent); n != 1 || b.talk.sent[0] != "what is in [image 1] ?\nran Read" {
+			if n := len(b.talk.sent); n != 1 || b.talk.sent[0] != "what is in [image 1] ?\nan image" {
 				t.Errorf("sent %q", b.talk.sent)
 			}
 		},

@@ -58,7 +58,6 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 	}
 	a.talk = talk
 	a.prefer()
-	release := talk.Queue.Hold()
 	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
 	a.look()
 	a.measure()
@@ -66,13 +65,12 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	ended := make(chan struct{})
 	a.release = func() <-chan struct{} {
-		release()
 		cancel()
 		return ended
 	}
 	go func() {
 		defer close(ended)
-		for ev, err := range talk.Turns.Run(ctx) {
+		for ev, err := range talk.Driver.Run(ctx) {
 			select {
 			case a.events <- streamed{stream: stream, ev: ev, err: err, end: ev == nil}:
 			case <-ctx.Done():
@@ -109,7 +107,7 @@ func (a *app) closeTalk() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
 	defer cancel()
-	if err := talk.Turns.Close(ctx); err != nil {
+	if _, err := talk.Driver.Close(ctx); err != nil {
 		a.note(a.lang.Error(err))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/drive"
 )
 
 // The guide lists exactly the commands that only the terminal has.
@@ -18,7 +20,7 @@ func TestTheGuideListsTheTerminalsCommands(t *testing.T) {
 	_, list, _ := strings.Cut(string(guide), "The terminal also has `")
 	list, _, _ = strings.Cut(list, "`")
 	var own []string
-	for _, c := range ownCommands() {
+	for _, c := range drive.ScreenCommands() {
 		own = append(own, "/"+c.Name)
 	}
 	slices.Sort(own)

@@ -45,7 +45,7 @@ func returned(id, name, text string) agent.Event {
 }
 
 func prompted(text string) agent.Event {
-	p := said(text)
+	p := agent.Typed(text)
 	return agent.Added{Kind: agent.Prompted, Prompt: &p}
 }
 

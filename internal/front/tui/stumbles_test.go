@@ -156,7 +156,7 @@ func TestACommandIsNoAnswer(t *testing.T) {
 
 func TestPromptsThatWereKeptAreNamedAtTheEnd(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
-		b.talk.queue = []agent.Prompt{said("do that too")}
+		b.talk.queue = []agent.Prompt{agent.Typed("do that too")}
 		b.app.later(func() { b.app.pending = []string{"fix\nthe tests"} })
 		b.type_("/exit\r")
 		<-b.done

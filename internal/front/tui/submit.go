@@ -2,10 +2,10 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,13 +13,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/card"
 	"github.com/haftdev/haft/internal/harness/answers"
-	"github.com/haftdev/haft/internal/knowledge/mention"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/session"
 )
 
 // submit says something: to the model, to a command, to the shell.
@@ -40,61 +39,28 @@ func (a *app) submit(text string) {
 	switch {
 	case strings.HasPrefix(text, "!") && len(text) > 1:
 		a.shell(strings.TrimSpace(text[1:]))
-	case strings.HasPrefix(text, "/"):
-		a.command(text)
-	case !a.keepNote(text):
+	case !a.ownCommand(text) && !a.keepNote(text):
 		a.say(text)
 	}
 }
 
-// say sends a prompt with the files and images that it mentions. While a turn runs it
-// joins at the next boundary.
+// say says something to the conversation: a prompt, or a command.
 func (a *app) say(text string) {
-	if !strings.Contains(text, "@") && len(a.imagesIn(text)) == 0 {
-		a.talk.Turns.Send(said(text))
-		return
-	}
-	for _, name := range a.talk.Input.Missing(text) {
-		a.note(a.t("There is no file @%s here; it is sent as text.", name))
-	}
-	p, talk, images := said(text), a.talk, a.imagesIn(text)
-	p.UUID = session.NewUUID()
-	a.typedAs[p.UUID] = text
-	a.preparing++
-	go func() { // a file may have to be asked about
-		defer a.later(func() { a.preparing-- })
-		p, err := talk.Input.WithFiles(a.ctx, p, text)
-		if err != nil {
-			a.later(func() { a.note(a.lang.Error(err)) })
-		}
-		for _, path := range images {
-			r, err := talk.Input.Call(a.ctx, "Read", map[string]string{"file_path": path})
-			if err != nil {
-				a.later(func() { a.note(a.t("Could not read the image: %s", err)) })
-				continue
-			}
-			for _, b := range r.Content {
-				p.Content = append(p.Content, model.ContentOf(b))
-			}
-		}
-		talk.Turns.Send(p)
-	}()
+	a.talk.Driver.Say(drive.Message{Prompt: agent.Typed(text), Images: a.attached(text)})
 }
 
-// imagesIn finds the images that a text has marks of, or names: as a path by itself or after
-// an @.
-func (a *app) imagesIn(text string) []string {
-	found := a.attached(text)
-	words := append(mention.Paths(text), strings.Trim(strings.TrimSpace(text), `'"`))
-	for _, w := range words {
-		if !filepath.IsAbs(w) {
-			w = filepath.Join(a.talk.Turns.Dir(), w)
-		}
-		if isImage(w) {
-			found = append(found, w)
-		}
+// answered shows the answer to a command below the command itself, so that it is seen what
+// the answer is about.
+func (a *app) answered(ev drive.CommandDone) {
+	if errors.Is(ev.Err, drive.ErrStopped) {
+		return
 	}
-	return found
+	a.show.add(&saidBlock{text: promptText(ev.Prompt.Content)})
+	text := ev.Text
+	if ev.Err != nil {
+		text = a.lang.Error(ev.Err)
+	}
+	a.show.add(&note{text: text, quiet: ev.Err == nil})
 }
 
 // shell runs a command of the person's. The model is told of it with the next
@@ -124,7 +90,7 @@ func (a *app) shell(command string) {
 			if before == nil && !a.turnRuns() {
 				a.working = nil
 			}
-			talk.Turns.Send(agent.Prompt{Silent: true, Content: []model.Block{model.TextOf(fmt.Sprintf("<bash-input>%s</bash-input>\n<bash-stdout>%s</bash-stdout>", command, out))}})
+			talk.Driver.Say(drive.Message{Literal: true, Prompt: agent.Prompt{Silent: true, Content: []model.Block{model.TextOf(fmt.Sprintf("<bash-input>%s</bash-input>\n<bash-stdout>%s</bash-stdout>", command, out))}}})
 			a.dirty = true
 		})
 	}()
@@ -200,96 +166,35 @@ func (a *app) bounded(s string, lines int) string {
 	return strings.Join(head, "\n") + "\n… " + a.lang.Count(len(all)-lines, "more line") + " …\n" + strings.Join(tail, "\n")
 }
 
-// command does what was typed after a slash.
-func (a *app) command(text string) {
-	name, args, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	args = strings.TrimSpace(args)
-	if own, ok := a.commands()[name]; ok {
-		own(args)
-		return
+// ownCommand carries out a command that is about this screen, and reports whether it was one.
+func (a *app) ownCommand(text string) bool {
+	typed, ok := strings.CutPrefix(text, "/")
+	name, args, _ := strings.Cut(typed, " ")
+	own := a.commands()[name]
+	if !ok || own == nil {
+		return false
 	}
-	talk := a.talk
-	a.preparing++
-	go func() { // it may run commands, and ask about them
-		t, ok, err := talk.Input.Typed(a.ctx, text)
-		a.later(func() {
-			a.preparing--
-			a.dirty = true
-			switch {
-			case err != nil:
-				a.note(a.lang.Error(err))
-			case !ok && !strings.Contains(name, "/"):
-				a.note(a.t("There is no command /%s.", name) + a.nearCommand(name))
-			case !ok:
-				a.say(text)
-			case t.Text != "":
-				p := said(t.Text)
-				p.UUID, p.Change, p.Answer = session.NewUUID(), t.Change, t.Answer
-				a.typedAs[p.UUID] = text
-				talk.Turns.Send(p)
-			default:
-				a.local(name, args)
-			}
-		})
-	}()
+	own(strings.TrimSpace(args))
+	return true
 }
 
-// nearCommand names the commands that may have been meant.
-func (a *app) nearCommand(name string) string {
-	var names []string
-	for _, c := range append(a.talk.Input.Commands(), ownCommands()...) {
-		names = append(names, "/"+c.Name)
-	}
-	return " " + answers.Near(a.lang, "/"+name, names, "/help lists them.")
-}
-
-// local has one of haft's own commands answered, below the command itself, so that it is
-// seen what the answer is about.
+// local has one of haft's own commands carried out that a menu stands for.
 func (a *app) local(name, args string) {
-	a.show.add(&saidBlock{text: strings.TrimSpace("/" + name + " " + args)})
-	a.answer(name, args)
+	a.say(strings.TrimSpace("/" + name + " " + args))
 }
 
-// answer has one of haft's own commands answered, which may take a while.
-func (a *app) answer(name, args string) {
-	talk, words := a.talk, a.lang
-	go func() {
-		answer, ok := talk.Input.RunBuiltinText(words, name, args)
-		if !ok {
-			answer = words.T("/%s is not available here.", name)
-		}
-		a.later(func() {
-			a.show.add(&note{text: answer, quiet: true})
-			a.dirty = true
-		})
-	}()
-}
-
-// ownCommands are those that are about this screen.
-func ownCommands() []Command {
-	var list []Command
-	for _, c := range []struct {
-		name string
-		does lang.Text
-	}{
-		{"copy", "Copy the last answer to the clipboard"},
-		{"exit", "Quit haft"},
-		{"tasks", "Show and stop background work"},
-		{"keys", "Show the key bindings"},
-		{"login", "Set up a model"},
-		{"terminal-setup", "Show how to set up shift+enter and the clipboard in this terminal"},
-		{"theme", "Choose the colours"},
-		{"vim", "Turn vim keys on or off"},
-		{"new", "Start a new conversation; this one stays in the list of sessions"},
-	} {
-		list = append(list, Command{Name: c.name, Description: string(c.does)})
+// allCommands are all that can be typed.
+func (a *app) allCommands() []Command {
+	list := a.talk.Input.Commands()
+	for _, c := range drive.ScreenCommands() {
+		list = append(list, Command{Name: c.Name, Description: c.Description})
 	}
 	return list
 }
 
 // help shows what can be typed, and what keys do.
 func (a *app) help() {
-	all := append(a.talk.Input.Commands(), ownCommands()...)
+	all := a.allCommands()
 	width := 0
 	name := func(c Command) string { return strings.TrimSpace("/" + c.Name + " " + c.Hint) }
 	for _, c := range all {
@@ -305,22 +210,20 @@ func (a *app) help() {
 // commands are those of haft that this screen carries out.
 func (a *app) commands() map[string]func(args string) {
 	return map[string]func(string){
-		"help":    func(string) { a.help() },
-		"clear":   func(string) { a.talk.Queue.Clear() },
-		"compact": func(args string) { a.talk.Queue.Compact(args) },
-		"resume":  a.resume,
-		"rewind":  func(string) { a.rewind() },
-		"model":   a.chooseModel,
-		"tasks":   func(string) { a.listTasks() },
-		"keys":    func(string) { a.showKeys() },
-		"login":   func(string) { a.login() },
-		"memory":  a.memory,
-		"config":  a.config,
-		"copy":    a.copyAnswer,
-		"export":  a.export,
-		"mcp":     a.mcp,
-		"theme":   a.theme,
-		"vim":     a.vim,
+		"help":   func(string) { a.help() },
+		"resume": a.resume,
+		"rewind": func(string) { a.rewind() },
+		"model":  a.chooseModel,
+		"tasks":  func(string) { a.listTasks() },
+		"keys":   func(string) { a.showKeys() },
+		"login":  func(string) { a.login() },
+		"memory": a.memory,
+		"config": a.config,
+		"copy":   a.copyAnswer,
+		"export": a.export,
+		"mcp":    a.mcp,
+		"theme":  a.theme,
+		"vim":    a.vim,
 
 		"terminal-setup": func(string) { a.show.add(&note{text: a.terminalSetup(os.Getenv), quiet: true}) },
 
@@ -331,7 +234,7 @@ func (a *app) commands() map[string]func(args string) {
 
 func (a *app) chooseModel(name string) {
 	if name != "" {
-		a.useModel(name)
+		a.local("model", name)
 		return
 	}
 	items := make([]pick, len(models))
@@ -341,14 +244,8 @@ func (a *app) chooseModel(name string) {
 	}
 	a.pop(&picker{title: a.t("Which model? For another one: /model NAME"), items: items, choose: func(p pick) {
 		a.closeOwn()
-		a.useModel(p.value)
+		a.local("model", p.value)
 	}})
-}
-
-func (a *app) useModel(name string) {
-	a.talk.State.SetModel(a.talk.Turns.Resolve(name))
-	a.status.model = a.talk.Turns.Resolve(name)
-	a.show.add(&note{text: a.t("The model is %s, starting with the next request.", a.talk.Turns.Resolve(name)), quiet: true})
 }
 
 // models are those that the picker offers; /model NAME takes any.

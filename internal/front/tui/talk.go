@@ -5,10 +5,10 @@ import (
 	"iter"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/checkpoint"
-	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/sched"
@@ -18,18 +18,32 @@ import (
 
 // A Talk is a conversation that is shown, by what the screen does with it; see [Of].
 type Talk struct {
-	Turns Turns
-	Queue Queue
-	State State
-	Input Input
-	Rules Rules
-	Past  Past
+	Driver Driver
+	Turns  Turns
+	State  State
+	Input  Input
+	Rules  Rules
+	Past   Past
 }
 
-// Turns are what is said and done in the conversation.
-type Turns interface {
+// A Driver takes what the user says, and tells what happens; see [drive.Driver].
+type Driver interface {
 	Run(context.Context) iter.Seq2[agent.Event, error]
-	Send(agent.Prompt)
+	Say(drive.Message)
+	// Queued is what waits for a turn; TakeBack takes at most n of the user's prompts back.
+	Queued() []agent.Prompt
+	TakeBack(n int) []agent.Prompt
+	Interrupt() bool
+	// Busy reports whether anything runs or waits to.
+	Busy() bool
+	SetMode(string) error
+	// Speak changes the language of answers.
+	Speak(*lang.Catalogue)
+	Close(context.Context) ([]agent.Notice, error)
+}
+
+// Turns are what is done in the conversation.
+type Turns interface {
 	StopTask(ctx context.Context, id string) error
 	// Background moves what a call waits for to the background, "" all of it, and reports
 	// whether there was any.
@@ -40,26 +54,11 @@ type Turns interface {
 	Resolve(model string) string
 	// Running names the background commands that end when it is closed; "" means none.
 	Running() string
-	Close(context.Context) error
-}
-
-// A Queue is what waits for a turn, and what changes the turns that come.
-type Queue interface {
-	Hold() (release func())
-	Queued() []agent.Prompt
-	// Busy reports whether a turn runs or waits to.
-	Busy() bool
-	Withdraw(uuid string) bool
-	Interrupt(why string) bool
-	Clear()
-	Compact(instructions string)
 }
 
 // State is what the next request is made with, and what the earlier ones have used.
 type State interface {
 	Session() string
-	SetMode(string) error
-	SetModel(string)
 	// Tools are those of the next turn.
 	Tools() *tool.Set
 	ContextUsage() agent.ContextUsage
@@ -68,11 +67,8 @@ type State interface {
 
 // Input is what the user can type besides prompts.
 type Input interface {
-	// Typed reads a command that the user typed, Commands are those there are.
-	Typed(ctx context.Context, text string) (slash.Command, bool, error)
+	// Commands are those that can be typed after a slash.
 	Commands() []Command
-	// RunBuiltinText answers one of haft's own commands in the language of the words.
-	RunBuiltinText(words *lang.Catalogue, name, args string) (text string, ok bool)
 	// NoteFiles are those that notes are kept in, Instructions all that are told to the
 	// model, by path.
 	NoteFiles() []NoteFile
@@ -85,10 +81,6 @@ type Input interface {
 	Servers() []mcp.Status
 	// Files are the project's, newest first, relative to the working directory.
 	Files(context.Context) ([]string, error)
-	// WithFiles adds the files that the text of a prompt mentions; Missing are those that
-	// are not there.
-	WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error)
-	Missing(text string) []string
 	// KeepImage keeps a picture with the session, where the model may read it.
 	KeepImage(png []byte) (path string, err error)
 	// Call makes a call that the user asks for, beside the conversation.
@@ -141,12 +133,8 @@ type Person interface {
 // A Command is something that can be typed after a slash.
 type Command struct{ Name, Description, Hint string }
 
-// Of returns a harness's conversation as one that can be shown.
-func Of(c *harness.Conversation) *Talk {
-	return &Talk{Turns: c, Queue: c.Agent, State: c.Agent, Input: input{c}, Rules: rules{c}, Past: past{c}}
-}
-
-// said returns a text as a prompt.
-func said(text string) agent.Prompt {
-	return agent.Typed(text)
+// Of returns a conversation as one that can be shown.
+func Of(d *drive.Driver) *Talk {
+	c := d.Conversation()
+	return &Talk{Driver: d, Turns: c, State: c.Agent, Input: input{c}, Rules: rules{c}, Past: past{c}}
 }

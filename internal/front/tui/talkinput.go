@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
-	"github.com/haftdev/haft/internal/harness/slash"
 	"github.com/haftdev/haft/internal/knowledge/prompt"
-	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/internal/world/search"
 	"github.com/haftdev/haft/tool"
@@ -18,10 +15,6 @@ import (
 
 // input is the [Input] of a harness's conversation.
 type input struct{ c *harness.Conversation }
-
-func (i input) Typed(ctx context.Context, text string) (slash.Command, bool, error) {
-	return i.c.Input().Read(ctx, text)
-}
 
 func (i input) Commands() []Command {
 	var list []Command
@@ -47,22 +40,12 @@ func (i input) Files(ctx context.Context) ([]string, error) {
 	return files, nil
 }
 
-func (i input) WithFiles(ctx context.Context, p agent.Prompt, text string) (agent.Prompt, error) {
-	return i.c.WithFiles(ctx, p, text)
-}
-
-func (i input) Missing(text string) []string { return i.c.Input().Missing(text) }
-
 func (i input) Call(ctx context.Context, name string, input any) (tool.Result, error) {
 	raw, err := json.Marshal(input)
 	if err != nil {
 		return tool.Result{}, err
 	}
 	return i.c.Call(ctx, prompt.Request{Tool: name, Input: raw, Allow: []string{name}})
-}
-
-func (i input) RunBuiltinText(words *lang.Catalogue, name, args string) (text string, ok bool) {
-	return answers.Text(i.c, words, name, args)
 }
 
 func (i input) NoteFiles() []NoteFile {

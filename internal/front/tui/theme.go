@@ -26,7 +26,7 @@ var themes = []struct {
 func (a *app) theme(name string) {
 	if name != "" {
 		if a.useTheme(name) {
-			a.answer("config", "theme "+name+" user")
+			a.local("config", "theme "+name+" user")
 			return
 		}
 		a.note(a.t("There is no theme %s.", name))
@@ -66,6 +66,7 @@ func (a *app) useTheme(name string) bool {
 // prefer takes over what the settings say about the screen: the language, the colours and the
 // keys of the editor, unless the user has said otherwise for now.
 func (a *app) prefer() {
+	defer func() { a.talk.Driver.Speak(a.lang) }()
 	for _, s := range a.talk.Rules.Settings() {
 		switch {
 		case s.Value == "":
@@ -91,5 +92,5 @@ func (a *app) vim(string) {
 		mode, text = "vim", a.t("vim keys are active: esc for normal mode, i to insert. /vim switches back.")
 	}
 	a.show.add(&note{text: text, quiet: true})
-	a.answer("config", "editorMode "+mode+" user")
+	a.local("config", "editorMode "+mode+" user")
 }

@@ -100,7 +100,7 @@ func (a *app) reopenIdle() {
 
 // idle reports whether nothing runs or is about to that would end with the conversation.
 func (a *app) idle() bool {
-	return a.working == nil && a.preparing+len(a.commandsRun)+len(a.tasks) == 0 && !a.talk.Queue.Busy() && a.talk.Turns.Running() == ""
+	return a.working == nil && len(a.commandsRun)+len(a.tasks) == 0 && !a.talk.Driver.Busy() && a.talk.Turns.Running() == ""
 }
 
 // again is the opening that continues the conversation where it is, which may be before messages that were taken back, with

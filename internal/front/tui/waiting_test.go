@@ -73,7 +73,7 @@ func TestAnAgentThatAsksIsNamed(t *testing.T) {
 func TestWhoInterruptsGetsBackWhatWaits(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.tell(agent.TurnStarted{})
-		b.talk.queue = []agent.Prompt{said("first"), said("second")}
+		b.talk.queue = []agent.Prompt{agent.Typed("first"), agent.Typed("second")}
 		b.type_("\x1b")
 		b.pause(escapeDelay + frame)
 		if got := b.app.write.Text(); got != "first\n\nsecond" || b.talk.interrupts != 1 {

@@ -67,17 +67,14 @@ func (a answerer) t(text lang.Text, args ...any) string { return a.words.T(text,
 
 func (a answerer) errorf(text lang.Text, args ...any) error { return errors.New(a.t(text, args...)) }
 
-// Text answers a user who is in front of the screen: they may also change what is kept
-// beyond the session. An error is part of the answer.
-func Text(c *harness.Conversation, words *lang.Catalogue, name, args string) (text string, ok bool) {
-	text, ok, err := answerer{c, words}.change(name, args)
+// AtTerminal is Run for a user who types at a terminal: they may also change what is kept
+// beyond the session.
+func AtTerminal(c *harness.Conversation, words *lang.Catalogue, name, args string) (text string, ok bool, err error) {
+	text, ok, err = answerer{c, words}.change(name, args)
 	if !ok {
 		text, ok, err = Run(c, words, name, args)
 	}
-	if err != nil {
-		text = visible.Indented(err.Error())
-	}
-	return text, ok
+	return text, ok, err
 }
 
 // tell answers what cannot fail.

@@ -153,11 +153,11 @@ func (in *Input) Missing(text string) []string {
 
 var extension = lazyregexp.New(`\.[A-Za-z]\w{0,9}$`)
 
-// Mentioned returns the files that a text mentions, read as the model would be
-// allowed to read them.
-func (in *Input) Mentioned(ctx context.Context, text string) (string, error) {
+// Mentioned returns the files that a text mentions, read as the model would be allowed to read
+// them: their text, and images and documents as they are.
+func (in *Input) Mentioned(ctx context.Context, text string) (string, []tool.Block, error) {
 	if in.Elsewhere {
-		return "", nil
+		return "", nil, nil
 	}
 	return prompt.Mentioned(ctx, in.Calls, prompt.Use{Dir: in.Dir()}, text)
 }

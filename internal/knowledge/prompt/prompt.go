@@ -60,10 +60,11 @@ type Calls func(context.Context, Request) (tool.Result, error)
 const maxFiles = 20
 
 // Mentioned returns the files that the text mentions and that are there, as calls of
-// Read give them, and the names in folders; most of what an @ begins is neither.
-func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, error) {
+// Read give them, and the names in folders; most of what an @ begins is neither. Images and
+// documents are the media.
+func Mentioned(ctx context.Context, calls Calls, u Use, text string) (files string, media []tool.Block, err error) {
 	if u.Dir == "" {
-		return "", nil
+		return "", nil, nil
 	}
 	var b strings.Builder
 	count := 0
@@ -73,12 +74,20 @@ func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, er
 			continue
 		}
 		if count++; count > maxFiles {
-			return "", fmt.Errorf("more than %d files are mentioned", maxFiles)
+			return "", nil, fmt.Errorf("more than %d files are mentioned", maxFiles)
 		}
 		req.Allow, req.Parent = u.Allow, u.Parent
 		r, err := calls(ctx, req)
 		if err != nil {
-			return "", fmt.Errorf("could not read @%s: %w", name, err)
+			return "", nil, fmt.Errorf("could not read @%s: %w", name, err)
+		}
+		for _, block := range r.Content {
+			if block.Type != tool.TextBlock {
+				media = append(media, block)
+			}
+		}
+		if r.Text() == "" && len(r.Content) > 0 {
+			continue
 		}
 		kind := "file"
 		if req.Tool != "Read" {
@@ -86,7 +95,7 @@ func Mentioned(ctx context.Context, calls Calls, u Use, text string) (string, er
 		}
 		fmt.Fprintf(&b, "\n\n<%s path=%q>\n%s\n</%s>", kind, path, strings.TrimSpace(r.Text()), kind)
 	}
-	return b.String(), nil
+	return b.String(), media, nil
 }
 
 // reading is the call that shows what a mention names, if that is there.

@@ -90,7 +90,7 @@ func TestMentionsOfLinesAndFolders(t *testing.T) {
 		asked = append(asked, r.Tool+" "+strings.ReplaceAll(string(r.Input), dir, "DIR"))
 		return tool.Text("x"), nil
 	}
-	got, err := prompt.Mentioned(t.Context(), calls, prompt.Use{Dir: dir}, "看@a.go#L10-20，@sub，@a.go#L9-3")
+	got, _, err := prompt.Mentioned(t.Context(), calls, prompt.Use{Dir: dir}, "看@a.go#L10-20，@sub，@a.go#L9-3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (t *Template) Expand(ctx context.Context, u Use, calls Calls) (string, erro
 		out.WriteString("\n\nARGUMENTS: " + given)
 		own.WriteString("\n\n" + given)
 	}
-	files, err := Mentioned(ctx, calls, u, own.String())
+	files, _, err := Mentioned(ctx, calls, u, own.String())
 	return strings.TrimSpace(out.String()) + files, err
 }
 

@@ -8,7 +8,7 @@ package house
 // anything and "./tool/..." includes "./tool"; a later "!" takes packages out
 // again. Each list ends in a space so that lists can be joined.
 const (
-	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/front/... "
+	frontEnds    = "./cmd/... ./docs ./embed/... ./internal/cli/... ./internal/front/... ./internal/drive "
 	assembly     = "./internal/harness/... "
 	sdk          = ". ./wire/... "
 	conversation = "./agent/... ./session/... ./model/... ./internal/models/... "

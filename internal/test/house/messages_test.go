@@ -19,7 +19,7 @@ import (
 )
 
 // translated are the packages whose messages have translations.
-var translated = []string{"./internal/front/tui", "./internal/front/tui/composer", "./internal/front/plain", "./internal/knowledge/command", "./internal/cli", "./internal/harness/answers", "./internal/harness/doctor", "./internal/sys/platform", "./internal/harness/slash", "./internal/front/card", "./internal/world/mcp/elicit", "./internal/text/lang", "./internal/cli/demo"}
+var translated = []string{"./internal/drive", "./internal/front/tui", "./internal/front/tui/composer", "./internal/front/plain", "./internal/knowledge/command", "./internal/cli", "./internal/harness/answers", "./internal/harness/doctor", "./internal/sys/platform", "./internal/harness/slash", "./internal/front/card", "./internal/world/mcp/elicit", "./internal/text/lang", "./internal/cli/demo"}
 
 const messageType = "github.com/haftdev/haft/internal/text/lang.Text"
 
@@ -131,7 +131,7 @@ func TestCatalogueFaultsAreFound(t *testing.T) {
 // TestSentencesAreMessages finds sentences for users that no catalogue could translate.
 func TestSentencesAreMessages(t *testing.T) {
 	said := map[string]bool{}
-	for _, dir := range []string{"./internal/front/tui", "./internal/front/plain", "./internal/front/card", "./internal/harness/answers"} {
+	for _, dir := range []string{"./internal/drive", "./internal/front/tui", "./internal/front/plain", "./internal/front/card", "./internal/harness/answers"} {
 		texts, others := constants(t, dir)
 		if len(texts) == 0 {
 			t.Errorf("%s has no messages", dir)
