@@ -40,9 +40,8 @@ type Options struct {
 	// Model answers; nil means the one that the environment describes.
 	Model model.Model
 	// Reexec starts the supervisor of shell commands, which stops them even if this process
-	// is killed: what [shellrun.Supervise] returned at the start of main. The zero value
-	// means none.
-	Reexec shellrun.Reexec
+	// is killed: what [Supervise] returned at the start of main. The zero value means none.
+	Reexec Reexec
 	// Version is that of the embedding program; "" means haft's.
 	Version string
 	// Tools are tools of this program that every conversation has in addition to haft's. They go
@@ -50,6 +49,13 @@ type Options struct {
 	// them by what they say about a call. Their names must differ from those of haft's tools.
 	Tools []tool.Tool
 }
+
+// A Reexec is the proof that main calls [Supervise] first.
+type Reexec struct{ of shellrun.Reexec }
+
+// Supervise must be called at the very start of main. The supervisor of shell commands is this
+// program, started once more: in that process Supervise does not return.
+func Supervise() Reexec { return Reexec{shellrun.Supervise()} }
 
 // New returns a transport that runs conversations in this process.
 func New(o *Options) haft.Transport {
@@ -75,7 +81,7 @@ func (t *transport) Start(starting context.Context, l *haft.Launch) (haft.Link, 
 	if err != nil {
 		return nil, fmt.Errorf("embed: %w", err)
 	}
-	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client = log, l.Dir, t.opts.Reexec, t.opts.Model
+	opts.Log, opts.Harness.Dir, opts.Harness.Reexec, opts.Talk.Client = log, l.Dir, t.opts.Reexec.of, t.opts.Model
 	opts.Harness.Embedded = t.opts.Tools
 	opts.States, opts.Talk.Watch = true, live.Open(t.opts.Version)
 	if err := slots().acquire(starting, patience); err != nil {

@@ -3,6 +3,7 @@ package hook_test
 import (
 	"context"
 	"fmt"
+	"github.com/haftdev/haft/internal/harness/project"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,7 @@ func configured(t *testing.T, event, group string) []hook.Hook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooks := hook.FromSettings(settings.Of(f).Hooks())
+	hooks := project.HooksOf(settings.Of(f).Hooks())
 	if len(hooks) != 1 {
 		t.Fatalf("%d hooks", len(hooks))
 	}

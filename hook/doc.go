@@ -9,7 +9,7 @@
 // model is told once that the hook is missing. A hook that cannot start is an error, even if
 // the shell reports this with exit code 2.
 //
-//	runner := hook.New(hook.FromSettings(s.Hooks()), &hook.Options{Project: dir, Report: report})
+//	runner := hook.New(hooks, &hook.Options{Project: dir, Report: report})
 //	defer runner.Close()
 //	outcome := runner.Fire(ctx, "", hook.UserPromptSubmit{Prompt: text})
 //

@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"encoding/json"
+	"github.com/haftdev/haft/internal/harness/project"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +53,7 @@ func read(t *testing.T, text string) []hook.Hook {
 	if problems := s.Problems(); len(problems) > 0 || len(s.Hooks()) == 0 {
 		t.Fatalf("%d hooks, problems %v:\n%s", len(s.Hooks()), problems, text)
 	}
-	return hook.FromSettings(s.Hooks())
+	return project.HooksOf(s.Hooks())
 }
 
 func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {

@@ -3,6 +3,7 @@ package hook_test
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/haftdev/haft/internal/harness/project"
 	"os"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func failsAt(t *testing.T, file, event, fields string, fire func(*hook.Runner, *
 		t.Fatal(err)
 	}
 	var reported runs
-	r := newRunner(t, hook.FromSettings(settings.Of(f).Hooks()), &hook.Options{Project: t.TempDir(), Report: reported.report})
+	r := newRunner(t, project.HooksOf(settings.Of(f).Hooks()), &hook.Options{Project: t.TempDir(), Report: reported.report})
 	blocked := fire(r, t)
 	if len(reported.list) != 1 || !reported.list[0].Failed() {
 		t.Errorf("%s %s %s: reported %+v", file, event, fields, reported.list)
@@ -146,7 +147,7 @@ func TestWhoseFailuresBlock(t *testing.T) {
 		if problems := set.Problems(); len(problems) > 0 {
 			t.Errorf("%s: %v", c.name, problems)
 		}
-		r := newRunner(t, hook.FromSettings(set.Hooks()), nil)
+		r := newRunner(t, project.HooksOf(set.Hooks()), nil)
 		v, notes := r.Before(t.Context(), bashTool, bash("{}"))
 		if blocked := v.Behavior == tool.Deny; blocked != c.blocks || blocked == (len(notes) > 0) {
 			t.Errorf("%s: %+v, notes %q", c.name, v, notes)
@@ -172,7 +173,7 @@ func TestAHookThatMustNotRunBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newRunner(t, hook.FromSettings(settings.Of(f).Hooks()), &hook.Options{Check: c.check})
+		r := newRunner(t, project.HooksOf(settings.Of(f).Hooks()), &hook.Options{Check: c.check})
 		if v, _ := r.Before(t.Context(), bashTool, bash("{}")); v.Behavior != tool.Deny {
 			t.Errorf("%s: %+v", name, v)
 		}

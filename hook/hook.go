@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/config/settings"
 )
 
 // A Hook is something to run at an event. One of Command, URL, Prompt and Func
@@ -73,20 +72,6 @@ type Hook struct {
 	Check func() error
 	// Origin is where it was set up; "" means in code.
 	Origin string
-}
-
-// FromSettings returns the hooks of settings files.
-func FromSettings(list []settings.Hook) []Hook {
-	var hooks []Hook
-	for _, h := range list {
-		hooks = append(hooks, Hook{
-			Event: Event(h.Event), Matcher: h.Matcher, If: h.If,
-			Command: h.Command, Args: h.Args, URL: h.URL, Headers: h.Headers, Prompt: h.Prompt, Model: h.Model, Agentic: h.Type == "agent",
-			Timeout: h.Timeout, Block: h.Blocks(), Required: h.Required(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
-			Origin: h.Origin.String(),
-		})
-	}
-	return hooks
 }
 
 // name is what people know the hook by.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/haftdev/haft/internal/harness/project"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -317,7 +318,7 @@ func TestHooksOfSettings(t *testing.T) {
 		{Event: "PreToolUse", Matcher: "Bash", If: "Bash(git *)", Command: "x", Timeout: 1500 * time.Millisecond, Block: true, Required: true, Async: true, Env: []string{"A"}, Origin: "f:2"},
 		{Event: "PreToolUse", Matcher: "Bash", URL: "http://u", Headers: map[string]string{"a": "b"}, Block: true, Required: true, Origin: "f:3"},
 	}
-	if diff := cmp.Diff(want, hook.FromSettings(settings.Of(f).Hooks())); diff != "" {
+	if diff := cmp.Diff(want, project.HooksOf(settings.Of(f).Hooks())); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
 	}
 }
@@ -330,7 +331,7 @@ func TestAHookWithArgumentsRunsWithoutAShell(t *testing.T) {
 	}
 	hooks := settings.Of(f).Hooks()
 	var seen runs
-	newRunner(t, hook.FromSettings(hooks), &hook.Options{Project: t.TempDir(), Report: seen.report}).Before(t.Context(), bashTool, bash("{}"))
+	newRunner(t, project.HooksOf(hooks), &hook.Options{Project: t.TempDir(), Report: seen.report}).Before(t.Context(), bashTool, bash("{}"))
 	if len(seen.list) != 1 || seen.list[0].Err != nil || !strings.HasPrefix(seen.list[0].Message, "$HOME; $(id)|/") {
 		t.Errorf("runs %+v", seen.list)
 	}

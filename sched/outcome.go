@@ -3,7 +3,6 @@ package sched
 import (
 	"time"
 
-	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -30,8 +29,8 @@ type Outcome struct {
 	Verdict tool.Verdict
 	// Notes are for the model, in addition to the result: what hooks added.
 	Notes []string
-	// Kept is set if the result was too long; see package output.
-	Kept *output.Kept
+	// Kept is set if the result was too long.
+	Kept *tool.Kept
 	// Fatal ends the turn: the tool could not do its work, for a reason that is not for the
 	// model. The model still gets a result.
 	Fatal error

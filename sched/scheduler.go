@@ -37,7 +37,7 @@ type Options struct {
 	// start there. Nil leaves them to the tools.
 	Dir func(agent string) string
 	// Output keeps results that are too long; nil cuts them without keeping.
-	Output *output.Store
+	Output Keeper
 	// MessageLimit is how many characters the results of one message may have together; 0
 	// means 400,000.
 	MessageLimit int
@@ -71,6 +71,9 @@ func New(opts *Options) *Scheduler {
 	}
 	if s.opts.Questions == nil {
 		s.opts.Questions = NewQuestions(nil)
+	}
+	if s.opts.Output == nil {
+		s.opts.Output = (*output.Store)(nil)
 	}
 	s.opts.MessageLimit = cmp.Or(s.opts.MessageLimit, 400_000)
 	s.opts.MaxConcurrent = cmp.Or(s.opts.MaxConcurrent, 128)

@@ -83,3 +83,10 @@ const (
 	// Finished calls have their outcome.
 	Finished
 )
+
+// A Keeper bounds results. Bound returns content with at most limit characters of text, or as
+// many as it takes to say what was left out; what was too long is kept under the call's id, and
+// the second value says where. It is nil if nothing was cut.
+type Keeper interface {
+	Bound(id string, content []tool.Block, limit int) ([]tool.Block, *tool.Kept)
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/haftdev/haft/internal/world/workspace/blob"
 )
 
 // A Log holds the lines of one conversation of a session. It only grows, and only a writer
@@ -34,7 +33,7 @@ type Logs interface {
 	// ends; the zero position means that nothing was written.
 	Open(ctx context.Context, session, agent string) (Log, Pos, error)
 	// Blobs stores contents that lines refer to by digest. They survive a power cut.
-	Blobs() blob.Store
+	Blobs() Blobs
 }
 
 // A Pos is a position in a log. The session passes it on without looking at it.
@@ -48,3 +47,11 @@ type Pos struct {
 // ErrFenced is the error of a write after another writer has continued the session. A process
 // that gets it must no longer act for the session.
 var ErrFenced = errors.New("another process has continued the session")
+
+// Blobs are the contents that are too large for a journal's line, by their digests.
+type Blobs interface {
+	// Put keeps b under its digest, the SHA-256 in hexadecimal, which the caller has at hand.
+	Put(ctx context.Context, digest string, b []byte) error
+	// Get returns a content, or an error that is fs.ErrNotExist.
+	Get(ctx context.Context, digest string) ([]byte, error)
+}

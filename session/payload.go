@@ -37,7 +37,7 @@ func blobsIn(project string) *blobs {
 }
 
 // BlobsOf returns the store of contents that the journal at path refers to.
-func BlobsOf(path string) blob.Store { return blobsIn(filepath.Dir(path)).Store }
+func BlobsOf(path string) Blobs { return blobsIn(filepath.Dir(path)).Store }
 
 // keep stores content on the disk for as long as a line refers to it.
 func (b *blobs) keep(ctx context.Context, content []byte) (digest string, err error) {

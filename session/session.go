@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/model"
 )
 
@@ -85,7 +84,7 @@ func (s *Session) Dir() string {
 }
 
 // Blobs returns the store of contents that the journal refers to by digest.
-func (s *Session) Blobs() blob.Store {
+func (s *Session) Blobs() Blobs {
 	if s.silent() {
 		return nil
 	}

@@ -68,3 +68,9 @@ func Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Message: err.Error(), Err: err}
 }
+
+// Kept is a result that was too long for the model, and where it is whole.
+type Kept struct {
+	Path  string `json:"path,omitempty"` // "" if it could not be stored
+	Bytes int64  `json:"bytes"`
+}

@@ -14,7 +14,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/text/near"
 	"github.com/haftdev/haft/internal/text/plural"
@@ -364,7 +363,7 @@ type callInfo struct {
 	Repairs    []string        `json:"repairs,omitempty"`
 	Verdict    string          `json:"verdict,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	Kept       *output.Kept    `json:"kept,omitempty"`
+	Kept       *tool.Kept    `json:"kept,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
 }
 

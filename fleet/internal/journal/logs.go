@@ -90,7 +90,7 @@ func (l *Logs) subject(kind, id, name string) string {
 }
 
 // Blobs implements [session.Logs].
-func (l *Logs) Blobs() blob.Store { return &blobs{l.conn, l.tenant, ""} }
+func (l *Logs) Blobs() session.Blobs { return &blobs{l.conn, l.tenant, ""} }
 
 // Files is the store of the files of a run: what it stores is noted as the run's, so that
 // [Logs.Collect] finds it when the run is gone. No two runs may store the same content.

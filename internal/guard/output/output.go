@@ -46,16 +46,10 @@ func (s *Store) Sweep() {
 	}
 }
 
-// Kept is a result that was kept in a file.
-type Kept struct {
-	Path  string `json:"path,omitempty"`
-	Bytes int64  `json:"bytes"`
-}
-
 // Bound returns content with at most limit characters of text, or as many as it takes to
 // say what was left out. A longer text is stored in full under the call's id. Kept is nil
 // if nothing was cut, and has no path if it could not be stored.
-func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *Kept) {
+func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block, *tool.Kept) {
 	before := Size(content)
 	content, replaced := s.saveFiles(id, content)
 	content, dropped := s.boundData(id, content)
@@ -68,7 +62,7 @@ func (s *Store) Bound(id string, content []tool.Block, limit int) ([]tool.Block,
 		return content, dropped
 	}
 	whole := tool.JoinText(content)
-	kept := &Kept{Bytes: int64(len(whole))}
+	kept := &tool.Kept{Bytes: int64(len(whole))}
 	var where string
 	path, err := s.keep(id+".txt", func(f *os.File) error { _, err := f.WriteString(whole); return err })
 	switch {
@@ -135,8 +129,8 @@ func extension(mediaType string) string {
 }
 
 // boundData replaces images and documents that are too large by a sentence.
-func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept) {
-	var kept *Kept
+func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *tool.Kept) {
+	var kept *tool.Kept
 	room := MaxData
 	for i, b := range content {
 		if room -= len(b.Data); room >= 0 || len(b.Data) == 0 {
@@ -147,7 +141,7 @@ func (s *Store) boundData(id string, content []tool.Block) ([]tool.Block, *Kept)
 			content = slices.Clone(content) // the tool may hold on to its own
 		}
 		note := fmt.Sprintf("[%s of %d bytes left out: the limit is %d bytes.", b.Type, len(b.Data), MaxData)
-		kept = &Kept{Bytes: int64(len(b.Data))}
+		kept = &tool.Kept{Bytes: int64(len(b.Data))}
 		if path, err := s.keep(fmt.Sprintf("%s-%d.bin", id, i), writeData(b.Data)); err == nil && path != "" {
 			kept.Path = path
 			note += " It is saved in " + path + "."

@@ -59,7 +59,7 @@ func (h *Hooks) runnable(counting []settings.Hook) []hook.Hook {
 	if h.options.IgnoreProjectHooks {
 		counting = slices.DeleteFunc(counting, func(set settings.Hook) bool { return set.Source.InProject() })
 	}
-	list := hook.FromSettings(counting)
+	list := HooksOf(counting)
 	names := h.counts.HookVariables()
 	for i, one := range list {
 		if one.URL == "" {
@@ -194,4 +194,18 @@ func ShownURL(raw string) string {
 	}
 	u.RawQuery = ""
 	return u.Redacted()
+}
+
+// HooksOf returns the hooks of settings files as values that a runner takes.
+func HooksOf(list []settings.Hook) []hook.Hook {
+	var hooks []hook.Hook
+	for _, h := range list {
+		hooks = append(hooks, hook.Hook{
+			Event: hook.Event(h.Event), Matcher: h.Matcher, If: h.If,
+			Command: h.Command, Args: h.Args, URL: h.URL, Headers: h.Headers, Prompt: h.Prompt, Model: h.Model, Agentic: h.Type == "agent",
+			Timeout: h.Timeout, Block: h.Blocks(), Required: h.Required(), Fault: h.Fault, Async: h.Async, Preview: h.Preview, Env: h.Env,
+			Origin: h.Origin.String(),
+		})
+	}
+	return hooks
 }

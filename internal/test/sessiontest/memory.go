@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/session"
 )
 
@@ -35,7 +34,7 @@ func (m *Memory) Open(_ context.Context, id, agent string) (session.Log, session
 }
 
 // Blobs implements [session.Logs].
-func (m *Memory) Blobs() blob.Store { return (*memoryBlobs)(m) }
+func (m *Memory) Blobs() session.Blobs { return (*memoryBlobs)(m) }
 
 type memoryLog struct {
 	m    *Memory
