@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -210,6 +211,23 @@ func TestKeysChangeWithoutARestart(t *testing.T) {
 		if _, err := red.Add(bad, time.Hour); err == nil {
 			t.Errorf("there is a key %+v", bad)
 		}
+	}
+}
+
+// A port that another program uses is reported at once.
+func TestATakenPortIsReportedAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	began := time.Now()
+	srv, err := engine.Start(&engine.ServerOptions{Listen: l.Addr().String(), Store: t.TempDir()})
+	if err == nil {
+		srv.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "address already in use") || time.Since(began) > 10*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 }
 
