@@ -219,6 +219,8 @@ type analyzer struct {
 	fed        bool                      // some shell reads its script from its input
 	aliases    map[string]string         // what alias defines
 	fedText    bool                      // some program that is no shell may run what is in its input
+	pushed     int                       // directories that popd would return to
+	links      []link                    // that the command makes
 	runsFiles  bool                      // some program may run what is in files
 	writes     bool                      // some program writes files that it names
 	written    map[string]bool           // files that the script writes, and whether it has their whole text

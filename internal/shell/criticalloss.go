@@ -45,8 +45,37 @@ func (a *analyzer) critical(args []value) {
 		a.setCritical("what is running on this machine")
 	case strings.HasPrefix(name, ":(){") || name == ":" && strings.Contains(a.source, ":|:"):
 		a.setCritical("what is running on this machine, with a fork bomb")
-	case name == "git" && len(rest) > 0 && rest[0].guess == "clean" && slices.ContainsFunc(flags, func(v value) bool { return strings.Contains(v.guess, "ff") }):
-		a.setCritical("nested repositories")
+	case name == "git":
+		a.criticalGit(command(args).Words)
+	case name == "rsync" && len(rest) > 1 && slices.ContainsFunc(flags, func(v value) bool { return strings.HasPrefix(v.guess, "--del") }):
+		a.criticalMirror(rest[len(rest)-1])
+	}
+}
+
+// criticalGit notes commands of git that lose what git does not keep.
+func (a *analyzer) criticalGit(args []string) {
+	i := GitCommand(args)
+	if i == len(args) {
+		return
+	}
+	has := func(short, long string) bool {
+		return slices.ContainsFunc(args[i+1:], func(s string) bool {
+			return s == long || short != "" && len(s) > 1 && s[0] == '-' && s[1] != '-' && strings.Contains(s, short)
+		})
+	}
+	switch {
+	case args[i] == "reset" && has("", "--hard"):
+		a.setCritical("changes that are not committed")
+	case args[i] == "clean" && has("f", "--force") && !has("n", "--dry-run"):
+		a.setCritical("files that git does not keep")
+	}
+}
+
+// criticalMirror notes a target outside the project in which all that the source lacks is deleted.
+func (a *analyzer) criticalMirror(target value) {
+	a.criticalRemoval([]value{target}, true)
+	if outside := func(dir string) bool { return !a.inside(join(dir, target.guess)) }; !strings.Contains(target.guess, ":") && slices.ContainsFunc(a.dirs, outside) {
+		a.setCritical("what is in " + target.guess)
 	}
 }
 

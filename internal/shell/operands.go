@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
@@ -110,11 +111,42 @@ func (a *analyzer) copies(name string, args, rest []value) ([]Path, bool) {
 	writes = append(writes, landings...)
 	edits, ok := a.edits(args, sources, writes, editFlags[name])
 	if name == "ln" {
+		a.noteLinks(sources, target)
 		// A link is as harmless as what it leads to, if it is one of the same folder.
 		symbolic := slices.ContainsFunc(args[1:], func(v value) bool { return strings.HasPrefix(v.guess, "-") && strings.Contains(v.guess, "s") })
 		return edits, ok && known && symbolic && len(rest) == 2 && below(rest[0].guess) && below(rest[1].guess) && !strings.Contains(rest[1].guess, "/")
 	}
 	return edits, ok && known && (name == "cp" || name == "mv")
+}
+
+// noteLinks notes what names lead to once links are made.
+func (a *analyzer) noteLinks(sources []value, target value) {
+	for _, source := range sources {
+		for _, dir := range a.dirs {
+			name, leads := join(dir, target.guess), join(path.Dir(join(dir, target.guess)), source.guess)
+			a.links = append(a.links, link{name, leads}, link{path.Join(name, path.Base(source.guess)), join(name, source.guess)})
+		}
+	}
+}
+
+// A link is one that the command makes before.
+type link struct{ name, leads string }
+
+// linked returns the files that a path names by the links that the command makes.
+func (a *analyzer) linked(p Path) []Path {
+	full := p.Value
+	if !path.IsAbs(full) {
+		full = join(p.Cwd, full)
+	}
+	var out []Path
+	for _, l := range a.links {
+		if rest, below := pathin.Below(l.name, full); below {
+			q := p
+			q.Value = path.Join(l.leads, rest)
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 // followsLinks reports whether a flag makes a copy of what links lead to.

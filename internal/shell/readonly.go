@@ -199,10 +199,11 @@ func (a *analyzer) builtin(args []grammar.Word) (grammar.Use, error, bool) {
 	case "cd":
 		return grammar.Use{}, a.checkCD(args[1:]), true
 	case "pushd":
+		a.pushed++
 		return grammar.Use{}, a.checkCD(args[1:]), true
 	case "popd":
-		if len(args) > 1 {
-			return grammar.Use{}, errors.New("popd with an operand"), true
+		if a.pushed--; a.pushed < 0 || len(args) > 1 {
+			return grammar.Use{}, errors.New("cd to a directory that is only known at run time"), true
 		}
 		return grammar.Use{}, nil, true
 	case "bash", "sh":

@@ -128,7 +128,11 @@ func describe(w grammar.Word) string {
 
 // read and write note files that the command names.
 func (a *analyzer) read(w grammar.Word)  { a.out.Reads = append(a.out.Reads, a.paths(w)...) }
-func (a *analyzer) write(w grammar.Word) { a.out.Writes = append(a.out.Writes, a.paths(w)...) }
+func (a *analyzer) write(w grammar.Word) {
+	for _, p := range a.paths(w) {
+		a.out.Writes = append(append(a.out.Writes, p), a.linked(p)...)
+	}
+}
 
 // isProcSubst reports whether a word is <(…), which is no file. What a file or a program chooses
 // could lead out of /dev/fd.

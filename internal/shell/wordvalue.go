@@ -241,6 +241,9 @@ func (b *builder) lit(s string) {
 	} else if strings.Contains(s, "=~") || strings.Contains(s, ":~") {
 		b.refuse("a tilde inside a word may become a path")
 	}
+	if strings.HasSuffix(b.known.String(), "$") && s != "" && strings.ContainsRune("~^=", rune(s[0])) {
+		b.refuse("a tilde inside a word may become a path")
+	}
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '\\' && i+1 < len(s):

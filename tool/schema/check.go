@@ -240,7 +240,7 @@ func join(path, name string) string {
 // number beyond a bound that it may be moved to. The candidate is used only if
 // it is valid as it stands: a repair never needs another one to be right.
 func (c *checker) repair(n *node, v any, path string) any {
-	if candidate, ok := n.candidate(v); ok && !c.strict {
+	if candidate, ok := n.candidate(v); ok && !c.strict && (!isTextFor(candidate, v) || namesID(path)) {
 		if try := (&checker{strict: true}); try.accepts(n, candidate, path) {
 			c.repairs = append(c.repairs, Repair{Path: path, From: quote(v), To: quote(candidate)})
 			return candidate
@@ -248,6 +248,20 @@ func (c *checker) repair(n *node, v any, path string) any {
 	}
 	c.fail(path, n, v)
 	return v
+}
+
+// isTextFor reports whether a candidate is the text of a number.
+func isTextFor(candidate, v any) bool {
+	_, number := v.(json.Number)
+	_, text := candidate.(string)
+	return number && text
+}
+
+// namesID reports whether a field holds ids, which models write as numbers. A command or a path
+// is no number.
+func namesID(path string) bool {
+	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
+	return strings.HasSuffix(name, "id") || strings.HasSuffix(name, "]") // a list of ids
 }
 
 // renameAliases moves values from older names of a field to its name.

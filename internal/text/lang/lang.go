@@ -233,6 +233,7 @@ var built = []Text{
 	"infrastructure state, which contains passwords in plain text",
 	"version control files can run programs",
 	"coding agent settings can run programs and grant permissions",
+	"other coding agents follow it from their start",
 	"editor settings can run programs",
 	"build pipelines run with the repository's secrets",
 	"hooks run programs",

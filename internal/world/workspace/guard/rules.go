@@ -12,6 +12,7 @@ type rule struct {
 const (
 	whatRepo    = "version control files can run programs"
 	whatAgent   = "coding agent settings can run programs and grant permissions"
+	whatStart   = "other coding agents follow it from their start"
 	whatEditor  = "editor settings can run programs"
 	whatCI      = "build pipelines run with the repository's secrets"
 	whatHooks   = "hooks run programs"
@@ -96,6 +97,32 @@ var rules = []rule{
 	{".opencode/**", whatAgent, Ask, false},
 	{"opencode.json*", whatAgent, Ask, false},
 	{".aider.conf.yml", whatAgent, Ask, false},
+	{".roo/**", whatAgent, Ask, false},
+	{".roorules*", whatAgent, Ask, false},
+	{".roomodes", whatAgent, Ask, false},
+	{".kilocode/**", whatAgent, Ask, false},
+	{".kilocodemodes", whatAgent, Ask, false},
+	{"crush.json", whatAgent, Ask, false},
+	{".crush.json", whatAgent, Ask, false},
+	{".amp/**", whatAgent, Ask, false},
+	{".kiro/**", whatAgent, Ask, false},
+	{".junie/**", whatAgent, Ask, false},
+	{".windsurf/**", whatAgent, Ask, false},
+	{".windsurfrules", whatAgent, Ask, false},
+	{".continue/**", whatAgent, Ask, false},
+	{".augment/**", whatAgent, Ask, false},
+	{".trae/**", whatAgent, Ask, false},
+	{".qwen/**", whatAgent, Ask, false},
+	{".factory/**", whatAgent, Ask, false},
+	{".goosehints", whatAgent, Ask, false},
+	{".cursorrules", whatAgent, Ask, false},
+	{".clinerules", whatAgent, Ask, false},
+	{".clinerules/**", whatAgent, Ask, false},
+	{".github/copilot-instructions.md", whatAgent, Ask, false},
+	{".github/instructions/**", whatAgent, Ask, false},
+	{"agents.md", whatStart, Ask, false},
+	{"agent.md", whatStart, Ask, false},
+	{"gemini.md", whatStart, Ask, false},
 
 	{".vscode/**", whatEditor, Ask, false},
 	{".idea/**", whatEditor, Ask, false},
