@@ -127,5 +127,6 @@ func (e *Engine) change(f func(*Options)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f(&e.opts)
+	e.policy.held.forget()
 	e.policy = NewPolicy(e.opts)
 }

@@ -3,11 +3,9 @@ package permission
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/tool"
@@ -21,15 +19,14 @@ type Held struct {
 	Pinned []string // the folders above them, which keep their names
 }
 
-// heldFiles are the files found last. They are looked for again when a folder where they
-// were looked for has changed.
+// heldFiles are the files found last. They are looked for again when something has changed
+// where they were looked for.
 type heldFiles struct {
 	mu      sync.Mutex
 	at      places
 	found   Held
 	err     error
-	looked  map[string]time.Time // by folder
-	settled bool                 // a later change has another time
+	lookout *lookout
 }
 
 // Held lists the files and folders of deny rules as they are now. An error means that they
@@ -38,46 +35,28 @@ func (p *Policy) Held() (Held, error) {
 	c := p.held
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.looked != nil && c.at == p.real && c.current() {
+	if !p.holdsPaths() {
+		return Held{}, nil
+	}
+	if c.lookout != nil && c.at == p.real && c.lookout.unchanged(slices.Concat(c.found.Closed, c.found.Fixed)) {
 		return c.found, c.err
 	}
-	began := time.Now()
-	s := &heldSearch{policy: p, looked: map[string]time.Time{}}
+	c.lookout.close()
+	s := &heldSearch{policy: p, lookout: newLookout()}
 	found, err := s.find()
 	if err != nil && c.at == p.real {
 		found = c.found
 	}
-	c.at, c.found, c.err, c.looked, c.settled = p.real, found, err, s.looked, true
-	for _, at := range c.looked {
-		if began.Sub(at) < clockStep {
-			c.settled = false
-		}
-	}
+	c.at, c.found, c.err, c.lookout = p.real, found, err, s.lookout
 	return found, err
 }
 
-// clockStep is longer than the clock of any file system takes for a step.
-const clockStep = 50 * time.Millisecond
-
-func (c *heldFiles) current() bool {
-	if !c.settled {
-		return false
-	}
-	for dir, at := range c.looked {
-		if !folderTime(dir).Equal(at) {
-			return false
-		}
-	}
-	return true
-}
-
-// folderTime is when files of a folder were last added or removed; zero if there is none.
-func folderTime(dir string) time.Time {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
+// forget ends the watch over files.
+func (c *heldFiles) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lookout.close()
+	c.lookout = nil
 }
 
 // holdsPaths reports whether a rule denies opening or changing files.
@@ -140,8 +119,8 @@ func (h *evaluation) decideUnheld() Decision {
 
 // A heldSearch finds what deny rules are about, and remembers where it looked.
 type heldSearch struct {
-	policy *Policy
-	looked map[string]time.Time
+	policy  *Policy
+	lookout *lookout
 }
 
 func (s *heldSearch) find() (Held, error) {
@@ -172,7 +151,7 @@ func (s *heldSearch) find() (Held, error) {
 
 // matching lists the files of the deny rules of one kind.
 func (s *heldSearch) matching(name string) ([]string, error) {
-	search := &ruleSearch{policy: s.policy, starts: map[string][]rulePattern{}, looked: s.looked, whole: name == editRule}
+	search := &ruleSearch{policy: s.policy, starts: map[string][]rulePattern{}, lookout: s.lookout, whole: name == editRule}
 	for _, r := range s.policy.deny {
 		if r.path == nil || r.name != name {
 			continue
@@ -236,7 +215,7 @@ func (s *heldSearch) each(path string, f func(file string, id fileID, names uint
 			return nil
 		}
 		if e.IsDir() {
-			s.looked[file] = folderTime(file)
+			s.lookout.look(file)
 		}
 		if !e.Type().IsRegular() {
 			return nil

@@ -45,7 +45,7 @@ func TestDenyRulesHoldForEveryCommand(t *testing.T) {
 	}
 }
 
-func heldPolicy(t *testing.T, p realPlace, deny string, opts permission.Options) *permission.Policy {
+func heldPolicy(t testing.TB, p realPlace, deny string, opts permission.Options) *permission.Policy {
 	t.Helper()
 	g, err := guard.New(&guard.Options{Roots: []string{p.dir}, Home: p.home})
 	if err != nil {
@@ -76,4 +76,45 @@ func TestWhatIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(in("new/secrets"), in("other"), in("sub/secrets"))
+}
+
+// TestHeldFollowsEveryChange: whatever makes a file one that a rule is about, or another, is seen.
+func TestHeldFollowsEveryChange(t *testing.T) {
+	p := newRealPlace(t, "sub/a.key", "sub/b", "c", "deep/er/x")
+	in := func(name string) string { return filepath.Join(p.dir, name) }
+	policy := heldPolicy(t, p, "Read(**/*.key)", permission.Options{Rules: []permission.Rule{rule(tool.Deny, "Edit(later/**)")}})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what string, closed ...string) {
+		t.Helper()
+		held, err := policy.Held()
+		slices.Sort(held.Closed)
+		for i := range closed {
+			closed[i] = in(closed[i])
+		}
+		if err != nil || !slices.Equal(held.Closed, closed) {
+			t.Errorf("after %s: held %q, %v; want %q", what, held.Closed, err, closed)
+		}
+	}
+	want("the start", "sub/a.key")
+	must(os.WriteFile(in("sub/plain"), nil, 0o600))
+	want("a plain file", "sub/a.key")
+	must(os.WriteFile(in("deep/er/n.key"), nil, 0o600))
+	want("a new file", "deep/er/n.key", "sub/a.key")
+	must(os.Rename(in("sub/b"), in("sub/b.KEY")))
+	want("a rename", "deep/er/n.key", "sub/a.key", "sub/b.KEY")
+	must(os.Link(in("sub/a.key"), in("other")))
+	want("a link", "deep/er/n.key", "other", "sub/a.key", "sub/b.KEY")
+	must(os.Rename(in("deep"), in("moved")))
+	want("a move of a folder", "moved/er/n.key", "other", "sub/a.key", "sub/b.KEY")
+	must(os.RemoveAll(in("moved")))
+	want("a removal", "other", "sub/a.key", "sub/b.KEY")
+	must(os.Mkdir(in("later"), 0o700))
+	if held, err := policy.Held(); err != nil || !slices.Equal(held.Fixed, []string{in("later")}) {
+		t.Errorf("a folder of a rule: %q, %v", held.Fixed, err)
+	}
 }

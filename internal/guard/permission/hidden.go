@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/haftdev/haft/internal/shell"
@@ -64,13 +63,13 @@ const (
 
 // A ruleSearch finds files that rules are about. Like the rules, it ignores case.
 type ruleSearch struct {
-	policy *Policy
-	starts map[string][]rulePattern // the folders to look in
-	inside bool                     // links are not followed
-	whole  bool                     // what is found may hold the project
-	looked map[string]time.Time     // when the folders that were looked at had last changed; nil if no one asks
-	walked int
-	found  []string
+	policy  *Policy
+	starts  map[string][]rulePattern // the folders to look in
+	inside  bool                     // links are not followed
+	whole   bool                     // what is found may hold the project
+	lookout *lookout                 // is told of the folders that are looked at; nil if no one asks
+	walked  int
+	found   []string
 }
 
 // A rulePattern is what a rule is about, below a folder.
@@ -95,6 +94,9 @@ func (h *rulePattern) matches(file string) bool {
 // add finds the folders that a rule may be about: its pattern often begins with names.
 func (s *ruleSearch) add(r *Rule, base string) error {
 	h := newRulePattern(r, base)
+	if s.lookout != nil {
+		s.lookout.patterns = append(s.lookout.patterns, h)
+	}
 	starts := []string{base}
 	if fixed := literal(h.pattern); fixed != "" {
 		for name := range strings.SplitSeq(fixed, "/") {
@@ -206,8 +208,8 @@ func leadsElsewhere(link, start string, followed map[string]bool) bool {
 
 // read lists a folder. One that cannot be entered either shows a command nothing.
 func (s *ruleSearch) read(dir string) ([]fs.DirEntry, error) {
-	if s.looked != nil {
-		s.looked[dir] = folderTime(dir)
+	if s.lookout != nil {
+		s.lookout.look(dir)
 	}
 	file, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {

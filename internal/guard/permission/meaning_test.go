@@ -15,7 +15,7 @@ import (
 // A realPlace is a project on the disk and a policy for it.
 type realPlace struct{ dir, home string }
 
-func newRealPlace(t *testing.T, files ...string) realPlace {
+func newRealPlace(t testing.TB, files ...string) realPlace {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
