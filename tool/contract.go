@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -290,4 +292,44 @@ func (r *remote) permission(k Contract, before func(context.Context, *Call) Verd
 		}
 		return o.verdict()
 	}
+}
+
+// Serve makes this process the command of a tool in .haft/tools: it reads the input of a call
+// from standard input, runs the call or answers a question about it, and returns the exit code.
+func Serve(ctx context.Context, t Tool) (exitCode int) {
+	text, err := serve(ctx, &t)
+	if err == nil {
+		_, err = os.Stdout.WriteString(text)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func serve(ctx context.Context, t *Tool) (string, error) {
+	input, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	if input, _, err = t.Input.View(nil).Check(input); err != nil {
+		return "", err
+	}
+	c := &Call{Tool: t.Name, Input: input, Dir: dir, Approved: os.Getenv("HAFT_TOOL_APPROVED"), Progress: func(p Progress) {
+		fmt.Fprintln(os.Stderr, ProgressLine(p))
+	}}
+	if part := os.Getenv("HAFT_TOOL_PART"); part != "run" {
+		answer, err := Answer(ctx, t, ContractPart(part), c)
+		return string(answer), err
+	}
+	r, err := t.Run(ctx, c)
+	if err == nil && r.Failed {
+		err = errors.New(r.Text())
+	}
+	return r.Text(), err
 }

@@ -28,7 +28,7 @@ func TestTheToolsKeepTheContract(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, own := range w.tools(t) {
+		for _, own := range w.tools(t, dir) {
 			s := tooltest.Subject{Tool: own, Dir: dir, Reset: clean}
 			switch strings.TrimPrefix(own.Name, w.prefix) {
 			case "QueryOrders":
@@ -104,7 +104,7 @@ func TestTheVerdictIsThatOfABuiltIn(t *testing.T) {
 		for _, mode := range []haft.Mode{haft.DefaultMode, haft.AcceptEdits, haft.Plan, haft.DontAsk, haft.BypassPermissions} {
 			for _, r := range rules {
 				o := &haft.Options{Dir: dir, Mode: mode, AllowedTools: r[0], DisallowedTools: r[1]}
-				w.use(o)
+				w.use(t, o)
 				c, err := haft.NewClient(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
@@ -144,7 +144,7 @@ func TestARewindUndoesAToolsChange(t *testing.T) {
 	eachWay(t, func(t *testing.T, w way) {
 		dir, _ := shop(t, w.calls("OpenTicket", late), says("Done."))
 		o := &haft.Options{Dir: dir, Mode: haft.AcceptEdits}
-		w.use(o)
+		w.use(t, o)
 		c, err := haft.NewClient(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestALongCallIsCancelled(t *testing.T) {
 	eachWay(t, func(t *testing.T, w way) {
 		dir, _ := shop(t, w.calls("BuildReport", `{"steps":6000}`), says("never"))
 		o := &haft.Options{Dir: dir, AllowedTools: []string{w.prefix + "BuildReport"}}
-		w.use(o)
+		w.use(t, o)
 		c, err := haft.NewClient(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/embed"
+	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model/script"
@@ -21,20 +24,69 @@ import (
 // A way is how tools reach a conversation.
 type way struct {
 	prefix string // of their names
-	use    func(*haft.Options)
+	use    func(*testing.T, *haft.Options)
 	// tools returns the tools as haft's pipeline sees them.
-	tools func(*testing.T) []tool.Tool
+	tools func(t *testing.T, dir string) []tool.Tool
+}
+
+// TestMain is the program of the tools that are commands, too.
+func TestMain(m *testing.M) {
+	for _, t := range own() {
+		if t.Name == os.Getenv("HAFT_TOOL") {
+			os.Exit(tool.Serve(context.Background(), t))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// files describe the tools that are commands, and do not say what the program says itself.
+var files = map[string]string{
+	"QueryOrders": "read-only: true\nconcurrent: true\nreads: [orders.csv]\nanswers: [validate]\ninput: {type: object, properties: {column: {type: string}, equals: {type: string}}, required: [column, equals]}",
+	"OpenTicket":  "writes: ['tickets/{name}.md']\nanswers: [permission, preview]\ninput: {type: object, properties: {name: {type: string}, text: {type: string}, urgent: {type: boolean}}, required: [name, text]}",
+	"BuildReport": "read-only: true\nconcurrent: true\nanswers: [permission]\ninput: {type: object, properties: {steps: {type: integer, minimum: 1}}, required: [steps]}",
+}
+
+// writeFiles puts the files of the tools into a folder.
+func writeFiles(t *testing.T, dir string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Join(dir, ".haft", "tools"), 0o755)
+	for name, fields := range files {
+		text := fmt.Sprintf("---\ncommand: '%s'\n%s\n---\nDoes what %s does.\n", os.Args[0], fields, name)
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, ".haft", "tools", name+".md"), []byte(text), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ways are the ways of the same three tools.
 var ways = map[string]way{
+	"as commands": {
+		use: func(t *testing.T, o *haft.Options) {
+			writeFiles(t, o.Dir)
+			o.Transport, o.ExtraArgs = embed.New(nil), []string{"--trust-project"}
+		},
+		tools: func(t *testing.T, dir string) []tool.Tool {
+			writeFiles(t, dir)
+			w, err := harness.Open(&harness.Options{Dir: dir, TrustProject: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { w.Close() })
+			tools, problems := w.CommandTools()
+			if len(tools) != len(files) || len(problems) > 0 {
+				t.Fatalf("%d tools, %q", len(tools), problems)
+			}
+			return tools
+		},
+	},
 	"in the process": {
-		use:   func(o *haft.Options) { o.Transport = embed.New(&embed.Options{Tools: own()}) },
-		tools: func(*testing.T) []tool.Tool { return own() },
+		use:   func(_ *testing.T, o *haft.Options) { o.Transport = embed.New(&embed.Options{Tools: own()}) },
+		tools: func(*testing.T, string) []tool.Tool { return own() },
 	},
 	"by the SDK": {
 		prefix: "mcp__shop__",
-		use: func(o *haft.Options) {
+		use: func(_ *testing.T, o *haft.Options) {
 			o.Transport, o.MCPServers = embed.New(nil), map[string]haft.MCPServer{"shop": server()}
 		},
 		tools: overTheWire,
@@ -56,7 +108,7 @@ func server() *haft.ToolServer {
 }
 
 // overTheWire returns the tools that a host makes of the server's messages.
-func overTheWire(t *testing.T) []tool.Tool {
+func overTheWire(t *testing.T, _ string) []tool.Tool {
 	ours, theirs := wire.Pipe()
 	var host *mcp.Host
 	conn := wire.NewConn(ours, &wire.ConnOptions{Handle: func(_ context.Context, r wire.Request) (any, error) {
@@ -134,7 +186,7 @@ func (w way) play(t *testing.T, opts *haft.Options) (answers string, all []haft.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	w.use(opts)
+	w.use(t, opts)
 	for m, err := range haft.Query(ctx, "go", opts) {
 		if err != nil {
 			t.Fatal(err)

@@ -71,6 +71,7 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 			},
 		},
 		newToolsCall(f),
+		newToolsNew(f),
 	)
 	return c
 }

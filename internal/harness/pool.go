@@ -59,7 +59,7 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 	for _, t := range tools {
 		opts.Known = append(opts.Known, t.Name)
 	}
-	return tool.NewSet(session, tools, slices.Concat(project.OwnTools(), foreign), &opts)
+	return tool.NewSet(session, tools, slices.Concat(p.world.ownTools(), foreign), &opts)
 }
 
 // mayUse reports whether no rule denies a call by its name.

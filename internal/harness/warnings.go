@@ -58,6 +58,11 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 	if rest := len(faults) - maxFaults; rest > 0 {
 		add("knowledge", fmt.Sprintf("%d more files of skills, commands, agents or plugins have problems; list them with: haft doctor", rest))
 	}
+	if _, problems := w.CommandTools(); w.Project.Options.ToolHost == nil {
+		for _, text := range problems {
+			add("tools", text)
+		}
+	}
 	if !w.Project.Options.AsksTrust && w.Project.Folder != nil {
 		if u := trust.NewUntrusted(w.Project.Folder, slices.Concat(w.Project.Held, held)); u != nil {
 			add("trust", u.Error())

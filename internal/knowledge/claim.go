@@ -8,6 +8,7 @@ const (
 	Command Kind = "command"
 	Agent   Kind = "agent"
 	Style   Kind = "output-style"
+	Tool    Kind = "tool"
 )
 
 // A Claim is a piece of a project that asks to count.

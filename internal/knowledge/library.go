@@ -38,7 +38,7 @@ type Piece struct {
 // are written like; nil if it has none. An error means that nobody can know what they were
 // to guard.
 func (p Piece) Hooks() (*settings.File, error) {
-	if p.Kind == Style || !p.Fields.Has("hooks") {
+	if p.Kind == Style || p.Kind == Tool || !p.Fields.Has("hooks") {
 		return nil, nil
 	}
 	value, err := p.Fields.JSON("hooks")
@@ -111,6 +111,9 @@ func (p Piece) Vars(given map[string]string) map[string]string {
 		if p.Kind == Skill {
 			vars[prefix+"SKILL_DIR"] = filepath.Dir(p.Path)
 		}
+		if p.Kind == Tool {
+			vars[prefix+"TOOL_DIR"] = filepath.Dir(p.Path)
+		}
 		if p.Plugin != "" {
 			vars[prefix+"PLUGIN_ROOT"] = p.PluginDir
 		}
@@ -121,6 +124,9 @@ func (p Piece) Vars(given map[string]string) map[string]string {
 
 // runs returns the texts of the piece that may name files to run.
 func (p Piece) runs() []string {
+	if p.Kind == Tool {
+		return []string{fillIn(p.Fields.Text("command"), p.Vars(nil))}
+	}
 	runs, _, _ := p.hookRuns() // what is wrong with them was said
 	for _, text := range append(prompt.Parse(p.Body).Commands(), p.Fields.List("allowed-tools")...) {
 		runs = append(runs, fillIn(text, p.Vars(nil)))
@@ -135,6 +141,10 @@ func (p Piece) grants() []string {
 		if text := strings.Join(list, ", "); text != "" {
 			said = append(said, what+": "+text)
 		}
+	}
+	if p.Kind == Tool {
+		say("runs", p.Fields.Text("command"))
+		return said
 	}
 	if p.Kind == Agent {
 		say("tools", p.Fields.List("tools")...)

@@ -108,7 +108,7 @@ func (s *scan) files(f file, dir string) (files []file, complete bool) {
 		if !isMarkdown || strings.HasPrefix(path.Base(name), ".") {
 			continue
 		}
-		if s.kind == Agent || s.kind == Style {
+		if s.kind == Agent || s.kind == Style || s.kind == Tool {
 			own = path.Base(own)
 		}
 		f.name, f.own = name, strings.ReplaceAll(own, "/", ":")

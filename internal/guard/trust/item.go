@@ -27,6 +27,7 @@ const (
 	Command   Kind = "command"
 	Agent     Kind = "agent"
 	Include   Kind = "include"
+	Tool      Kind = "tool"
 )
 
 // An Item is one thing that a project asks for.

@@ -26,6 +26,7 @@ type Library struct {
 	Commands *commands.Set
 	Agents   *agentdef.Set
 	Styles   *style.Set
+	Tools    *knowledge.Library // that run a command
 	// Plugins are those that were found, Problems what is wrong with them.
 	Plugins  []plugin.Plugin
 	Problems []knowledge.Problem
@@ -118,6 +119,7 @@ func (l *Library) fill(p *Project, dir string) {
 	l.Commands = commands.New(commands.Options{Places: l.commands, Trust: l.agreed, Skills: l.Skills})
 	l.Agents = agentdef.New(agentdef.Options{Places: l.commands, Trust: l.agreed, Given: p.Options.Agents})
 	l.Styles = style.New(l.commands, l.agreed)
+	l.Tools = knowledge.NewLibrary(knowledge.Tool, l.commands, l.agreed)
 	for _, place := range slices.Concat(project, plugins) {
 		if place.Source.InProject() {
 			l.ours = append(l.ours, place)
@@ -131,6 +133,7 @@ func (l *Library) Hold(until time.Time) {
 	l.Commands.Hold(until)
 	l.Agents.Hold(until)
 	l.Styles.Hold(until)
+	l.Tools.Hold(until)
 }
 
 // skillsBut are rules for the skills that a model may not use, if it may use some only, by
@@ -152,12 +155,12 @@ func (l *Library) skillsBut(chosen []string) (rules []string) {
 func (p *Project) Check() (faults []knowledge.Problem, held []trust.Held) {
 	l := p.Library
 	skills := l.Skills.List()
-	commands, agents, styles := l.Commands.Beside(skills.Skills), l.Agents.List(), l.Styles.List()
-	faults = slices.Concat(l.Problems, skills.Problems, commands.Problems, agents.Problems, styles.Problems)
+	commands, agents, styles, tools := l.Commands.Beside(skills.Skills), l.Agents.List(), l.Styles.List(), l.Tools.List()
+	faults = slices.Concat(l.Problems, skills.Problems, commands.Problems, agents.Problems, styles.Problems, tools.Problems)
 	if p.Folder == nil {
 		return faults, nil
 	}
-	for _, c := range slices.Concat(skills.Held, commands.Held, agents.Held, styles.Held) {
+	for _, c := range slices.Concat(skills.Held, commands.Held, agents.Held, styles.Held, tools.Held) {
 		held = append(held, trust.Held{Item: p.Folder.Claim(c)})
 	}
 	return faults, held
@@ -226,7 +229,7 @@ func (p *Project) InstructionExcludes() []string {
 }
 
 // claims are the kinds of pieces that count only if they are trusted.
-var claims = []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent, knowledge.Style}
+var claims = []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent, knowledge.Style, knowledge.Tool}
 
 // HeldClaims returns the skills, commands, agents and output styles of the project that
 // nobody has trusted as they are.
