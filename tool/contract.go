@@ -294,22 +294,23 @@ func (r *remote) permission(k Contract, before func(context.Context, *Call) Verd
 	}
 }
 
-// Serve makes this process the command of a tool in .haft/tools: it reads the input of a call
-// from standard input, runs the call or answers a question about it, and returns the exit code.
-func Serve(ctx context.Context, t Tool) (exitCode int) {
-	text, err := serve(ctx, &t)
+// Serve makes this process the command of a tool in .haft/tools. It reads the input of a call,
+// runs the call or answers a question about it, and returns the exit code. The streams are the
+// standard ones.
+func Serve(ctx context.Context, t Tool, in io.Reader, out, errs io.Writer) (exitCode int) {
+	text, err := serve(ctx, &t, in, errs)
 	if err == nil {
-		_, err = os.Stdout.WriteString(text)
+		_, err = io.WriteString(out, text)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(errs, err)
 		return 1
 	}
 	return 0
 }
 
-func serve(ctx context.Context, t *Tool) (string, error) {
-	input, err := io.ReadAll(os.Stdin)
+func serve(ctx context.Context, t *Tool, in io.Reader, errs io.Writer) (string, error) {
+	input, err := io.ReadAll(in)
 	if err != nil {
 		return "", err
 	}
@@ -321,7 +322,7 @@ func serve(ctx context.Context, t *Tool) (string, error) {
 		return "", err
 	}
 	c := &Call{Tool: t.Name, Input: input, Dir: dir, Approved: os.Getenv("HAFT_TOOL_APPROVED"), Progress: func(p Progress) {
-		fmt.Fprintln(os.Stderr, ProgressLine(p))
+		fmt.Fprintln(errs, ProgressLine(p))
 	}}
 	if part := os.Getenv("HAFT_TOOL_PART"); part != "run" {
 		answer, err := Answer(ctx, t, ContractPart(part), c)

@@ -33,7 +33,7 @@ type way struct {
 func TestMain(m *testing.M) {
 	for _, t := range own() {
 		if t.Name == os.Getenv("HAFT_TOOL") {
-			os.Exit(tool.Serve(context.Background(), t))
+			os.Exit(tool.Serve(context.Background(), t, os.Stdin, os.Stdout, os.Stderr))
 		}
 	}
 	os.Exit(m.Run())

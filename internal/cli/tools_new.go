@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,14 +41,14 @@ func newToolsNew(f *toolsFlags) *cobra.Command {
 	c := &cobra.Command{
 		Use: "new NAME", Short: message("Write a tool that runs a command, to be changed"), Args: exactly(1),
 		Long: "Write a tool that runs a command: a file with its contract, and a script. See 'haft help write-tools'.",
-		RunE: func(_ *cobra.Command, args []string) error { return f.create(args[0], user) },
+		RunE: func(_ *cobra.Command, args []string) error { return createTool(f.Out, args[0], user) },
 	}
 	c.Flags().BoolVar(&user, "user", false, "write it for all your projects, into ~/.haft/tools")
 	return c
 }
 
-// create writes a tool that does not exist yet.
-func (f *toolsFlags) create(name string, user bool) error {
+// createTool writes a tool that does not exist yet.
+func createTool(out io.Writer, name string, user bool) error {
 	if !knowledge.ValidName(name) {
 		return usageError{fmt.Errorf("%q is not a valid name for a tool: use letters, digits, dashes and underscores", name)}
 	}
@@ -75,10 +76,10 @@ func (f *toolsFlags) create(name string, user bool) error {
 		if err != nil {
 			return fmt.Errorf("could not write the tool: %w", err)
 		}
-		fmt.Fprintf(f.Out, "Wrote %s\n", path)
+		fmt.Fprintf(out, "Wrote %s\n", path)
 	}
 	if !user {
-		fmt.Fprintln(f.Out, "It counts once you trust it as it is: haft trust")
+		fmt.Fprintln(out, "It counts once you trust it as it is: haft trust")
 	}
 	return nil
 }

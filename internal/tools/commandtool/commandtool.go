@@ -25,8 +25,8 @@ import (
 	"github.com/haftdev/haft/tool/schema"
 )
 
-// Source is the [tool.Tool.Source] of command tools.
-const Source = "command"
+// source is the [tool.Tool.Source] of command tools.
+const source = "command"
 
 // A Process is a command that a tool starts.
 type Process struct {
@@ -77,7 +77,7 @@ func New(p knowledge.Piece, run RunFunc) (tool.Tool, error) {
 		return tool.Tool{}, errors.New("no description: it is the text below the fields")
 	}
 	t := tool.Tool{
-		Name: name, Title: p.Fields.Text("title"), Source: Source, Input: shape, SearchHint: p.Fields.Text("search-hint"),
+		Name: name, Title: p.Fields.Text("title"), Source: source, Input: shape, SearchHint: p.Fields.Text("search-hint"),
 		Describe: func(*tool.Session) string { return description },
 		Marks:    func(*tool.Call) tool.Marks { return marks },
 		Run:      d.call, MaxResult: p.Fields.Number("max-result"),
