@@ -75,6 +75,7 @@ type Call struct {
 type decoded struct {
 	once  sync.Once
 	value any
+	err   error
 }
 
 // WithInput returns a copy of the call that has another input, of which nothing is known.

@@ -35,6 +35,7 @@ type Def[In, Out any] struct {
 	// Command returns the field of the input that holds the shell command.
 	Command func(*In) *string
 	Address func(In) string
+	Analyze func(c *Call, in In, before *Facts) any
 
 	// Run does the work and returns what it found or did.
 	Run func(context.Context, *Call, In) (Out, error)
@@ -68,7 +69,7 @@ func New[In, Out any](d Def[In, Out]) Tool {
 		t.Describe = func(*Session) string { return d.Description }
 	}
 	if d.Marks != nil {
-		t.Marks = func(c *Call) Marks { return d.Marks(input[In](c)) }
+		t.Marks = func(c *Call) Marks { return d.Marks(readable[In](c)) }
 	}
 	if d.Validate != nil {
 		t.Validate = func(ctx context.Context, c *Call) *Problem { return d.Validate(ctx, c, input[In](c)) }
@@ -77,7 +78,7 @@ func New[In, Out any](d Def[In, Out]) Tool {
 		t.Permission = func(ctx context.Context, c *Call) Verdict { return d.Permission(ctx, c, input[In](c)) }
 	}
 	if d.Classify != nil {
-		t.Classify = func(c *Call) string { return d.Classify(input[In](c)) }
+		t.Classify = func(c *Call) string { return d.Classify(readable[In](c)) }
 	}
 	touches(&t, &d)
 	if d.Summarize != nil {
@@ -108,6 +109,9 @@ func touches[In, Out any](t *Tool, d *Def[In, Out]) {
 	if d.Command == nil {
 		return
 	}
+	if d.Analyze != nil {
+		t.Analyze = func(c *Call, before *Facts) any { return d.Analyze(c, readable[In](c), before) }
+	}
 	t.Command = func(c *Call) string {
 		in := readable[In](c)
 		return *d.Command(&in)
@@ -124,8 +128,8 @@ func touches[In, Out any](t *Tool, d *Def[In, Out]) {
 }
 
 // readable returns what can be read of an input, checked or not.
-func readable[In any](c *Call) (in In) {
-	_ = json.Unmarshal(c.Input, &in)
+func readable[In any](c *Call) In {
+	in, _ := decode[In](c)
 	return in
 }
 
@@ -144,22 +148,30 @@ func run[In, Out any](ctx context.Context, c *Call, d *Def[In, Out]) (Result, er
 	return r, nil
 }
 
-// input returns the call's input decoded, once per input.
+// input returns an input that was checked against the schema of In. A failure is therefore a
+// mistake in a Union's own UnmarshalJSON.
 func input[In any](c *Call) In {
-	if c.decoded == nil {
-		return decode[In](c)
-	}
-	c.decoded.once.Do(func() { c.decoded.value = decode[In](c) })
-	return c.decoded.value.(In)
-}
-
-// decode decodes an input that was checked against the schema of In. A failure is therefore
-// a mistake in a Union's own UnmarshalJSON.
-func decode[In any](c *Call) (in In) {
-	if err := json.Unmarshal(c.Input, &in); err != nil {
+	in, err := decode[In](c)
+	if err != nil {
 		panic("input of the right shape does not decode: " + err.Error())
 	}
 	return in
+}
+
+// decode returns the call's input decoded, once per input.
+func decode[In any](c *Call) (In, error) {
+	d := c.decoded
+	if d == nil {
+		var in In
+		err := json.Unmarshal(c.Input, &in)
+		return in, err
+	}
+	d.once.Do(func() {
+		var in In
+		d.err = json.Unmarshal(c.Input, &in)
+		d.value = in
+	})
+	return d.value.(In), d.err
 }
 
 // outputSchema describes Out if it has a shape worth describing.

@@ -91,7 +91,7 @@ func (w *World) setAnswering(o *TalkOptions) {
 const maxAside = time.Minute
 
 // Run runs the command in a layer.
-func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Request) (bash.Previewed, error) {
+func (p *previews) Run(ctx context.Context, c *tool.Call, shell *shellrun.Shell, r shellrun.Request) (bash.Previewed, error) {
 	w := p.world
 	hidden := p.box(tool.ReadOnly) // what no command may show is not asked about either
 	if hidden == nil {
@@ -101,7 +101,7 @@ func (p *previews) Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Re
 	if err != nil {
 		return nil, err
 	}
-	byRules, err := w.policyOf(r.Owner).HiddenFrom(r.Command)
+	byRules, err := w.policyOf(r.Owner).HiddenFrom(c)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/checkpoint"
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -44,14 +47,61 @@ func (w *World) keep(s *session.Session, steps func(*session.Session) sched.Reco
 
 // commandWrites returns what the command of a call is known to write.
 func (w *World) commandWrites(c *tool.Call) []string {
-	if c.Tools == nil {
+	a := analysisOf(c)
+	if a == nil {
 		return nil
 	}
-	t := c.Tools.Lookup(c.Tool)
-	if t == nil || t.Command == nil {
+	var paths []string
+	for _, path := range a.Writes {
+		if name, ok := fullName(path); ok {
+			paths = append(paths, name)
+		}
+	}
+	return paths
+}
+
+// analysisOf returns what the command of a call would do; nil for other calls.
+func analysisOf(c *tool.Call) *shell.Analysis {
+	if c.Facts == nil {
 		return nil
 	}
-	return w.Project.Shell().Writes(t.Command(c), w.Shell.Dir(c.Agent))
+	known, ok := c.Facts.Analysis.(shell.Analyzed)
+	if !ok {
+		return nil
+	}
+	return known.Analysis(c.Facts.Dir)
+}
+
+// fullName returns the absolute name of a file that a command names, if all of it is known.
+func fullName(p shell.Path) (name string, known bool) {
+	name = p.Value
+	if !filepath.IsAbs(name) && p.Cwd != "" {
+		name = filepath.Join(p.Cwd, name)
+	}
+	return name, !p.Dynamic && p.Pattern == "" && filepath.IsAbs(name)
+}
+
+// onlyWrites returns the absolute paths that a command changes, if it was shown to do nothing
+// else.
+func onlyWrites(a *shell.Analysis) (paths []string, ok bool) {
+	if a == nil || !a.Exact || a.Critical != "" || len(a.Allow) == 0 {
+		return nil, false
+	}
+	writes := a.Writes
+	for _, c := range a.Allow {
+		if !c.Edit || len(c.Assigns) > 0 || c.More {
+			return nil, false
+		}
+		writes = append(slices.Clip(writes), c.Edits...)
+	}
+	for _, w := range writes {
+		name, known := fullName(w)
+		if !known {
+			return nil, false
+		}
+		paths = append(paths, name)
+	}
+	return paths, true
 }
 
 // restorable reports whether a rewind restores all that a call would change: a change that
@@ -64,10 +114,8 @@ func (w *World) restorable(ctx context.Context, c *tool.Case) bool {
 		return false
 	case c.Ran():
 		return c.Unclear == nil
-	case c.Tool == nil || c.Tool.Command == nil:
-		return false
 	}
-	paths, ok := w.Project.Shell().OnlyWrites(c.Tool.Command(c.Call), w.Shell.Dir(c.Call.Agent))
+	paths, ok := onlyWrites(analysisOf(c.Call))
 	return ok && k.Restores(ctx, paths)
 }
 

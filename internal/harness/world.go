@@ -119,7 +119,9 @@ func open(p *project.Project, lead *agentdef.Definition, ahead *sysprompt.Ahead)
 	aside := w.newPreviews(w.confined.box)
 	w.Shell = bash.New(w.host, &bash.Options{
 		Box: w.confined.box, Unsandboxed: p.Counts.Sandbox().Unsandboxed,
-		Dir: p.Guard.Cwd(), Environ: commands.Environ, ReadOnly: commands.ReadOnly, Plain: commands.Plain, Edit: builtin.SedEdits(w.Files),
+		Dir: p.Guard.Cwd(), Environ: commands.Environ, Edit: builtin.SedEdits(w.Files),
+		Analyze:  func(command, dir string) *shell.Analysis { return w.Engine.Policy().Analyze(command, dir) },
+		Harden:   func(dir string) []string { return w.Engine.Policy().Harden(dir, commands.Environ) },
 		Previews: aside, Agents: agents{w}, Heard: w.heard, Shown: w.wasShown, Gone: w.folderGone, KeepEscapes: p.Counts.Flag("bash", "keepEscapes"), EndAtLimit: p.Options.EndAtLimit || p.Counts.Flag("bash", "endAtTimeout"),
 	})
 	w.Search = search.New(w.searchOptions())

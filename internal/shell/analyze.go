@@ -76,6 +76,12 @@ type Analysis struct {
 	Contained bool
 }
 
+// An Analyzed value has the analysis of a command in a directory; nil if it is about another
+// directory. Tools have it in [tool.Facts].
+type Analyzed interface {
+	Analysis(dir string) *Analysis
+}
+
 // A Command is one simple command.
 type Command struct {
 	Words   []string // values, quotes removed; the best guess for a word that is not known

@@ -9,7 +9,39 @@ import (
 
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/world/workspace/guard"
+	"github.com/haftdev/haft/tool"
 )
+
+// Analyze says what a command would do in a directory.
+func (p *Policy) Analyze(command, dir string) *shell.Analysis {
+	if p.analyzed != nil {
+		p.analyzed(command)
+	}
+	return shell.Analyze(command, p.in(dir).commandOptions())
+}
+
+// analysisOf returns what the command of a call would do: what is known of the call, if that
+// is about the policy's directory.
+func (p *Policy) analysisOf(f *tool.Facts) *shell.Analysis {
+	if known, ok := f.Analysis.(shell.Analyzed); ok {
+		if a := known.Analysis(p.at.cwd); a != nil {
+			return a
+		}
+	}
+	return p.Analyze(f.Command, "")
+}
+
+// Harden returns the environment in which a command that was shown to change nothing indeed
+// changes nothing in a directory, if it inherits environ; see [shell.Hardening].
+func (p *Policy) Harden(dir string, environ []string) []string {
+	where := p.in(dir).commandOptions()
+	where.Environ = environ
+	if where.FS != nil {
+		where.FS = shell.Snapshot(where.FS)
+	}
+	env, _ := shell.Hardening(where)
+	return env
+}
 
 // commandOptions says where a command runs.
 func (p *Policy) commandOptions() *shell.Options {
@@ -23,7 +55,7 @@ func (h *evaluation) evaluateCommand() {
 	if where.FS != nil {
 		where.FS = shell.Snapshot(where.FS)
 	}
-	a := shell.Analyze(h.subject.command, where)
+	a := p.analysisOf(&h.subject.Facts)
 	h.evaluateConfinement(a)
 	h.writes = !a.ReadOnly
 	h.critical = a.Critical
@@ -57,7 +89,7 @@ func (h *evaluation) evaluateCommand() {
 	switch {
 	case !h.readOnly:
 		h.evaluateAllowed(a, writes)
-	case a.Run != h.subject.command:
+	case a.Run != h.subject.Command:
 		h.input = h.call.Tool.WithCommand(h.call.Call, a.Run)
 	}
 }
@@ -317,7 +349,7 @@ func (h *evaluation) ruleFor(c shell.Command) *Rule {
 // writtenRule returns the allow rule whose text is the whole command as it is written,
 // whatever that means: the user has seen and allowed this very text.
 func (h *evaluation) writtenRule() *Rule {
-	text := strings.TrimSpace(h.subject.command)
+	text := strings.TrimSpace(h.subject.Command)
 	for _, r := range h.policy.allow {
 		if r.names("Bash") && r.command != nil && r.command.source == text {
 			return r

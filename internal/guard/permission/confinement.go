@@ -166,7 +166,7 @@ func (h *evaluation) evaluateConfinement(a *shell.Analysis) {
 		if box.Refused == nil {
 			return
 		}
-		if wanted := box.Refused(h.call.Call.Agent, h.subject.command); wanted != "" {
+		if wanted := box.Refused(h.call.Call.Agent, h.subject.Command); wanted != "" {
 			h.why += ", in which it wanted to " + wanted
 		}
 	}

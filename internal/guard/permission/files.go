@@ -29,7 +29,7 @@ func (h *evaluation) evaluateFiles() {
 	}
 	h.allowed = h.accounts(files)
 	if !h.writes && !whole {
-		h.writes = !h.call.Tool.MarksOf(h.call.Call).ReadOnly
+		h.writes = !h.subject.Marks.ReadOnly
 	}
 	h.changes = h.writes
 	for _, f := range files {
@@ -78,10 +78,10 @@ type touched struct {
 
 func (h *evaluation) files() []touched {
 	var files []touched
-	for _, path := range h.subject.paths.Writes {
+	for _, path := range h.subject.Paths.Writes {
 		files = append(files, touched{h.policy.guard.Look(path), true})
 	}
-	for _, path := range h.subject.paths.Reads {
+	for _, path := range h.subject.Paths.Reads {
 		files = append(files, touched{h.policy.guard.Look(path), false})
 	}
 	if files == nil { // a call that names no file is judged like a tool without files

@@ -42,7 +42,7 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 			h.protect(brief(c.Text)+" prints settings, and "+file+" holds a password", true)
 		}
 		words := c.Words[1:]
-		if strings.Contains(h.subject.command, "GIT_WORK_TREE") || strings.Contains(h.subject.command, "GIT_DIR") {
+		if strings.Contains(h.subject.Command, "GIT_WORK_TREE") || strings.Contains(h.subject.Command, "GIT_DIR") {
 			words = append([]string{"--work-tree", "elsewhere"}, words...)
 		}
 		q, shows := gitshow.Of(words, h.policy.inWorkTree)
@@ -87,7 +87,7 @@ func plainSetting(w string) bool {
 // before returns the commands that may run before the one of git at i: those in front of it, or
 // all, if it may run more than once.
 func (h *evaluation) before(all []shell.Command, i int) []shell.Command {
-	words, script := all[i].Words, strings.ReplaceAll(h.subject.command, "&&", ";")
+	words, script := all[i].Words, strings.ReplaceAll(h.subject.Command, "&&", ";")
 	again := func(text string) bool { return strings.Contains(script, text) }
 	if at := shell.GitCommand(words); at == len(words) || strings.Count(script, words[at]) != 1 || slices.ContainsFunc(repeaters, again) {
 		return all

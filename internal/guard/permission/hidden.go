@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/tool"
 )
 
 // Hidden lists the files and folders that a rule denies reading, or wants to be asked about,
@@ -39,15 +39,18 @@ func (p *Policy) Hidden() ([]string, error) {
 	return slices.Compact(s.found), nil
 }
 
-// HiddenFrom lists what a preview of a command must not show: the files of Hidden, and those
-// that may hold credentials in the folders that the command searches. A program that reads
-// one by itself may need it.
-func (p *Policy) HiddenFrom(command string) ([]string, error) {
+// HiddenFrom lists what a preview of the command of a call must not show: the files of
+// Hidden, and those that may hold credentials in the folders that the command searches. A
+// program that reads one by itself may need it.
+func (p *Policy) HiddenFrom(c *tool.Call) ([]string, error) {
 	hidden, err := p.Hidden()
 	if err != nil {
 		return nil, err
 	}
-	hidden = append(hidden, shell.Analyze(command, p.commandOptions()).Secrets...)
+	if c.Facts == nil {
+		return nil, errors.New("nothing is known of the command")
+	}
+	hidden = append(hidden, p.forCall(c).analysisOf(c.Facts).Secrets...)
 	slices.Sort(hidden)
 	if hidden = slices.Compact(hidden); len(hidden) > maxHidden {
 		return nil, errors.New("it searches folders with too many files that may hold credentials")

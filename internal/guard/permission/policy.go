@@ -23,6 +23,7 @@ type Policy struct {
 	guard    *guard.Guard
 	dir      func(agent string) string
 	commands shell.FS // what is known about programs and folders
+	analyzed func(command string)
 	at       places
 	real     places // the same folders by their physical names
 
@@ -52,6 +53,8 @@ type Options struct {
 	// Commands is what is known about the programs and folders that commands name; nil
 	// means the file system of this machine.
 	Commands shell.FS
+	// Analyzed is called with each command that is analyzed; nil means not to.
+	Analyzed func(command string)
 	// Sandbox says how commands are confined.
 	Sandbox Sandbox
 }
@@ -59,7 +62,7 @@ type Options struct {
 // NewPolicy compiles the rules. Invalid rules are left out and reported by
 // [Policy.Problems].
 func NewPolicy(opts Options) *Policy {
-	p := &Policy{mode: opts.Mode, guard: opts.Guard, dir: opts.Dir, commands: opts.Commands, held: &heldFiles{}}
+	p := &Policy{mode: opts.Mode, guard: opts.Guard, dir: opts.Dir, commands: opts.Commands, analyzed: opts.Analyzed, held: &heldFiles{}}
 	if p.mode == "" {
 		p.mode = Default
 	}
@@ -127,9 +130,7 @@ type Decision struct {
 
 // Decide judges a call. It changes nothing and asks no one.
 func (p *Policy) Decide(c tool.Case) Decision {
-	if p.dir != nil {
-		p = p.in(p.dir(c.Call.Agent))
-	}
+	p = p.forCall(c.Call)
 	h := &evaluation{policy: p, subject: newSubject(c.Tool, c.Call), call: c}
 	h.takeToolAndHooks()
 	switch h.subject.kind {
@@ -153,7 +154,7 @@ func (p *Policy) Decide(c tool.Case) Decision {
 
 // evaluateAddress evaluates a tool that fetches an address.
 func (h *evaluation) evaluateAddress() {
-	host, clear := hostOf(h.subject.url)
+	host, clear := hostOf(h.subject.Address)
 	covers := func(r *Rule) bool {
 		if !r.names(h.subject.name) {
 			return false
@@ -182,7 +183,7 @@ func (h *evaluation) evaluateAddress() {
 func (h *evaluation) evaluateOther() {
 	h.writes = true
 	if t := h.call.Tool; t != nil {
-		h.writes = !t.MarksOf(h.call.Call).ReadOnly
+		h.writes = !h.subject.Marks.ReadOnly
 	}
 	h.changes = h.writes
 	covers := func(r *Rule) bool {
@@ -243,6 +244,14 @@ func (p *Policy) Denies(t *tool.Tool) bool {
 		}
 	}
 	return false
+}
+
+// forCall returns the policy with the directory of a call: its own, or the agent's now.
+func (p *Policy) forCall(c *tool.Call) *Policy {
+	if c.Dir != "" || p.dir == nil {
+		return p.in(c.Dir)
+	}
+	return p.in(p.dir(c.Agent))
 }
 
 // in returns the policy with another working directory.

@@ -58,12 +58,10 @@ func kindOf(name string) toolKind {
 
 // A subject is a call as rules see it.
 type subject struct {
-	name    string
-	kind    toolKind
-	command string
-	paths   tool.Paths
-	url     string
-	params  map[string]any // those that users name in rules
+	tool.Facts
+	name   string
+	kind   toolKind
+	params map[string]any // those that users name in rules
 }
 
 // newSubject asks the tool what the call is about. A tool that does not say, or is not
@@ -77,16 +75,14 @@ func newSubject(t *tool.Tool, c *tool.Call) subject {
 	if t == nil {
 		return s
 	}
-	s.paths = t.PathsOf(c)
+	s.Facts = *t.FactsOf(c)
 	switch kind := kindOf(s.name); {
-	case kind == commandTool && t.Command != nil:
-		s.kind, s.command = kind, t.Command(c)
-	case kind == webTool && t.Address != nil:
-		s.kind, s.url = kind, t.Address(c)
+	case kind == commandTool && t.Command != nil, kind == webTool && t.Address != nil:
+		s.kind = kind
 	case kind == commandTool || kind == webTool:
-	case len(s.paths.Writes) > 0 || kind == editTool:
+	case len(s.Paths.Writes) > 0 || kind == editTool:
 		s.kind = editTool
-	case len(s.paths.Reads) > 0 || kind == readTool:
+	case len(s.Paths.Reads) > 0 || kind == readTool:
 		s.kind = readTool
 	}
 	return s

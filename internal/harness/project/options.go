@@ -90,6 +90,8 @@ type Options struct {
 	// HookRan is called with every run of a hook; nil tells nobody. It must be safe for
 	// concurrent use and not block for long.
 	HookRan func(hook.Run)
+	// Analyzed is that of [permission.Options].
+	Analyzed func(command string)
 	// Unsaved returns the text of a file in the user's editor; see [workspace.Options].
 	// Nil means that there is no editor.
 	Unsaved func(ctx context.Context, path string) (text string, ok bool)

@@ -134,7 +134,7 @@ func (p *Project) GuardOf(roots []string, cwd string) (*guard.Guard, error) {
 
 // Policy returns what the session's policy is made of.
 func (p *Project) Policy() (permission.Options, error) {
-	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home, Sandbox: sandboxPolicy(p.Counts.Sandbox())}
+	opts := permission.Options{Rules: append(permission.Rules(p.Counts), p.flagRules()...), Trusted: true, Guard: p.Guard, Home: p.Home, Sandbox: sandboxPolicy(p.Counts.Sandbox()), Analyzed: p.Options.Analyzed}
 	for _, r := range p.flagRules() {
 		if err := r.Check(); err != nil {
 			return opts, fmt.Errorf("the rule %q from the command line is invalid: %w", r.Text, err)

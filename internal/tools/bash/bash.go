@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/internal/world/sandbox"
 	"github.com/haftdev/haft/internal/world/shellrun"
@@ -66,14 +67,13 @@ type Options struct {
 	// to run there; 0 means HAFT_BASH_BACKGROUND_MS, or an hour.
 	Detached time.Duration
 
-	// ReadOnly tells from the text of a command, and the directory it would run
-	// in if that is known, that it changes nothing; nil means that no command is
-	// known to.
-	ReadOnly func(command, dir string) bool
-	// Plain returns the environment in which that holds for a command in a directory, as NAME=value, or NAME for what
-	// must not be in it, nil if it does not hold; and the words of a command that needs no shell, see
-	// [shellrun.Request]. Such commands run without the user's profile. Nil means that none does.
-	Plain func(command, dir string) (env, words []string)
+	// Analyze says what a command would do in a directory; nil means that nothing is known
+	// of commands.
+	Analyze func(command, dir string) *shell.Analysis
+	// Harden returns the environment in which a command that was shown to change nothing
+	// indeed changes nothing in a directory; see [shell.Hardening]. Such commands run without
+	// the user's profile. Nil means that they run like any other.
+	Harden func(dir string) []string
 
 	// Box returns what confines a command with a given verdict. A nil Box or a nil result
 	// means that nothing does.
@@ -190,15 +190,15 @@ func (t *Tools) DropPreviews() error {
 }
 
 func (t *Tools) bash() tool.Tool {
-	return tool.New(tool.Def[Input, Output]{
+	b := tool.New(tool.Def[Input, Output]{
 		Name:          "Bash",
 		SearchHint:    "shell command terminal execute run script",
 		Describe:      t.describe,
-		Marks:         t.marks,
 		Validate:      t.validate,
 		Permission:    t.permission,
 		Classify:      func(in Input) string { return in.Command },
 		Command:       func(in *Input) *string { return &in.Command },
+		Analyze:       t.analyze,
 		Paths:         t.paths,
 		Preview:       t.preview,
 		Run:           t.run,
@@ -209,14 +209,8 @@ func (t *Tools) bash() tool.Tool {
 
 		SummarizeResult: Output.summary,
 	})
-}
-
-func (t *Tools) marks(in Input) tool.Marks {
-	if in.RunInBackground || t.opts.ReadOnly == nil || !t.opts.ReadOnly(in.Command, "") {
-		return tool.Marks{}
-	}
-	// A sibling must not start, or be judged, while the directory may change.
-	return tool.Marks{ReadOnly: true, ConcurrencySafe: !moves.MatchString(in.Command), Effect: tool.Pure}
+	b.Marks = t.marks
+	return b
 }
 
 // moves finds commands that may leave the shell in another directory. It finds too

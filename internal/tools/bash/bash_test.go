@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/tools/bash"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
@@ -98,12 +99,10 @@ func TestACommandThatOnlyReadsRunsPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRig(t, &shellrun.Options{EnvFile: envFile}, &bash.Options{
-		Plain: func(command, _ string) (env, words []string) {
-			if strings.HasPrefix(command, "echo") {
-				env = []string{"HARD=hard"}
-			}
-			return env, nil
+		Analyze: func(command, _ string) *shell.Analysis {
+			return &shell.Analysis{ReadOnly: strings.HasPrefix(command, "echo")}
 		},
+		Harden: func(string) []string { return []string{"HARD=hard"} },
 	})
 	if result, _ := r.bash(t, "echo $HARD"); result.Text() != "hard" {
 		t.Errorf("a command that only reads: %q", result.Text())
@@ -116,7 +115,10 @@ func TestACommandThatOnlyReadsRunsPlain(t *testing.T) {
 // Nobody else reports the signal that ended a program which was started without bash, or bash itself.
 func TestADeathBySignalIsNoted(t *testing.T) {
 	var words []string
-	r := newRig(t, nil, &bash.Options{Plain: func(string, string) (env, list []string) { return []string{"HARD=hard"}, words }})
+	r := newRig(t, nil, &bash.Options{
+		Analyze: func(string, string) *shell.Analysis { return &shell.Analysis{ReadOnly: true, Words: words} },
+		Harden:  func(string) []string { return []string{"HARD=hard"} },
+	})
 	for _, c := range []struct {
 		command, want string
 		words         []string
@@ -183,7 +185,9 @@ func TestProgressIsTyped(t *testing.T) {
 }
 
 func TestReadOnlyCommandsRunBesideEachOther(t *testing.T) {
-	r := newRig(t, nil, &bash.Options{ReadOnly: func(command, _ string) bool { return !strings.HasPrefix(command, "rm") }})
+	r := newRig(t, nil, &bash.Options{Analyze: func(command, _ string) *shell.Analysis {
+		return &shell.Analysis{ReadOnly: !strings.HasPrefix(command, "rm")}
+	}})
 	marks := func(input string) tool.Marks { return r.set.Lookup("Bash").MarksOf(&tool.Call{Input: []byte(input)}) }
 	if m := marks(`{"command":"cd sub && ls"}`); !m.ReadOnly || m.ConcurrencySafe {
 		t.Errorf("a command that moves the shell: %+v", m)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/tools/bash"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/tooltest"
@@ -18,7 +19,9 @@ func (r *rig) subject(t *testing.T, name string) tooltest.Subject {
 }
 
 func TestBashConforms(t *testing.T) {
-	r := newRig(t, nil, &bash.Options{ReadOnly: func(command, _ string) bool { return command == "echo hi" }})
+	r := newRig(t, nil, &bash.Options{Analyze: func(command, _ string) *shell.Analysis {
+		return &shell.Analysis{ReadOnly: command == "echo hi"}
+	}})
 	s := r.subject(t, "Bash")
 	s.Valid = []string{`{"command":"echo hi"}`, `{"command":"true","timeout":5000,"description":"Do nothing"}`}
 	s.Slow = `{"command":"sleep 600"}`

@@ -17,9 +17,9 @@ import (
 
 // Previews run commands in an overlay, where they change nothing.
 type Previews interface {
-	// Run runs the command. Nil, without an error, means that commands are not
+	// Run runs the command of a call. Nil, without an error, means that commands are not
 	// previewed here.
-	Run(ctx context.Context, shell *shellrun.Shell, r shellrun.Request) (Previewed, error)
+	Run(ctx context.Context, c *tool.Call, shell *shellrun.Shell, r shellrun.Request) (Previewed, error)
 }
 
 // A Previewed is a command that has run and whose change waits to be applied.
@@ -49,7 +49,7 @@ type pendingCall struct{ agent, id string }
 // preview shows what the call would change: an edit by sed without running
 // anything, any other command by running it where its effects reach nothing.
 func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
-	if p, err := t.previewSed(ctx, c, in); p != nil || err != nil {
+	if p, err := t.previewSed(ctx, c); p != nil || err != nil {
 		return p, err
 	}
 	p := t.find(c, in)
@@ -94,7 +94,7 @@ func (t *Tools) runAside(called context.Context, c *tool.Call, in Input) *pendin
 	ctx, cancel := context.WithCancelCause(called)
 	defer cancel(nil)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
-	p.ran, p.err = t.opts.Previews.Run(ctx, t.shell(c.Agent), shellrun.Request{
+	p.ran, p.err = t.opts.Previews.Run(ctx, c, t.shell(c.Agent), shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: t.limit(in),
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})

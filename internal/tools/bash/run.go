@@ -71,7 +71,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	case p != nil && c.Approved != "" && c.Approved != tool.Unseen, c.Confinement == tool.Previewed: // what was approved is gone
 		return Output{}, tool.ErrUnapproved
 	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
-		if out, made, err := t.applySed(ctx, c, in); made {
+		if out, made, err := t.applySed(ctx, c); made {
 			return out, err
 		}
 	}
@@ -86,7 +86,7 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
 	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
 		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
-		Foreground: c.Foreground, Plain: t.plain(in.Command), Box: box,
+		Foreground: c.Foreground, Plain: t.plain(c), Box: box,
 		OnProgress: func(p shellrun.Progress) {
 			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
 			waiting.see(p)
@@ -133,14 +133,6 @@ func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error)
 		return Output{}, tool.Errorf("%s", out.Render().Text())
 	}
 	return out, nil
-}
-
-// plain asks whether a command is known to change nothing where it starts.
-func (t *Tools) plain(command string) func(dir string) (env, words []string) {
-	if t.opts.Plain == nil {
-		return nil
-	}
-	return func(dir string) (env, words []string) { return t.opts.Plain(command, dir) }
 }
 
 // start runs a command in the background.

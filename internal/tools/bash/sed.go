@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -24,36 +23,32 @@ type Edit struct {
 	Apply func(ctx context.Context, c *tool.Call, path string, change func(old string) (string, error)) error
 }
 
-// sedEdit returns the substitution that a plain sed -i makes, and the file. What it
-// does not recognise runs as a command.
-func (t *Tools) sedEdit(c *tool.Call, in Input) (sub substitution, file string, ok bool) {
-	if t.opts.Edit == nil || in.RunInBackground {
-		return sub, "", false
-	}
-	if sub, ok = parseSed(in.Command); !ok {
-		return sub, "", false
-	}
-	file = sub.file
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(t.shell(c.Agent).Dir(), file)
+// sedEdit returns the substitution that a plain sed -i makes, and the file; nil for any other
+// command, which runs as it is.
+func (t *Tools) sedEdit(c *tool.Call) (*substitution, string) {
+	f := t.facts(c)
+	if f.sed == nil {
+		return nil, ""
 	}
 	// sed replaces a link by a file, and edits nothing but files.
-	info, err := os.Lstat(file)
-	return sub, file, err == nil && info.Mode().IsRegular()
+	if info, err := os.Lstat(f.file); err != nil || !info.Mode().IsRegular() {
+		return nil, ""
+	}
+	return f.sed, f.file
 }
 
 // paths are known of a sed -i alone: of other commands the rules find out
 // themselves what they can.
-func (t *Tools) paths(c *tool.Call, in Input) tool.Paths {
-	if _, file, ok := t.sedEdit(c, in); ok {
+func (t *Tools) paths(c *tool.Call, _ Input) tool.Paths {
+	if sub, file := t.sedEdit(c); sub != nil {
 		return tool.Paths{Writes: []string{file}}
 	}
 	return tool.Paths{}
 }
 
-func (t *Tools) previewSed(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
-	sub, file, ok := t.sedEdit(c, in)
-	if !ok {
+func (t *Tools) previewSed(ctx context.Context, c *tool.Call) (*tool.Preview, error) {
+	sub, file := t.sedEdit(c)
+	if sub == nil {
 		return nil, nil
 	}
 	p, err := t.opts.Edit.Preview(ctx, c, file, sub.apply)
@@ -65,8 +60,8 @@ func (t *Tools) previewSed(ctx context.Context, c *tool.Call, in Input) (*tool.P
 
 // permission asks about a plain sed -i as the edit it is. The rules have the last
 // word on it, as on every other command, of which this tool has no view.
-func (t *Tools) permission(ctx context.Context, c *tool.Call, in Input) tool.Verdict {
-	p, _ := t.previewSed(ctx, c, in)
+func (t *Tools) permission(ctx context.Context, c *tool.Call, _ Input) tool.Verdict {
+	p, _ := t.previewSed(ctx, c)
 	if p == nil {
 		return tool.Verdict{}
 	}
@@ -78,13 +73,13 @@ func (t *Tools) permission(ctx context.Context, c *tool.Call, in Input) tool.Ver
 }
 
 // applySed makes the edit that a sed -i is; made is false for any other command.
-func (t *Tools) applySed(ctx context.Context, c *tool.Call, in Input) (out Output, made bool, err error) {
-	p, _ := t.previewSed(ctx, c, in)
-	if p == nil {
+func (t *Tools) applySed(ctx context.Context, c *tool.Call) (out Output, made bool, err error) {
+	sub, file := t.sedEdit(c)
+	p, _ := t.previewSed(ctx, c)
+	if sub == nil || p == nil {
 		err := c.Approve(nil) // what was approved as an edit does not run as something else
 		return Output{}, err != nil, err
 	}
-	sub, file, _ := t.sedEdit(c, in)
 	if err := t.opts.Edit.Apply(ctx, c, file, sub.apply); err != nil {
 		if errors.Is(err, tool.ErrUnapproved) {
 			return Output{}, true, err
