@@ -236,6 +236,70 @@ func (t *Tool) PreviewOf(ctx context.Context, c *Call) (p *Preview, err error) {
 	return t.Preview(ctx, c)
 }
 
+// Find looks for the facts of a call. Before are those of the input that this one replaces;
+// nil if there was none.
+func (t *Tool) Find(c *Call, before *Facts) *Facts {
+	f := &Facts{Dir: c.Dir}
+	if t == nil {
+		return f
+	}
+	if t.Analyze != nil {
+		f.Analysis = t.Analyze(c, before)
+		at := *c
+		at.Facts = f // so that the rest follows from the analysis
+		c = &at
+	}
+	f.Marks, f.Paths = t.marks(c), t.paths(c)
+	if t.Command != nil {
+		f.Command = t.Command(c)
+	}
+	if t.Address != nil {
+		f.Address = t.Address(c)
+	}
+	if t.Classify != nil {
+		f.Classifier = t.Classify(c)
+	}
+	return f
+}
+
+// FactsOf returns the facts of a call, which are found now if nobody has yet.
+func (t *Tool) FactsOf(c *Call) *Facts {
+	if c.Facts != nil {
+		return c.Facts
+	}
+	return t.Find(c, nil)
+}
+
+// MarksOf returns how the call behaves, assuming the worst where the tool does not say.
+func (t *Tool) MarksOf(c *Call) Marks {
+	if c != nil && c.Facts != nil {
+		return c.Facts.Marks
+	}
+	return t.marks(c)
+}
+
+func (t *Tool) marks(c *Call) Marks {
+	if t == nil || t.Marks == nil {
+		return Marks{}
+	}
+	return t.Marks(c)
+}
+
+// PathsOf returns what the call would touch; nothing if the tool does not say.
+func (t *Tool) PathsOf(c *Call) Paths {
+	if c.Facts != nil {
+		return c.Facts.Paths
+	}
+	return t.paths(c)
+}
+
+func (t *Tool) paths(c *Call) Paths {
+	if t == nil || t.Paths == nil {
+		return Paths{}
+	}
+	return t.Paths(c)
+}
+
 // always reports whether the tool is loaded regardless of its size.
 func (t *Tool) always() bool {
 	v, _ := t.Meta[AlwaysLoad].(bool)
