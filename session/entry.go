@@ -150,6 +150,10 @@ type Call struct {
 	Effect   tool.Effect   `json:"effect,omitempty"`
 	Behavior tool.Behavior `json:"behavior,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
+	// Unasked is set for a denial if no one could be asked, and Remedy then names the rules
+	// that would allow the next such call; see [tool.Verdict].
+	Unasked bool   `json:"unasked,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
 	// Approved is the digest of the change that a user was shown and approved.
 	Approved string `json:"approved,omitempty"`
 	// Confinement is what a command was limited to.
@@ -197,6 +201,8 @@ func (c *Call) appendTo(o object) (object, error) {
 	o.number("effect", int(c.Effect))
 	o.number("behavior", int(c.Behavior))
 	o.string("reason", c.Reason)
+	o.truth("unasked", c.Unasked)
+	o.string("remedy", c.Remedy)
 	o.string("approved", c.Approved)
 	o.string("confinement", string(c.Confinement))
 	var err error

@@ -27,7 +27,11 @@ func (s *Session) Record(ctx context.Context, r sched.Record) error {
 		return s.dispatched(ctx, r)
 	}
 	c := s.callOf(r, Judged)
-	c.Behavior, c.Reason, c.Approved, c.Confinement = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Approved, r.Verdict.Confinement
+	c.Behavior, c.Reason, c.Unasked = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Unasked
+	c.Approved, c.Confinement = r.Verdict.Approved, r.Verdict.Confinement
+	if c.Unasked {
+		c.Remedy = r.Verdict.Remedy()
+	}
 	e := Entry{Agent: r.Call.Agent, Call: &c}
 	if c.Behavior == tool.Allow && !r.Waits && c.Approved == "" {
 		return s.AppendSoon(e) // its dispatch follows; what a user approved is written at once

@@ -50,7 +50,10 @@ type CallStep struct {
 	Behavior    string `json:"behavior,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	Confinement string `json:"confinement,omitempty"`
-	Timestamp   string `json:"timestamp,omitempty"`
+	// Unasked is set for a denial if no one could be asked, and Remedy then names the rules that would allow the call.
+	Unasked   bool   `json:"unasked,omitempty"`
+	Remedy    string `json:"remedy,omitempty"`
+	Timestamp string `json:"timestamp,omitempty"`
 }
 
 // Tag is system/call_step.

@@ -19,19 +19,19 @@ func newRefusals() *refusals {
 }
 
 // hear takes a message of the session. The steps of calls are in its journal and are not
-// missed; what else is said about a denial is only heard live.
+// missed; the words for the model are only heard live, by a client that is there in time.
 func (r *refusals) hear(m wire.Message) {
 	switch m := m.(type) {
 	case *wire.CallStep:
 		switch {
 		case m.Step == "judged" && m.Behavior == "deny":
-			r.why[m.ToolUseID] = m.Reason + "."
+			r.why[m.ToolUseID] = m.Reason + "." + m.Remedy
+			r.decided[m.ToolUseID] = !m.Unasked
 		case m.Step == "judged":
 			r.allowed[m.ToolUseID] = true
 		}
 	case *wire.PermissionDenied:
 		r.why[m.ToolUseID] = strings.TrimPrefix(m.Message, "Denied: ")
-		r.decided[m.ToolUseID] = m.DecisionReasonType != "other"
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/front/serve"
 	"github.com/haftdev/haft/internal/front/serve/attach"
 	"github.com/haftdev/haft/internal/sys/handshake"
+	"github.com/haftdev/haft/wire"
 )
 
 // A fakeServer is one that says of a session what a test wants.
@@ -214,5 +215,16 @@ func TestAPromptBehindAQuestion(t *testing.T) {
 		if got := s.finish(&out); got != want {
 			t.Errorf("%s ends with %v, want %v", state, got, want)
 		}
+	}
+}
+
+// A client that comes to a turn late has only what is in the journal, and reports the same denials.
+func TestDenialsAreToldFromTheJournalAlone(t *testing.T) {
+	r := newRefusals()
+	r.hear(&wire.CallStep{Step: "judged", ToolUseID: "1", Behavior: "deny", Reason: "a rule denies it"})
+	r.hear(&wire.CallStep{Step: "judged", ToolUseID: "2", Behavior: "deny", Reason: "no one can approve it", Unasked: true, Remedy: " The rule Bash(ls) would allow it."})
+	got := r.lines([]wire.PermissionDenial{{ToolName: "Write", ToolUseID: "1", ToolInput: []byte("{}")}, {ToolName: "Bash", ToolUseID: "2", ToolInput: []byte("{}")}})
+	if want := []string{"denied Bash {}: no one can approve it. The rule Bash(ls) would allow it."}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -31,6 +31,7 @@ func Messages(id string, e *session.Entry) []wire.Message {
 		m := &wire.CallStep{Stamp: stamp, Step: string(c.Step), ToolUseID: c.UseID, ToolName: c.Tool, AgentID: e.Agent, Timestamp: timestamp(e.Time)}
 		if c.Step == session.Judged {
 			m.Behavior, m.Reason, m.Confinement = c.Behavior.String(), c.Reason, string(c.Confinement)
+			m.Unasked, m.Remedy = c.Unasked, c.Remedy
 		}
 		return []wire.Message{m}
 	case e.Ask != nil:
