@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/haftdev/haft"
+	_ "github.com/haftdev/haft/internal/cli" // so that go test has compiled it when these tests build haft, and not both at once
 	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/wire/wiretest"

@@ -19,6 +19,9 @@ import (
 // Every file that the configuration names is in the tree or made by .ci/release-files, and
 // what is made has completion, man pages and the licence of every module in the program.
 func TestFilesOfARelease(t *testing.T) {
+	if !needtest.Thorough() {
+		t.Skip("a step of .ci/run does this: set HAFT_THOROUGH=1")
+	}
 	needtest.Need(t, "bash", "gzip")
 	dir := t.TempDir()
 	make := exec.Command(".ci/release-files", dir)

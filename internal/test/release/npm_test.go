@@ -18,6 +18,7 @@ import (
 // npm packs what a release would publish, installs it without a network, and the launcher
 // runs the program with its arguments, streams and exit code.
 func TestNPMPackages(t *testing.T) {
+	needtest.Peers(t)
 	for _, program := range []string{"node", "npm", "npx", "tar", "zip", "unzip"} {
 		needtest.Program(t, program)
 	}
@@ -56,6 +57,7 @@ func TestNPMPackages(t *testing.T) {
 }
 
 func TestNPMPackagesNeedTheRelease(t *testing.T) {
+	needtest.Peers(t)
 	for _, program := range []string{"node", "tar", "zip"} {
 		needtest.Program(t, program)
 	}
