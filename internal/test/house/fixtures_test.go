@@ -29,28 +29,3 @@ func opensWithComment(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
 	return comment && strings.TrimSpace(first) != ""
 }
-
-func TestSilentFixturesAreFound(t *testing.T) {
-	for name, want := range map[string]bool{
-		"testdata/script/a.txtar":      true,
-		"cli/testdata/script/a.txt":    true,
-		"wire/testdata/dialog/a.txtar": true,
-		"search/testdata/a.txt":        false,
-		"cli/script/a.txtar":           false,
-	} {
-		if got := isScript(name); got != want {
-			t.Errorf("isScript(%q) = %v, want %v", name, got, want)
-		}
-	}
-	for text, want := range map[string]bool{
-		"# Pins the exit code.\nexec x\n": true,
-		"\n# Pins it.\n":                  true,
-		"exec x\n# late\n":                false,
-		"#\nexec x\n":                     false,
-		"":                                false,
-	} {
-		if got := opensWithComment(text); got != want {
-			t.Errorf("opensWithComment(%q) = %v, want %v", text, got, want)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package house
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/types"
 	"testing"
 )
@@ -61,16 +60,4 @@ func helpersOf(p *pkg) (once int, elsewhere []string) {
 		}
 	}
 	return once, elsewhere
-}
-
-func TestHelpersAreFound(t *testing.T) {
-	p := snippet(t, "a", "package a\nfunc Main() { near(); far(); both(); both(); t{}.m() }\nfunc near() {}\ntype t struct{}\n")
-	b, err := parser.ParseFile(p.fset, "a/b.go", "package a\nfunc far() {}\nfunc both() {}\nfunc (t) m() {}\nfunc unused() {}\n", parseMode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.files = append(p.files, b)
-	if once, elsewhere := helpersOf(p); once != 2 || len(elsewhere) != 1 {
-		t.Errorf("%d are called once, %q from elsewhere; want near and far, which is elsewhere", once, elsewhere)
-	}
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestDocsNameWhatExists(t *testing.T) {
@@ -147,39 +145,4 @@ func unfenced(text string) string {
 		}
 	}
 	return out.String()
-}
-
-func TestDanglingHeadingsAreFound(t *testing.T) {
-	got := danglingHeadings(map[string]string{
-		"docs/a.md": "# A\n## The SDK's `query()`\n## Twice\n## Twice\n````md\n```\n## Not this\n[x](#nor-this)\n````\n[1](#the-sdks-query) [2](#twice-1) [3](#not-this) [4](b.md#part)\n",
-		"docs/b.md": "## Part two\n[a](a.md#a) [b](https://example.org/#x) [c](gone.md#x)\n",
-	})
-	want := []string{"docs/a.md: link to #not-this", "docs/a.md: link to b.md#part"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
-}
-
-func TestDanglingPathsAreFound(t *testing.T) {
-	tree := map[string]bool{"docs": true, "docs/a.md": true, "tool": true, "tool/set.go": true}
-	tests := []struct {
-		name, text string
-		want       []string
-	}{
-		{"what exists is fine", "[a](a.md#part) `docs/a.md` `./tool/set.go:12` `tool/`", nil},
-		{"other things in code are fine", "`net/http` `tool.Set` `go test ./...` `tool/<name>` `tool/*.go` `~/.x/y.md` `.claude/agents/x.md`", nil},
-		{"addresses are fine", "[a](https://example.org/x.md) [b](#part)", nil},
-		{"fenced blocks are fine", "```sh\n`tool/gone.go`\n```\n", nil},
-		{"a dead link is found", "\n[a](b.md)", []string{"docs/a.md:2: link to b.md"}},
-		{"a dead path in one of our folders is found", "see `tool/gone`", []string{"docs/a.md:1: `tool/gone`"}},
-		{"a dead file in a dead folder is found", "see `gone/x.go`", []string{"docs/a.md:1: `gone/x.go`"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			exists := func(name string) bool { return tree[path.Clean(name)] }
-			if diff := cmp.Diff(tt.want, dangling("docs/a.md", tt.text, exists)); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-		})
-	}
 }

@@ -108,26 +108,6 @@ func formatArgs(format string) []string {
 	return slices.Compact(args)
 }
 
-// TestCatalogueFaultsAreFound breaks a catalogue in each way.
-func TestCatalogueFaultsAreFound(t *testing.T) {
-	used := map[string]bool{"%d of %s": true, "here": true}
-	for name, texts := range map[string]map[string]string{
-		"unused":      {"%d of %s": "%d %s", "here": "这里", "gone": "没了"},
-		"other verbs": {"%d of %s": "%s %d", "here": "这里"}, "lost argument": {"%d of %s": "%d", "here": "这里"}, "empty": {"%d of %s": "%d %s", "here": ""},
-	} {
-		if missing, faults := catalogueFaults("x", texts, used); len(missing) != 0 || len(faults) != 1 {
-			t.Errorf("%s: missing %q, faults %q", name, missing, faults)
-		}
-	}
-	for name, texts := range map[string]map[string]string{
-		"whole": {"%d of %s": "%[2]s 中的 %[1]d", "here": "这里"}, "one missing": {"%d of %s": "%[2]s 中的 %[1]d"},
-	} {
-		if missing, faults := catalogueFaults("x", texts, used); len(missing) != len(used)-len(texts) || len(faults) != 0 {
-			t.Errorf("%s: missing %q, faults %q", name, missing, faults)
-		}
-	}
-}
-
 // TestSentencesAreMessages finds sentences for users that no catalogue could translate.
 func TestSentencesAreMessages(t *testing.T) {
 	said := map[string]bool{}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestModulesReplaceNothing(t *testing.T) {
@@ -42,15 +40,6 @@ func TestEveryModuleHasAReason(t *testing.T) {
 	used, _, _ := strings.Cut(readFile(t, "docs/dependencies.md"), "\n## ")
 	findings := unexplained(readFile(t, "go.mod")+readFile(t, "fleet/go.mod"), used)
 	report(t, findings, "Give each module that is required directly a row with its purpose in docs/dependencies.md, and no other.")
-}
-
-func TestUnexplainedModulesAreFound(t *testing.T) {
-	mod := "module example.com/own\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/b/v2 v2.0.0\n\texample.com/c v1.0.0 // indirect\n)\n"
-	got := unexplained(mod, "| `example.com/a` | x | why |\n| `example.com/c`, `example.com/d` | x | it brings `example.com/e` |\n")
-	want := []string{"example.com/b/v2 is not in docs/dependencies.md", "example.com/c is not required", "example.com/d is not required"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
 }
 
 // unexplained compares the direct requirements in the text of go.mod files with the first cells of tables.
@@ -137,15 +126,4 @@ func cgo(p *pkg) []string {
 		}
 	}
 	return out
-}
-
-func TestReplacesAndCgoAreFound(t *testing.T) {
-	got := replaces("go.mod", "module m\n\nreplace a => ../a\n// replace nothing\nrequire replace.org/x v1.0.0\n")
-	if diff := cmp.Diff([]string{"go.mod:3: replace a => ../a"}, got); diff != "" {
-		t.Errorf("replaces (-want +got):\n%s", diff)
-	}
-	got = cgo(snippet(t, "a", "package a\n\nimport \"C\""))
-	if diff := cmp.Diff([]string{`a/x.go:3: import "C"`}, got); diff != "" {
-		t.Errorf("cgo (-want +got):\n%s", diff)
-	}
 }

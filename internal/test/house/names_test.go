@@ -32,18 +32,3 @@ func emptyName(dir, name string) string {
 	}
 	return ""
 }
-
-func TestEmptyNamesAreFound(t *testing.T) {
-	tests := []struct{ dir, name, want string }{
-		{"internal/util", "util", "util"},
-		{"internal/shared/diff", "diff", "shared"},
-		{"tool/x", "helpers", "helpers"},
-		{"search", "search", ""},
-		{"database", "database", ""},
-	}
-	for _, tt := range tests {
-		if got := emptyName(tt.dir, tt.name); got != tt.want {
-			t.Errorf("emptyName(%q, %q) = %q, want %q", tt.dir, tt.name, got, tt.want)
-		}
-	}
-}

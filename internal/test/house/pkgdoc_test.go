@@ -5,8 +5,6 @@ import (
 	"path"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
@@ -42,29 +40,4 @@ func undocumented(p *pkg) []string {
 		out = append(out, fmt.Sprintf("%s: package %s has no package comment", p.dir, p.name))
 	}
 	return out
-}
-
-func TestUndocumentedPackagesAreFound(t *testing.T) {
-	second := snippet(t, "a", "// Package a holds.\npackage a")
-	second.files = append(second.files, second.files[0])
-	tests := []struct {
-		name string
-		p    *pkg
-		want []string
-	}{
-		{"a documented package is fine", snippet(t, "a", "// Package a holds.\npackage a"), nil},
-		{"a documented command is fine", snippet(t, "cmd/x", "// Command x runs.\npackage main"), nil},
-		{"a build constraint is no comment", snippet(t, "a", "//go:build linux\n\npackage a"),
-			[]string{"a: package a has no package comment"}},
-		{"a licence is no package comment", snippet(t, "a", "// All rights.\npackage a"),
-			[]string{`a/x.go:1: the package comment should start with "Package a "`}},
-		{"two comments are one too many", second, []string{"a/x.go:1: a second package comment"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, undocumented(tt.p)); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-		})
-	}
 }

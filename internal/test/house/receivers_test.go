@@ -3,8 +3,6 @@ package house
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
 	"strings"
 	"testing"
@@ -58,22 +56,4 @@ func receiverType(e ast.Expr) string {
 		return e.Name
 	}
 	return ""
-}
-
-func TestUnlikeReceiversAreFound(t *testing.T) {
-	const text = `package p
-func (a *T) one() {}
-func (b T) two() {}
-func (_ T) three() {}
-func (T) four() {}
-func (u *U[K]) one() {}
-func (u U[K]) two() {}
-`
-	f, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parseMode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := unlikeReceivers([]*ast.File{f}), []string{"the receiver of T is a or b"}; !slices.Equal(got, want) {
-		t.Errorf("found %q, want %q", got, want)
-	}
 }

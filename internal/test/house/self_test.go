@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // registries and homes tie the tree to the network or the machine that it was
@@ -66,26 +64,3 @@ func startsPath(line, dir string) bool {
 }
 
 var goesOn = regexp.MustCompile(`[\pL\pN_.~})*-]$`)
-
-func TestStraysAreFound(t *testing.T) {
-	tests := []struct {
-		name, text string
-		want       []string
-	}{
-		{"plain text is fine", "go get golang.org/x/text\n", nil},
-		{"a relative path of that name is fine", "a/work" + "/b ~/work" + "/c $X/root" + "/d ${X}/work" + "/e\n", nil},
-		{"a registry is found", "ok\n\"resolved\": \"https://registry." + "npmjs.org/x\"\n", []string{"f:2: names registry." + "npmjs.org"}},
-		{"a path at the start of a line is found", "/work" + "/x\n", []string{"f:1: a path in /work" + "/"}},
-		{"a quoted path is found", "\"/root" + "/x\"\n", []string{"f:1: a path in /root" + "/"}},
-		{"a path in an address is found", "file:///work" + "/x\n", []string{"f:1: a path in /work" + "/"}},
-		{"a path behind a relative one is found", "a/work" + "/b /work" + "/c\n", []string{"f:1: a path in /work" + "/"}},
-		{"a binary file is not read", "\x00/work" + "/x\n", nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, strays("f", tt.text)); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-		})
-	}
-}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // mutableTypes exist to be changed, so a package variable that holds one is
@@ -185,62 +183,4 @@ func rootOf(e ast.Expr) *ast.Ident {
 		return rootOf(e.X)
 	}
 	return nil
-}
-
-func TestStateIsFound(t *testing.T) {
-	tests := []struct{ name, src, want string }{
-		{"a table is fine", `var t = map[string]int{"a": 1}; func f() int { return t["a"] }`, ""},
-		{"a sentinel, a regexp and a proof are fine", `
-			import ("errors"; "regexp"; "io")
-			var ErrX = errors.New("x")
-			var re = regexp.MustCompile("x")
-			var _ io.Reader = (*r)(nil)
-			type r struct{}
-			func f() bool { return re.MatchString("x") }`, ""},
-		{"a pool is fine", `import "sync"; var p sync.Pool; func f() { p.Put(1) }`, ""},
-		{"a value computed once is fine", `import "sync"; var v = sync.OnceValue(func() int { var mu sync.Mutex; mu.Lock(); return 1 })`, ""},
-		{"a table built by a function is fine", `var t = func() map[int]int { m := map[int]int{}; m[1] = 2; return m }()`, ""},
-		{"a local of the same name is fine", `var n int; func f() int { n := 1; n++; return n }`, ""},
-		{"a field of the same name is fine", `var n int; type s struct{ n int }; func (s *s) f() { s.n++ }`, ""},
-		{"a method that only reads is fine", `type s struct{ n int }; var v = s{1}; func (s *s) get() int { return s.n }; func f() int { return v.get() }`, ""},
-
-		{"init is found", `func init() {}`, "func init runs behind the reader's back"},
-		{"an assignment is found", `var n int; func f() { n = 1 }`, "changes the package variable n"},
-		{"a count is found", `var n int; func f() { n++ }`, "changes the package variable n"},
-		{"an entry that is set is found", `var m = map[int]int{}; func f() { m[1] = 2 }`, "changes the package variable m"},
-		{"an entry that is deleted is found", `var m = map[int]int{}; func f() { delete(m, 1) }`, "changes the package variable m"},
-		{"an append is found", `var s []int; func f() { s = append(s, 1) }`, "changes the package variable s"},
-		{"a sort in place is found", `import "slices"; var s []int; func f() { slices.Sort(s) }`, "changes the package variable s"},
-		{"a field that is set is found", `var v = &struct{ n int }{}; func f() { (*v).n = 1 }`, "changes the package variable v"},
-		{"an address that is taken is found", `var n int; func f() *int { return &n }`, "changes the package variable n"},
-		{"a range into it is found", `var n int; func f() { for n = range 3 {} }`, "changes the package variable n"},
-		{"a method that writes is found", `type s struct{ n int }; var v s; func (s *s) inc() { s.n++ }; func f() { v.inc() }`, "changes the package variable v"},
-		{"a lock is found", `import "sync"; var mu sync.Mutex`, "the package variable mu holds a sync.Mutex"},
-		{"a lock inside a struct is found", `import "sync"; var v struct{ mu sync.RWMutex }`, "the package variable v holds a sync.RWMutex"},
-		{"an atomic is found", `import "sync/atomic"; var n = new(atomic.Int64)`, "the package variable n holds a sync/atomic.Int64"},
-		{"a channel is found", `var c = make(chan int)`, "the package variable c holds a channel"},
-		{"a variable of another package is found", `import "net/http"; func f() { http.DefaultClient = nil }`, "changes a variable of package net/http"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			findings := strings.Join(state(snippet(t, "a", "package a; "+tt.src)), "\n")
-			_, got, _ := strings.Cut(findings, ": ")
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-		})
-	}
-	t.Run("a command may hold state", func(t *testing.T) {
-		if got := state(snippet(t, "cmd/x", "package main; var n int; func init() { n++ }")); got != nil {
-			t.Errorf("findings: %v", got)
-		}
-	})
-	t.Run("a variable that a test swaps is found", func(t *testing.T) {
-		p := snippet(t, "a", `package a; import "time"; var now = time.Now`)
-		p.tests = []*ast.File{parse(t, p.fset, "a/x_test.go", `package a; var update bool; func f() { now = nil; update = true }`)}
-		want := []string{"a/x_test.go:1: changes the package variable now"}
-		if diff := cmp.Diff(want, state(p)); diff != "" {
-			t.Errorf("findings (-want +got):\n%s", diff)
-		}
-	})
 }

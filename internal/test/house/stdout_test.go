@@ -5,8 +5,6 @@ import (
 	"go/types"
 	"regexp"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // ownsStdout are the packages that may name standard output and the loggers
@@ -65,40 +63,4 @@ func globalName(info *types.Info, n ast.Node) string {
 		}
 	}
 	return ""
-}
-
-func TestPrintsAreFound(t *testing.T) {
-	tests := []struct {
-		name, dir, src string
-		want           []string
-	}{
-		{"writers that are given are fine", "a", `package a
-			import ("fmt"; "io"; "log/slog")
-			func f(w io.Writer, log *slog.Logger) { fmt.Fprintln(w, "x"); log.Info("x") }`, nil},
-		{"standard output is found under any import name", "a", `package a
-			import system "os"
-			var w = system.Stdout`, []string{"a/x.go:3: os.Stdout"}},
-		{"prints are found", "a", `package a
-			import "fmt"
-			func f() { fmt.Println(); println() }`, []string{"a/x.go:3: fmt.Println", "a/x.go:3: builtin.println"}},
-		{"the loggers of the process are found", "a", `package a
-			import ("log"; "log/slog")
-			func f() { log.Fatalf("x"); slog.Info("x") }`, []string{"a/x.go:3: log.Fatalf", "a/x.go:3: log/slog.Info"}},
-		{"a local name is not the package", "a", `package a
-			type out struct{}
-			func (out) Println() {}
-			func f(fmt out) { fmt.Println() }`, nil},
-		{"the command line may print", "internal/cli/flags", `package flags
-			import "os"
-			var w = os.Stdout`, nil},
-		{"a command anywhere may print", "internal/x", `package main
-			func main() { println() }`, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, prints(snippet(t, tt.dir, tt.src))); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-		})
-	}
 }

@@ -114,29 +114,3 @@ func literals(fset *token.FileSet, f *ast.File, yield func(line int, text string
 		return true
 	})
 }
-
-func TestStopWordsAreFound(t *testing.T) {
-	for text, want := range map[string]bool{
-		"The call goes on in the background.":       true,
-		"Ask the person to allow it.":               true,
-		"1 calls were cut off":                      true,
-		"There are none in this session.":           false,
-		"The standing order":                        false,
-		"It recommends a fix.":                      false,
-		"needs an address, and %q is none":          true,
-		"a hook stands before the call in the list": true,
-		"It would wait for ever.":                   true,
-		"The answer is no object.":                  true,
-		"There is no object here.":                  false,
-		"The header goes before it.":                true,
-		"An invalid rule draws a warning.":          true,
-	} {
-		found := false
-		for _, w := range compileStopWords() {
-			found = found || w.MatchString(text)
-		}
-		if found != want {
-			t.Errorf("%q: found %v, want %v", text, found, want)
-		}
-	}
-}
