@@ -45,8 +45,12 @@ func (r *callReports) entered(ev sched.Event, state string, parent wire.NullStri
 	defer r.mu.Unlock()
 	c := r.calls[ev.CallID]
 	if c == nil {
-		c = new(callReport)
+		c = &callReport{newest: wire.ToolProgress{ToolUseID: ev.UseID, ToolName: ev.Tool, ParentToolUseID: parent, AgentID: ev.Agent}}
 		r.calls[ev.CallID] = c
+		if state == wire.CallAsked { // the question has overtaken the state before it
+			c.newest.State = wire.CallQueued
+			r.report(c)
+		}
 	}
 	if c.newest.State == state || c.open {
 		return
@@ -55,7 +59,7 @@ func (r *callReports) entered(ev sched.Event, state string, parent wire.NullStri
 	if state == wire.CallExecuting && c.began.IsZero() {
 		c.began = time.Now()
 	}
-	c.newest.ToolUseID, c.newest.ToolName, c.newest.ParentToolUseID, c.newest.AgentID, c.newest.State = ev.UseID, ev.Tool, parent, ev.Agent, state
+	c.newest.State = state
 	r.report(c)
 }
 

@@ -73,9 +73,9 @@ func TestProgressIsBoundedAndTheNewestWins(t *testing.T) {
 func TestAQuestionIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, got := reported(t)
-		r.entered(call, wire.CallQueued, "")
 		r.entered(call, wire.CallAsked, "")
-		r.entered(call, wire.CallExecuting, "") // from before the question, late
+		r.entered(call, wire.CallQueued, "") // from before the question, late
+		r.entered(call, wire.CallExecuting, "")
 		r.answered("c")
 		r.answered("c")
 		r.ended("c")
