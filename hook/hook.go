@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
 )
 
 // A Hook is something to run at an event. One of Command, URL, Prompt and Func

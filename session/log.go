@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-
 )
 
 // A Log holds the lines of one conversation of a session. It only grows, and only a writer

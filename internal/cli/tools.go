@@ -364,7 +364,7 @@ type callInfo struct {
 	Repairs    []string        `json:"repairs,omitempty"`
 	Verdict    string          `json:"verdict,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	Kept       *tool.Kept    `json:"kept,omitempty"`
+	Kept       *tool.Kept      `json:"kept,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
 }
 

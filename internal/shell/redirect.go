@@ -127,7 +127,7 @@ func describe(w grammar.Word) string {
 }
 
 // read and write note files that the command names.
-func (a *analyzer) read(w grammar.Word)  { a.out.Reads = append(a.out.Reads, a.paths(w)...) }
+func (a *analyzer) read(w grammar.Word) { a.out.Reads = append(a.out.Reads, a.paths(w)...) }
 func (a *analyzer) write(w grammar.Word) {
 	for _, p := range a.paths(w) {
 		a.out.Writes = append(append(a.out.Writes, p), a.linked(p)...)
