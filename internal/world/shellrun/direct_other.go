@@ -11,4 +11,4 @@ func (direct) tidy(string)                       {}
 func (direct) tier(sandbox.Network) sandbox.Tier { return sandbox.Tier{} }
 func (direct) holds() bool                       { return false }
 func (direct) Close() error                      { return nil }
-func (direct) Start(Command) (Process, error)    { return nil, ErrUnsupported }
+func (direct) Start(Command) (Process, error)    { return nil, errUnsupported }
