@@ -2,7 +2,14 @@
 
 package shellrun
 
-import "github.com/haftdev/haft/internal/world/sandbox"
+import (
+	"errors"
+
+	"github.com/haftdev/haft/internal/world/sandbox"
+)
+
+// errUnsupported is returned on systems on which haft cannot run shell commands yet.
+var errUnsupported = errors.New("shell commands are not supported on this system yet")
 
 // direct refuses: job objects, which Windows has for this, are not written yet.
 type direct struct{}

@@ -1,7 +1,6 @@
 package shellrun
 
 import (
-	"errors"
 	"os"
 	"time"
 
@@ -95,6 +94,3 @@ type Status struct {
 
 	Err error // set if the supervisor was killed, so that the end of the command was not observed
 }
-
-// errUnsupported is returned on systems on which haft cannot run shell commands yet.
-var errUnsupported = errors.New("shell commands are not supported on this system yet")
