@@ -19,7 +19,7 @@ import (
 func (f *execution) prepare(in *jsonstream.Object) *Outcome {
 	t := f.batch.tools.Called(f.called)
 	if t == nil {
-		return f.refuse(Unknown, noSuchTool(f.batch.tools, f.called))
+		return f.refuse(Unknown, f.noSuchTool())
 	}
 	f.tool = t
 	raw, err := in.Close()
@@ -104,7 +104,13 @@ var elsewhere = map[string]string{
 }
 
 // noSuchTool tells the model which tool it may have meant.
-func noSuchTool(tools *tool.Set, name string) string {
+func (f *execution) noSuchTool() string {
+	tools, name := f.batch.tools, f.called
+	if missing := f.batch.opts.Missing; missing != nil {
+		if why := missing(name); why != "" {
+			return fmt.Sprintf("No such tool available: %q. %s", output.Shorten(name, 100), why)
+		}
+	}
 	if needs, ok := tools.Disabled(name); ok {
 		if needs == "" {
 			needs = "what it needs is missing or turned off"

@@ -38,6 +38,9 @@ type Options struct {
 	Dir func(agent string) string
 	// Output keeps results that are too long; nil cuts them without keeping.
 	Output Keeper
+	// Missing says why there is no tool of a name that a call has; "" if nothing is known about
+	// it. Nil knows nothing.
+	Missing func(name string) string
 	// MessageLimit is how many characters the results of one message may have together; 0
 	// means 400,000.
 	MessageLimit int

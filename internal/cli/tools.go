@@ -92,7 +92,24 @@ func (f *toolsFlags) inPool(ctx context.Context, do func(*tool.Set) error, names
 	if f.listed {
 		maps.Copy(session.Flags, w.UnusedLists())
 	}
-	return errors.Join(do(w.Pool(nil).Set(session, foreign...)), end())
+	err = errors.Join(do(w.Pool(nil).Set(session, foreign...)), end())
+	if err == nil && f.listed && !f.mcp {
+		err = f.mentionServers(w)
+	}
+	return err
+}
+
+// mentionServers says that servers would add to the list.
+func (f *toolsFlags) mentionServers(w *harness.World) error {
+	servers, err := w.Project.Servers()
+	if err != nil {
+		return err
+	}
+	used := slices.DeleteFunc(slices.Clone(servers.List), func(s mcp.Server) bool { return s.Disabled })
+	if len(used) > 0 {
+		fmt.Fprintf(f.Err, "%s configured. To list the tools of MCP servers too, add --mcp.\n", plural.Forms(len(used), "MCP server is", "MCP servers are"))
+	}
+	return nil
 }
 
 func (f *toolsFlags) lookup(set *tool.Set, name string) (*tool.Tool, error) {

@@ -228,7 +228,7 @@ func inherit(o *agent.Options) agent.Options {
 		Mode:    o.Mode, Person: o.Person, Hooks: o.Hooks, Repeats: o.Repeats, Source: o.Source,
 		Sched: sched.Options{
 			Askers: o.Sched.Askers, Questions: o.Sched.Questions, Hooks: o.Sched.Hooks, Recorder: o.Sched.Recorder, Dir: o.Sched.Dir, Output: o.Sched.Output,
-			MessageLimit: o.Sched.MessageLimit, MaxConcurrent: o.Sched.MaxConcurrent, SiblingErrors: o.Sched.SiblingErrors, CancelGrace: o.Sched.CancelGrace,
+			Missing: o.Sched.Missing, MessageLimit: o.Sched.MessageLimit, MaxConcurrent: o.Sched.MaxConcurrent, SiblingErrors: o.Sched.SiblingErrors, CancelGrace: o.Sched.CancelGrace,
 		},
 	}
 }

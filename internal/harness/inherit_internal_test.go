@@ -18,7 +18,7 @@ const (
 	restored  = "History HistoryTokens Revealed" // by an agent that continues; otherwise empty
 	not       = "Spent Beside States Renew TaskBudget Structured PlanModel"
 
-	schedInherited = "Askers Questions Hooks Recorder Dir Output MessageLimit MaxConcurrent SiblingErrors CancelGrace"
+	schedInherited = "Askers Questions Hooks Recorder Dir Output Missing MessageLimit MaxConcurrent SiblingErrors CancelGrace"
 	schedOwn       = "Judge Who"
 	schedNot       = "Feeds"
 )

@@ -398,7 +398,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
 		Sched: sched.Options{
 			Judge: w.judgeElsewhere(w.Engine.Policy, w.Engine), Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Questions: o.questions, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
-			SiblingErrors: w.Project.Limits().AfterFailure,
+			SiblingErrors: w.Project.Limits().AfterFailure, Missing: c.MCP.WhyMissing,
 		},
 		Repeats: w.Project.Limits().Repeats,
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Refused: state[map[string]string](restored, agent.StateRefused), Source: source, Renew: c.renew(o),

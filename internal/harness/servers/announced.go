@@ -108,6 +108,17 @@ func absence(server mcp.Status) string {
 	return ""
 }
 
+// WhyMissing says why the model has no tool of a name that would be one of a server's; "" if
+// it is not because of a server.
+func (s *Servers) WhyMissing(name string) string {
+	for _, server := range s.Status() {
+		if why := absence(server); why != "" && strings.HasPrefix(name, server.Prefix) {
+			return fmt.Sprintf("The MCP server %s is not connected: %s.", server.Name, strings.TrimSuffix(why, "."))
+		}
+	}
+	return ""
+}
+
 // reminderTags keep a server from ending the reminder and speaking as the harness.
 var reminderTags = strings.NewReplacer("<system-reminder", "&lt;system-reminder", "</system-reminder", "&lt;/system-reminder")
 

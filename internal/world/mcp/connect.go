@@ -116,7 +116,7 @@ func withCause(conn *stdio.Conn, noise func() (int, string), err error) error {
 		err = fmt.Errorf("%w; it wrote %s to standard output that are not messages, the last: %s", err, plural.Of(count, "line"), last)
 	}
 	if lines := conn.Stderr(); len(lines) > 0 {
-		return fmt.Errorf("%w: %s", err, strings.Join(lines[max(0, len(lines)-5):], "\n"))
+		return fmt.Errorf("%w: %s", err, stdio.Excerpt(lines))
 	}
 	return err
 }

@@ -187,7 +187,7 @@ func (p *peer) status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Status{
-		Name: p.name, State: p.state, Unapproved: p.state == Pending && !p.connecting, Error: p.problem, Config: p.cfg.masked(), Type: p.cfg.kind(),
+		Name: p.name, Prefix: toolPrefix(p.key), State: p.state, Unapproved: p.state == Pending && !p.connecting, Error: p.problem, Config: p.cfg.masked(), Type: p.cfg.kind(),
 		Scope: p.cfg.Scope, Source: p.cfg.Scope, Info: p.known.info, Protocol: p.known.protocol, Instructions: p.known.instructions,
 		Steps: append([]string(nil), p.steps...), Stderr: p.stderr, Noise: p.noise, LastNoise: p.lastNoise, Restarts: p.restarts,
 	}

@@ -66,10 +66,12 @@ func serverKey(name string) string {
 	return key
 }
 
+func toolPrefix(key string) string { return "mcp__" + key + "__" }
+
 // offeredNames gives each of a server's names the one that the model, or the
 // person, calls. The same names get the same answer in whatever order they come.
 func offeredNames(key string, names []string) map[string]string {
-	prefix := "mcp__" + key + "__"
+	prefix := toolPrefix(key)
 	count := make(map[string]int)
 	for _, name := range names {
 		count[normal(name)]++

@@ -18,10 +18,12 @@ type Status struct {
 	Name  string `json:"name"`
 	State State  `json:"status"`
 	Info  *Info  `json:"serverInfo,omitempty"`
+	// Prefix is how the names of its tools begin.
+	Prefix string `json:"-"`
 	// Unapproved says that a pending server is waiting for the user's approval and not
 	// connecting.
 	Unapproved bool `json:"unapproved,omitempty"`
-	// Error gives the cause, with the last lines that the server wrote about it.
+	// Error gives the cause, with what the server wrote about it.
 	Error string `json:"error,omitempty"`
 	// Config is the server's entry, without the values of variables and headers.
 	Config Server `json:"config"`
@@ -37,7 +39,7 @@ type Status struct {
 
 	// Steps describe how the latest connection was made, or why it failed.
 	Steps []string `json:"steps,omitempty"`
-	// Stderr holds the last lines that a server process wrote to standard error.
+	// Stderr holds the first and the last lines that a server process wrote to standard error.
 	Stderr []string `json:"stderr,omitempty"`
 	// Noise counts lines that were not messages; LastNoise is the latest of them.
 	Noise     int    `json:"skippedNoise,omitempty"`

@@ -103,7 +103,7 @@ func Start(opts Options) (*Conn, error) {
 // PID is that of the server.
 func (c *Conn) PID() int { return c.proc.PID() }
 
-// Stderr returns the last lines that the server wrote to standard error.
+// Stderr returns the first and the last lines that the server wrote to standard error.
 func (c *Conn) Stderr() []string { return c.errs.snapshot() }
 
 // Lost is closed when the connection has ended; Cause then says why.

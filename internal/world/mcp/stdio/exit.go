@@ -3,16 +3,12 @@ package stdio
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 // ErrClosed is the cause of an end by Close.
 var ErrClosed = errors.New("the connection was closed")
-
-// lastWords is how many lines of standard error an error shows.
-const lastWords = 5
 
 // An ExitError is the end of a server process.
 type ExitError struct {
@@ -45,5 +41,5 @@ func words(stderr []string) string {
 	if len(stderr) == 0 {
 		return " without writing anything to standard error"
 	}
-	return ": " + strings.Join(stderr[max(0, len(stderr)-lastWords):], "\n")
+	return ": " + Excerpt(stderr)
 }
