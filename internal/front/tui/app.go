@@ -2,123 +2,37 @@ package tui
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
-	"math"
+	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/front/tui/composer"
 	"github.com/haftdev/haft/internal/front/tui/key"
-	"github.com/haftdev/haft/internal/front/tui/screen"
-	"github.com/haftdev/haft/internal/front/tui/style"
+	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/harness"
-	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
-
-// Options are what a person sits in front of.
-type Options struct {
-	// In brings what is typed, Out is the terminal.
-	In  io.Reader
-	Out io.Writer
-	// Size is that of the terminal; Resized brings new ones, nil none.
-	Size    Size
-	Resized <-chan Size
-	// Now asks for the size before each frame: one that is laid out for the size before would
-	// be broken into other rows than it is thought to have, and leave some of them behind. Nil
-	// relies on Resized, which comes later.
-	Now func() Size
-	// Palette is how things look, Light how they do if the terminal says that its
-	// background is a light one; nil does not ask it.
-	Palette style.Palette
-	Light   *style.Palette
-	// Open begins or resumes a conversation. Calls that the rules leave open are
-	// asked about through person.
-	Open func(ctx context.Context, o Opening, person Person) (*Talk, error)
-	// Sessions are those that can be resumed.
-	Sessions Sessions
-	// Setup lets the person say which model answers; nil means that they cannot.
-	Setup Setup
-	// First is the conversation to begin with, Prompt what is said first; "" waits
-	// for the person.
-	First  Opening
-	Prompt string
-	// History has what was written before; nil has nothing and keeps nothing.
-	History History
-	// Edit lets the person change a text in an editor; nil means that there is none.
-	// The terminal is the editor's until it returns.
-	Edit func(text string) (string, error)
-	// EditFile does the same with a file.
-	EditFile func(path string) error
-	// Login logs in to an MCP server; show is given the page to log in at. Nil means that
-	// nobody can.
-	Login func(ctx context.Context, server string, show func(page string)) error
-	// Clipboard is that of the desktop; nil means that there is none.
-	Clipboard Clipboard
-	// Suspend stops the process until its shell lets it go on; nil means that it
-	// cannot be. The terminal is the shell's until it returns.
-	Suspend func() error
-	// Alternate says that the terminal has an alternate screen: see [HasAlternate].
-	Alternate bool
-	// Title names the terminal's window while haft runs.
-	Title bool
-	// Lang has the messages, nil those in English. FixedLang says that the settings do not
-	// choose another.
-	Lang      *lang.Catalogue
-	FixedLang bool
-	// FixedTheme says that the settings do not choose other colours.
-	FixedTheme bool
-	// Version is shown at the beginning.
-	Version string
-	// ToolsOn is the machine where the tools run, and ToolsDir their folder there; "" means that
-	// they run here.
-	ToolsOn, ToolsDir string
-}
-
-// Size is that of a terminal.
-type Size struct{ Width, Height int }
-
-// An Opening says which conversation.
-type Opening struct {
-	// Resume is the session to go on with, At the message to go on after; "" means
-	// a new one, or the end. Continue goes on with the newest one of the folder.
-	Resume, At string
-	Continue   bool
-	// Choose lets the user choose a session first.
-	Choose bool
-	// Kept is what the conversation before it passes on; nil means nothing.
-	Kept *harness.Kept
-	// Shown says that what was said is on the screen already.
-	Shown bool
-	// Note is what the user is told after what was said; "" for nothing.
-	Note string
-}
 
 // An app is haft on a terminal.
 type app struct {
-	opts   Options
-	ctx    context.Context
-	paint  style.Palette
-	lang   *lang.Catalogue
-	screen *screen.Screen
-	keys   key.Decoder
-	write  *composer.Composer
-	do     chan func() // what other goroutines want done in this one
+	drawing
 
-	talk    *Talk
+	keys key.Decoder
+
 	release func() <-chan struct{} // ends the conversation's stream, and tells when it has ended
 	stream  int                    // which one is shown: events of an older one are dropped
 	events  chan streamed
-	images  []string // that marks in what is written stand for, by their numbers from 1
-	pending []string // written before there was a conversation
-	failure error    // why no conversation could be opened; nil for no reason
 	// reopens says that the conversation is opened again once nothing runs in it.
 	reopens reopening
-	// commandsRun are those that the user runs, with what stops them.
-	commandsRun map[*call]context.CancelFunc
 	// unguarded says that hooks which guard the folder do not run, and the user has
 	// not decided about that yet: nothing is begun.
 	unguarded bool
@@ -126,46 +40,8 @@ type app struct {
 	// once.
 	declined map[string]bool
 
-	apart    bool     // the alternate screen is shown
-	recent   []string // what went into the scrollback last, as many lines as a screen has
-	show     transcript
-	status   status
-	working  *working // nil between turns
-	todos    []todo
-	todoView todoView
-	tasks    map[string]agent.Task // what runs in the background
-	crew     map[string]agent.Task // all that was told of, agents in the foreground as well
-
-	asks   []*asked // that wait, the first is shown
-	dialog *dialog  // nil for none
-	menu   *menu    // completion
-	files  *fileList
-
-	stopLooking context.CancelFunc // for completions that were asked for; nil for none
-	lastKey     time.Time
-	lastEsc     time.Time
-	lastStop    time.Time // ctrl+c on an empty composer
-	noted       bool      // the question about a note was answered
-	title       string    // of the terminal's window, as it was written last
-	edited      bool      // the last turn changed files
-	advice      string    // what may be said next; "" for nothing
-	hint        string    // in place of the status line, until the next key
-	viewer      *viewer   // nil for none
-	records     []record  // what it shows
-
-	light     bool // the terminal says that its background is light
-	themed    bool // the user has chosen the colours
-	preferred bool // what the settings say about the screen was taken over
-	custom    statusLine
-
-	dirty  bool
-	drawn  time.Time
-	flush  <-chan time.Time // when a lone escape is a key
-	tick   <-chan time.Time // when to draw next, at due
-	due    time.Time
-	frames frameCount
-	done   bool
-	err    error
+	lastEsc time.Time
+	flush   <-chan time.Time // when a lone escape is a key
 }
 
 // frameCount count what was written to the terminal.
@@ -195,15 +71,12 @@ func Run(ctx context.Context, o *Options) error {
 }
 
 func newApp(ctx context.Context, o *Options) *app {
-	a := &app{
-		opts: *o, ctx: ctx, paint: o.Palette, lang: o.Lang, screen: screen.New(o.Out, o.Size.Width, o.Size.Height),
-		do: make(chan func()), events: make(chan streamed), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}, commandsRun: map[*call]context.CancelFunc{}, declined: map[string]bool{}, dirty: true,
+	shown := progress{display: newDisplay(ctx, o), tasks: map[string]agent.Task{}, crew: map[string]agent.Task{}}
+	written := entry{
+		dialogs: dialogs{progress: shown}, write: composer.New(shown.opts.History.Load()),
+		commandsRun: map[*call]context.CancelFunc{},
 	}
-	if a.opts.History == nil {
-		a.opts.History = noHistory{}
-	}
-	a.write = composer.New(a.opts.History.Load())
-	return a
+	return &app{drawing: drawing{menus: menus{entry: written}}, events: make(chan streamed), declined: map[string]bool{}}
 }
 
 const (
@@ -249,37 +122,6 @@ func (a *app) end() {
 	a.opts.Out.Write([]byte(leaveModes + goOn))
 }
 
-// flushFinished puts everything into the scrollback, at the end.
-func (a *app) flushFinished() {
-	if lines := a.show.finished(a.view()); len(lines) > 0 {
-		a.screen.Draw(lines, nil, screen.Cursor{}) // it is the last frame: nobody hears of an error
-	}
-}
-
-// unsent tells of the prompts that were waiting and are not sent.
-func (a *app) unsent() string {
-	waiting := slices.Clone(a.pending)
-	if queued := a.takeBack(math.MaxInt); queued != "" {
-		waiting = append(waiting, queued)
-	}
-	var b strings.Builder
-	for _, text := range waiting {
-		b.WriteString(a.paint.Warn.Of(a.t("Not sent: %s", strings.Join(strings.Fields(visible.Cells(text)), " "))) + "\r\n")
-	}
-	if len(waiting) > 0 {
-		b.WriteString(a.paint.Dim.Of(a.t("When you start haft again, the up key brings back what was not sent.")) + "\r\n")
-	}
-	return b.String()
-}
-
-// goOn tells how the conversation can be gone on with, if there was one.
-func (a *app) goOn() string {
-	if a.talk == nil || len(a.talk.Past.Said(a.ctx)) == 0 {
-		return ""
-	}
-	return a.paint.Dim.Of(a.t("To continue: haft --resume %s", a.talk.State.Session())) + "\r\n"
-}
-
 // read brings what is typed to the loop.
 func (a *app) read(in io.Reader) {
 	buf := make([]byte, 32<<10)
@@ -307,25 +149,6 @@ func (a *app) typed(b []byte) {
 
 // escapeDelay is how long a lone escape may be the beginning of another key.
 const escapeDelay = 30 * time.Millisecond
-
-// hangUp ends the session when nothing more can be typed.
-func (a *app) hangUp(err error) {
-	if !errors.Is(err, io.EOF) {
-		a.err = err
-	}
-	a.done = true
-}
-
-// t is a message in the user's language.
-func (a *app) t(text lang.Text, args ...any) string { return a.lang.T(text, args...) }
-
-// later has something done in the goroutine of the app.
-func (a *app) later(f func()) {
-	select {
-	case a.do <- f:
-	case <-a.ctx.Done():
-	}
-}
 
 // frame is how long two frames are apart at least, and blink how often something
 // that moves by itself is drawn.
@@ -361,38 +184,6 @@ func (a *app) loop() {
 	}
 }
 
-// schedule says when to draw next: soon if something has changed, now and then if
-// something moves by itself, never otherwise.
-func (a *app) schedule() {
-	var due time.Time
-	switch {
-	case a.dirty:
-		due = a.drawn.Add(frame)
-	case a.working != nil && !a.still():
-		due = a.drawn.Add(blink)
-	default:
-		return
-	}
-	if a.tick == nil || due.Before(a.due) {
-		a.due = due
-		a.tick = time.After(time.Until(due))
-	}
-}
-
-// still reports whether nothing moves because all that goes on waits for the
-// person.
-func (a *app) still() bool {
-	if !a.waits() {
-		return false
-	}
-	for _, c := range a.working.calls {
-		if c.started && !c.waits && !c.asks {
-			return false
-		}
-	}
-	return true
-}
-
 // take shows an event, and those that wait behind it.
 func (a *app) take(ev streamed) {
 	for n := 0; ; n++ {
@@ -410,12 +201,613 @@ func (a *app) take(ev streamed) {
 	}
 }
 
-func (a *app) resize(s Size) {
-	a.screen.Resize(s.Width, s.Height)
-	if a.apart { // terminals differ in what they cut off, and in where that leaves the cursor
-		a.opts.Out.Write([]byte("\x1b[H")) // an error is seen at the next frame
-		a.screen.Forget()
+// ask adds a question to those that wait.
+func (a *app) ask(q *asked, c tool.Case, question tool.Verdict) {
+	decide := func(v tool.Verdict) {
+		q.answer <- v
+		a.withdraw(q)
 	}
-	a.show.resize(a.view())
+	switch c.Call.Tool {
+	case "AskUserQuestion":
+		q.panel = newQuestions(c, decide)
+	case "ExitPlanMode":
+		q.panel = newPlan(a, c, decide)
+	}
+	if q.panel == nil {
+		q.panel = newPermission(a, c, question, decide)
+	}
+	a.asks = append(a.asks, q)
+	a.markAsked()
+	a.nextAsk()
 	a.dirty = true
 }
+
+// menuKey gives a key to the menu. It reports false if the key is not for it.
+func (a *app) menuKey(k key.Key) bool {
+	m := a.menu
+	switch k.String() {
+	case "up":
+		m.at = (m.at + len(m.items) - 1) % len(m.items)
+	case "down":
+		m.at = (m.at + 1) % len(m.items)
+	case "esc":
+		a.menu = nil
+	case "tab":
+		a.accept()
+	case "enter":
+		if strings.HasPrefix(m.word, "/") {
+			a.accept()
+			a.enter()
+			return true
+		}
+		if m.items[m.at].value == m.word { // it is all there
+			a.menu = nil
+			return false
+		}
+		a.accept()
+	default:
+		return false
+	}
+	return true
+}
+
+func (a *app) handle(events []key.Event) {
+	for _, ev := range events {
+		switch ev := ev.(type) {
+		case key.Key:
+			a.key(ev)
+			a.lastKey = time.Now()
+		case key.Paste:
+			a.paste(string(ev))
+			a.lastKey = time.Now()
+		case key.Focus:
+			a.focus(bool(ev))
+		case key.Light:
+			a.light = bool(ev)
+			if a.light && a.opts.Light != nil && !a.themed {
+				a.paint = *a.opts.Light
+			}
+		}
+		a.dirty = true
+		if a.done {
+			return
+		}
+	}
+}
+
+// key does what a key means at this moment.
+func (a *app) key(k key.Key) {
+	a.hint = a.t("")
+	switch {
+	case a.viewer != nil:
+		a.viewerKey(k)
+		return
+	case a.dialog != nil && a.dialogKey(k):
+		return
+	case a.menu != nil && a.menuKey(k):
+		return
+	}
+	if a.write.VimKey(k) {
+		return
+	}
+	if k == (key.Key{Rune: '?'}) && !a.write.Empty() {
+		a.write.Key(k)
+		return
+	}
+	if act := actOf(k); act != nil {
+		act(a)
+		return
+	}
+	if a.write.Key(k) {
+		a.complete()
+	}
+}
+
+// enter sends what is written; after a backslash it begins a line.
+func (a *app) enter() {
+	if before := a.write.Before(); strings.HasSuffix(before, "\\") {
+		a.write.Replace(1, "\n")
+		return
+	}
+	text := strings.TrimSpace(a.write.Filled())
+	if text == "" {
+		return
+	}
+	if a.dialog.holds(text, time.Now()) {
+		return
+	}
+	a.write.Take()
+	a.write.Remember(text)
+	a.opts.History.Add(text)
+	a.submit(text)
+}
+
+// escape interrupts, and the second time in a row goes back to an earlier message.
+func (a *app) escape() {
+	again := time.Since(a.lastEsc) < twice
+	a.lastEsc = time.Now()
+	switch {
+	case a.working != nil && a.interrupt():
+	case again && a.write.Empty():
+		a.lastEsc = time.Time{}
+		a.rewind()
+	case again:
+		a.write.Take()
+	default:
+		a.hint = a.t("esc again goes back to an earlier message")
+	}
+}
+
+// open begins or resumes a conversation while the person may already write.
+func (a *app) open(o Opening) {
+	a.closeTalk()
+	a.stream++
+	stream := a.stream
+	a.reopens = notAgain
+	clear(a.tasks) // they ended with their conversation
+	clear(a.crew)
+	a.talk, a.files, a.todos, a.working, a.failure = nil, nil, nil, nil, nil
+	go func() {
+		talk, err := a.opts.Open(a.ctx, o, person{a})
+		var past []session.Entry
+		var held []trust.Item
+		advice := ""
+		if err == nil {
+			past, held = talk.Past.Said(a.ctx), talk.Rules.Held()
+			if len(past) == 0 && len(talk.Input.Instructions()) == 0 {
+				advice = "/init"
+			}
+		}
+		a.later(func() {
+			a.advice, a.edited = advice, false
+			if o.Shown {
+				past = nil
+			}
+			a.opened(stream, talk, past, err)
+			if err == nil && o.Note != "" {
+				a.show.add(&note{text: o.Note, quiet: true})
+			}
+			if err == nil {
+				a.askTrust(held)
+				a.submitPending()
+			}
+		})
+	}()
+}
+
+func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
+	a.dirty = true
+	if err != nil {
+		a.failure = err
+		if a.needsModel() {
+			a.setUp(true)
+			return
+		}
+		a.show.add(&note{text: a.lang.Error(err) + "\n" + a.nowhere(), style: failure})
+		return
+	}
+	a.talk = talk
+	a.prefer()
+	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
+	a.look()
+	a.measure()
+	a.replay(past)
+	ctx, cancel := context.WithCancel(a.ctx)
+	ended := make(chan struct{})
+	a.release = func() <-chan struct{} {
+		cancel()
+		return ended
+	}
+	go func() {
+		defer close(ended)
+		for ev, err := range talk.Driver.Run(ctx) {
+			select {
+			case a.events <- streamed{stream: stream, ev: ev, err: err, end: ev == nil}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// submitPending takes up what was written before it could be.
+func (a *app) submitPending() {
+	waiting := a.pending
+	a.pending = nil
+	for _, text := range waiting {
+		a.submit(text)
+	}
+}
+
+// closeTalk ends the conversation that is shown.
+func (a *app) closeTalk() {
+	talk := a.talk
+	if talk == nil {
+		return
+	}
+	a.talk = nil
+	a.stream++ // what still comes is not shown
+	a.asks, a.dialog, a.unguarded = nil, nil, false
+	<-a.release()
+	if ended := talk.Turns.Running(); ended != "" {
+		a.note(a.t("Ended these background commands:") + "\n" + ended)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 5*time.Second)
+	defer cancel()
+	if _, err := talk.Driver.Close(ctx); err != nil {
+		a.note(a.lang.Error(err))
+	}
+}
+
+// rewind goes back to an earlier message: the conversation goes on before it, its
+// text is there to be changed, and files can be brought back too.
+func (a *app) rewind() {
+	if a.talk == nil {
+		return
+	}
+	list := turnBacks(a.talk.Past.Said(a.ctx))
+	if len(list) == 0 {
+		a.hint = a.t("there is no message to go back to")
+		return
+	}
+	var items []pick
+	for i, t := range list {
+		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: a.ago(time.Since(t.when))})
+	}
+	a.pop(&picker{title: a.t("Go back to before which message?"), items: items, choose: func(p pick) {
+		a.closeOwn()
+		if i, err := strconv.Atoi(p.value); err == nil {
+			a.rewindTo(list[i])
+		}
+	}})
+}
+
+// rewindTo asks what is to be taken back, if there is something besides the
+// conversation.
+func (a *app) rewindTo(t turnBack) {
+	plan, err := a.talk.Past.PlanRewind(a.ctx, t.uuid)
+	if err != nil || len(plan.Steps) == 0 {
+		a.goBack(t, a.talk.Rules.Keep(), "")
+		return
+	}
+	var body []string
+	foreign := false
+	for _, s := range plan.Steps {
+		line := fmt.Sprintf("%s  %s  +%d −%d", answers.Action(a.lang, &s), a.short(s.Path), s.Insertions, s.Deletions)
+		if s.Foreign {
+			line, foreign = line+"  "+a.t("(changed by another program since)"), true
+		}
+		body = append(body, line)
+	}
+	if plan.Uncovered != "" {
+		body = append(body, a.t("Not everything can be restored: %s", plan.Uncovered))
+	}
+	files := func() (said string, ok bool) {
+		undo, err := a.talk.Past.Rewind(a.ctx, plan, false)
+		if err != nil {
+			a.note(a.t("Could not restore the files: %s", err))
+			return "", false
+		}
+		return a.t("Restored %s. To undo, quit haft and run: haft rewind %s --to %s", a.lang.Count(len(plan.Steps), "file"), a.talk.State.Session(), undo), true
+	}
+	items := []string{a.t("Conversation and files"), a.t("Only the conversation"), a.t("Only the files"), a.t("Nothing")}
+	if foreign {
+		body = append(body, a.t("Another program has changed some of these files, so none can be restored here. To restore them anyway, quit haft and run: haft rewind %s --to %s --force", a.talk.State.Session(), t.uuid))
+	}
+	a.pop(a.whole(&choices{title: a.t("What should be rewound?"), body: body, items: items, choose: func(i int) {
+		a.closeOwn()
+		switch i {
+		case 0:
+			if said, ok := files(); ok {
+				a.goBack(t, a.talk.Rules.Keep(), said)
+			}
+		case 1:
+			kept := a.talk.Rules.Keep()
+			kept.Unchanged(plan)
+			a.goBack(t, kept, "")
+		case 2:
+			if said, ok := files(); ok {
+				a.show.add(&note{text: said, quiet: true})
+			}
+		}
+	}}))
+}
+
+// goBack continues before a message. What is said about it comes last, where it is seen.
+func (a *app) goBack(t turnBack, kept *harness.Kept, said string) {
+	a.write.Set(t.text)
+	first, _, _ := strings.Cut(t.text, "\n")
+	a.show.add(&note{text: a.t("— back to before: %s —", first), quiet: true})
+	if t.before == "" {
+		a.open(Opening{Kept: kept, Note: said})
+		return
+	}
+	a.open(Opening{Resume: a.talk.State.Session(), At: t.before, Kept: kept, Note: said})
+}
+
+// resume continues an earlier session, by its id or by choosing one.
+func (a *app) resume(id string) {
+	if id != "" {
+		a.open(Opening{Resume: id})
+		return
+	}
+	a.chooseSession(nil)
+}
+
+// chooseSession lets the user choose one; otherwise happens when they do not.
+func (a *app) chooseSession(otherwise func()) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	p := &sessionPicker{app: a, ctx: ctx, known: map[string]*harness.Overview{}}
+	p.chooses = "resumes it"
+	p.close = func() {
+		cancel()
+		if otherwise != nil && !p.chosen {
+			otherwise()
+		}
+	}
+	p.choose = func(c pick) {
+		p.chosen = true
+		a.closeOwn()
+		a.open(Opening{Resume: c.value})
+	}
+	if err := p.list(); err != nil {
+		cancel()
+		a.note(a.t("Could not list the sessions: %s", err))
+		if otherwise != nil {
+			otherwise()
+		}
+		return
+	}
+	a.pop(p)
+}
+
+// setUp asks which model answers. If one is needed and the user does not want to choose it
+// now, they are told how to be asked again.
+func (a *app) setUp(needed bool) {
+	a.pop(a.whole(&choices{
+		close: func() { a.noModel(needed) }, keys: true,
+		title: a.t("Which model should answer?"), body: []string{a.t("haft tests it with one small request and saves it in ~/.haft/credentials.json, which only you can read.")},
+		items: []string{a.t("Claude, with an Anthropic API key"), a.t("A model on this machine or on my own server (Ollama, llama.cpp, vLLM, LM Studio…)"), a.t("Later")},
+		choose: func(i int) {
+			switch i {
+			case 0:
+				a.setUpWith(needed, []field{{name: anthropicKey, label: a.t("API key"), help: a.t("from console.anthropic.com; it is not shown as you type"), secret: true, required: true}})
+			case 1:
+				a.setUpWith(needed, []field{
+					{name: serverURL, label: a.t("Address"), help: a.t("address of the chat completions API"), value: "http://localhost:11434/v1", required: true},
+					{name: serverModel, label: a.t("Model"), help: a.t("the name that the server uses, such as qwen3"), required: true},
+					{name: serverKey, label: a.t("Key"), help: a.t("leave it empty if the server needs none"), secret: true},
+				})
+			default:
+				a.closeOwn()
+			}
+		},
+	}))
+}
+
+// setUpWith asks for the fields, tries them and keeps them. Esc goes back to the question
+// before it.
+func (a *app) setUpWith(needed bool, fields []field) {
+	var f *form
+	f = newForm(a.t("Which model should answer?"), nil, fields, func(values map[string]string) {
+		f.problem = a.t("asking the model…")
+		a.dirty = true
+		go func() {
+			ctx, cancel := context.WithTimeout(a.ctx, 30*time.Second)
+			defer cancel()
+			answer, err := a.opts.Setup.Try(ctx, values)
+			if err == nil {
+				err = a.opts.Setup.Keep(values)
+			}
+			a.later(func() { a.settled(f, answer, err) })
+		}()
+	})
+	f.back, f.close = func() { a.setUp(needed) }, func() { a.noModel(needed) }
+	a.pop(f)
+}
+
+func (a *app) settled(f *form, answer string, err error) {
+	a.dirty = true
+	if err != nil {
+		f.again(a.t("that did not work: %s", err))
+		return
+	}
+	f.close = nil
+	a.closeOwn()
+	a.show.add(&note{text: a.t("The model answered: %s", answer), quiet: true})
+	if a.talk != nil {
+		a.reopen()
+		return
+	}
+	a.open(a.opts.First)
+}
+
+// submit says something: to the model, to a command, to the shell.
+func (a *app) submit(text string) {
+	a.menu = nil
+	if text == "/exit" || text == "/quit" {
+		a.done = true
+		return
+	}
+	if a.talk == nil && a.failure != nil {
+		a.submitNowhere(text)
+		return
+	}
+	if a.talk == nil || a.unguarded {
+		a.pending = append(a.pending, text)
+		return
+	}
+	switch {
+	case strings.HasPrefix(text, "!") && len(text) > 1:
+		a.shell(strings.TrimSpace(text[1:]))
+	case !a.ownCommand(text) && !a.keepNote(text):
+		a.say(text)
+	}
+}
+
+// submitNowhere takes what is typed while no conversation could be opened: commands that
+// need none, and the ways to get one.
+func (a *app) submitNowhere(text string) {
+	ways := map[string]func(){
+		"/new":   func() { a.open(Opening{}) },
+		"/login": a.login,
+		"/help":  func() { a.openHelp(a.t("help"), a.nowhere()+"\n\n"+a.keysHelp()) },
+		"/keys":  a.showKeys,
+	}
+	if way, ok := ways[strings.TrimSpace(text)]; ok {
+		way()
+		return
+	}
+	if typed, ok := strings.CutPrefix(text, "/"); ok {
+		name, _, _ := strings.Cut(typed, " ")
+		if hint := answers.Near(a.lang, "/"+name, append(slices.Sorted(maps.Keys(ways)), "/exit"), ""); hint != "" {
+			a.note(a.t("There is no command /%s.", visible.Cells(name)) + " " + hint)
+			return
+		}
+		a.note(a.t("This needs a conversation.") + " " + a.nowhere())
+		return
+	}
+	why := a.t("No model is set up yet; your prompt is kept until one is.")
+	if !a.needsModel() {
+		why = a.t("Could not open a conversation. Your prompt is kept until that works. The reason:") + "\n" + a.lang.Error(a.failure)
+	}
+	a.note(why + "\n" + a.nowhere())
+	a.pending = append(a.pending, text)
+}
+
+// login asks which model answers, and opens the conversation again with it.
+func (a *app) login() {
+	if a.opts.Setup == nil {
+		a.note(a.t("Set ANTHROPIC_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL, and restart haft."))
+		return
+	}
+	a.setUp(false)
+}
+
+// ownCommand carries out a command that is about this screen, and reports whether it was one.
+func (a *app) ownCommand(text string) bool {
+	typed, ok := strings.CutPrefix(text, "/")
+	name, args, _ := strings.Cut(typed, " ")
+	own := a.commands()[name]
+	if !ok || own == nil {
+		return false
+	}
+	own(strings.TrimSpace(args))
+	return true
+}
+
+// commands are those of haft that this screen carries out.
+func (a *app) commands() map[string]func(args string) {
+	return map[string]func(string){
+		"help":   func(string) { a.help() },
+		"resume": a.resume,
+		"rewind": func(string) { a.rewind() },
+		"model":  a.chooseModel,
+		"tasks":  func(string) { a.listTasks() },
+		"keys":   func(string) { a.showKeys() },
+		"login":  func(string) { a.login() },
+		"memory": a.memory,
+		"config": a.config,
+		"copy":   a.copyAnswer,
+		"export": a.export,
+		"mcp":    a.mcp,
+		"theme":  a.theme,
+		"vim":    a.vim,
+
+		"terminal-setup": func(string) { a.show.add(&note{text: a.terminalSetup(os.Getenv), quiet: true}) },
+
+		"permissions": a.permissions,
+		"new":         func(string) { a.open(Opening{}) },
+	}
+}
+
+// askTrust asks about what the folder brings and nobody has agreed to. Until
+// somebody does, nothing of it counts, so that the question can wait: unless there are
+// hooks in it that guard the folder, without which nothing is begun.
+func (a *app) askTrust(items []trust.Item) {
+	items = slices.DeleteFunc(slices.Clone(items), func(i trust.Item) bool { return a.declined[declinedKey(i)] })
+	if len(items) == 0 {
+		return
+	}
+	var body, all []string
+	for _, i := range items {
+		line := strings.Join(strings.Fields(strings.ReplaceAll(i.String(), a.talk.Turns.Dir()+"/", "")), " ")
+		body, all = append(body, line), append(all, "── "+line)
+		if text := strings.TrimSpace(i.Text); text != i.Name {
+			all = append(all, text)
+		}
+		all = append(all, "")
+	}
+	q := &asked{}
+	title, without := a.t("This folder contains %s that would run commands, connect to servers or change permissions:", a.lang.Count(len(items), "item")), a.t("Not now: nothing listed here is used")
+	if a.unguarded = slices.ContainsFunc(items, func(i trust.Item) bool { return i.Guards }); a.unguarded {
+		title = a.t("This folder contains %s, including hooks that guard it. Your prompts wait for your answer:", a.lang.Count(len(items), "item"))
+		without = a.t("Continue without its hooks: nothing listed here is used")
+	}
+	c := &choices{
+		title: title,
+		body:  body, items: []string{without, a.t("Trust everything listed here, exactly as it is now")},
+		full: func() { a.openText(a.t("what this folder contains"), strings.Join(all, "\n")) },
+	}
+	c.choose = func(i int) {
+		a.withdraw(q)
+		if i == 1 {
+			a.trust(items)
+			return
+		}
+		for _, i := range items {
+			a.declined[declinedKey(i)] = true
+		}
+		a.unguarded = false
+		a.submitPending()
+	}
+	q.panel = c
+	a.asks = append(a.asks, q)
+	a.nextAsk()
+}
+
+// trust keeps that the user agreed, and opens the conversation again with what
+// counts now: hooks, servers and rules are those of a conversation from its beginning.
+func (a *app) trust(items []trust.Item) {
+	if err := a.talk.Rules.Trust(a.ctx, items); err != nil {
+		a.note(a.lang.Error(err))
+		return
+	}
+	said := a.t("Trusted. To revoke it: 'haft trust --revoke --all'.")
+	if !a.idle() {
+		said = a.t("Trusted. It takes effect when the running turn and background work have ended; nothing is stopped. To revoke it: 'haft trust --revoke --all'.")
+	}
+	a.show.add(&note{text: said, quiet: true})
+	a.reopen()
+}
+
+// reopen has the conversation opened again, once nothing is lost by it.
+func (a *app) reopen() {
+	a.reopens = atOnce
+	if !a.idle() {
+		a.reopens = whenIdle
+	}
+}
+
+// reopenIdle opens the conversation again if that is due.
+func (a *app) reopenIdle() {
+	if a.reopens == notAgain || a.talk == nil || a.dialog != nil || !a.idle() {
+		return
+	}
+	if a.reopens == whenIdle {
+		a.show.add(&note{text: a.t("The new settings are in use now."), quiet: true})
+	}
+	a.open(a.again())
+}
+
+// declinedKey names an item as it is: if the folder changes it, the user is asked again.
+func declinedKey(i trust.Item) string { return strings.Join([]string{i.String(), i.Text}, "\x00") }
+
+// reopening says whether the conversation is to be opened again.
+type reopening int
+
+const (
+	notAgain reopening = iota
+	atOnce
+	whenIdle // something runs that must not end with it
+)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/internal/front/tui/key"
 )
 
@@ -33,16 +34,6 @@ type dialog struct {
 	turned  time.Time // when the person turned to it
 	held    string    // the message that was held back
 	heldAt  time.Time
-}
-
-// turnTo gives the keys to the question, and with them the message that was held back,
-// if it can be an answer.
-func (a *app) turnTo(d *dialog, now time.Time) {
-	d.focused, d.turned = true, now
-	if p, ok := d.panel.(interface{ take(string) bool }); ok && d.held != "" && d.held == strings.TrimSpace(a.write.Filled()) && p.take(d.held) {
-		a.write.Take()
-	}
-	d.held = ""
 }
 
 const (
@@ -131,73 +122,6 @@ func (d *dialog) holds(text string, now time.Time) bool {
 		return false
 	}
 	d.held, d.heldAt = text, now
-	return true
-}
-
-// dialogKey gives a key to the dialog, if that is meant. It reports false if the
-// key is for the rest of the screen.
-func (a *app) dialogKey(k key.Key) bool {
-	d, now := a.dialog, time.Now()
-	switch {
-	case d.own && k == key.Key{Rune: 'c', Ctrl: true}:
-		return a.closeOwn()
-	case d.own:
-		return d.panel.key(k) || k.Name == key.Escape && a.closeOwn() || a.noAnswer(k)
-	case !d.focused && k == key.Key{Name: key.Tab}:
-		if d.armed(now, a.lastKey) {
-			a.turnTo(d, now)
-		} else {
-			a.hint = a.t("press tab again after a moment without typing")
-		}
-		return true
-	case !d.focused && (k == key.Key{Rune: 'o', Ctrl: true} || k.Name == key.PageDown || k.Name == key.PageUp):
-		return d.panel.key(k) // it shows more of the question, and answers nothing
-	case !d.focused:
-		return false
-	case k == key.Key{Name: key.Tab, Shift: true}:
-		return false // the mode is changed whatever has the focus
-	case k.Name == key.Escape || k.Rune == 'c' && k.Ctrl:
-		d.turnAway()
-		return k.Name == key.Escape
-	case k == key.Key{Rune: '/'} && a.write.Empty() && !d.typing():
-		d.turnAway() // a command, whose letters are no answers
-		return false
-	case now.Sub(d.turned) < settling:
-		d.turnAway()
-		a.hint = a.t("ignored, too soon after tab: press tab, read the question, then press a letter or number")
-		// Enter would send what is written, and an answer is not the beginning of a message.
-		return k.Name == key.Enter || a.write.Empty()
-	}
-	if !d.panel.key(k) {
-		a.noAnswer(k)
-	}
-	return true
-}
-
-// noAnswer says that what was typed is no answer, so that nothing is typed in vain.
-func (a *app) noAnswer(k key.Key) bool {
-	if !k.Writes() {
-		return false
-	}
-	a.hint = a.t("%s is not an answer here; esc goes back to the input box", string(k.Rune))
-	return true
-}
-
-// pop shows a panel that the person called for.
-func (a *app) pop(p panel) {
-	a.dialog = &dialog{panel: p, own: true, focused: true}
-	a.dirty = true
-}
-
-// closeOwn closes the panel that the person called for, and shows the question
-// that may wait.
-func (a *app) closeOwn() bool {
-	d := a.dialog
-	a.dialog = nil
-	if p, ok := d.panel.(interface{ closed() }); ok {
-		p.closed()
-	}
-	a.nextAsk()
 	return true
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +13,37 @@ import (
 	"github.com/haftdev/haft/internal/text/visible"
 )
 
+// A drawing puts all of it on the screen, at most once in each frame.
+type drawing struct {
+	menus
+
+	title  string // of the terminal's window, as it was written last
+	drawn  time.Time
+	tick   <-chan time.Time // when to draw next, at due
+	due    time.Time
+	frames frameCount
+}
+
+// schedule says when to draw next: soon if something has changed, now and then if
+// something moves by itself, never otherwise.
+func (a *drawing) schedule() {
+	var due time.Time
+	switch {
+	case a.dirty:
+		due = a.drawn.Add(frame)
+	case a.working != nil && !a.still():
+		due = a.drawn.Add(blink)
+	default:
+		return
+	}
+	if a.tick == nil || due.Before(a.due) {
+		a.due = due
+		a.tick = time.After(time.Until(due))
+	}
+}
+
 // draw brings the terminal up to date.
-func (a *app) draw() {
+func (a *drawing) draw() {
 	a.takeSize()
 	a.dirty, a.drawn = false, time.Now()
 	a.runStatusLine()
@@ -44,19 +74,8 @@ func (a *app) draw() {
 	}
 }
 
-// takeSize takes in a size that the terminal has already and was not reported yet.
-func (a *app) takeSize() {
-	if a.opts.Now == nil {
-		return
-	}
-	width, height := a.screen.Size()
-	if now := a.opts.Now(); now != (Size{width, height}) {
-		a.resize(now)
-	}
-}
-
 // layout is everything below the scrollback, and where the caret is.
-func (a *app) layout(v view) ([]string, screen.Cursor) {
+func (a *drawing) layout(v view) ([]string, screen.Cursor) {
 	if a.viewer != nil {
 		lines := a.viewer.lines(v)
 		at, typing := takeCaret(lines)
@@ -78,7 +97,7 @@ func (a *app) layout(v view) ([]string, screen.Cursor) {
 
 // body is what is above the composer: the live part of the conversation, and the
 // question that waits.
-func (a *app) body(v view, room int) []string {
+func (a *drawing) body(v view, room int) []string {
 	var question []string
 	if a.dialog != nil {
 		question = append([]string{"", a.dialog.rule(v, a.waiting())}, a.dialog.lines(v, max(room-3, 4))...)
@@ -99,7 +118,7 @@ func (a *app) body(v view, room int) []string {
 }
 
 // waiting is how many questions wait, the one that is shown among them.
-func (a *app) waiting() int {
+func (a *drawing) waiting() int {
 	n := 0
 	for _, q := range a.asks {
 		if !q.over {
@@ -110,7 +129,7 @@ func (a *app) waiting() int {
 }
 
 // pulse says that something goes on.
-func (a *app) pulse(v view) string {
+func (a *drawing) pulse(v view) string {
 	beat := []string{"✶", "✸", "✹", "✸"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	says := v.t("working")
 	if a.working.says != "" {
@@ -122,13 +141,8 @@ func (a *app) pulse(v view) string {
 	return v.paint.Accent.Of(beat) + " " + says + v.paint.Dim.Of(" "+v.t("%s · esc interrupts", seconds(v.now.Sub(a.working.since).Truncate(time.Second))))
 }
 
-// waits reports whether the person is asked about something that the turn does.
-func (a *app) waits() bool {
-	return slices.ContainsFunc(a.asks, func(q *asked) bool { return q.call != nil && !q.over })
-}
-
 // queued are the prompts that wait.
-func (a *app) queued(v view) []string {
+func (a *drawing) queued(v view) []string {
 	var lines []string
 	waiting := slices.Clip(a.pending)
 	if a.talk != nil && a.working != nil {
@@ -146,7 +160,7 @@ func (a *app) queued(v view) []string {
 }
 
 // foot is the composer, the menu of completions and the status line.
-func (a *app) foot(v view) ([]string, screen.Cursor) {
+func (a *drawing) foot(v view) ([]string, screen.Cursor) {
 	lines := []string{""}
 	text, row, col := a.write.View(v.width-3, v.paint.Selected.Of)
 	most := max(3, v.height/2)
@@ -183,7 +197,7 @@ func (a *app) foot(v view) ([]string, screen.Cursor) {
 }
 
 // placeholder is what the empty input box says, as much as there is room for.
-func (a *app) placeholder(width int) string {
+func (a *drawing) placeholder(width int) string {
 	long, short := a.t("what should haft do? (/ commands, @ files, ! shell, ? keys)"), a.t("what should haft do?")
 	switch {
 	case a.dialog != nil && !a.dialog.focused:
@@ -199,4 +213,54 @@ func (a *app) placeholder(width int) string {
 		return short
 	}
 	return long
+}
+
+// statusLines are what the command printed, fitted to the screen.
+func (a *drawing) statusLines(v view) []string {
+	switch {
+	case a.custom.text == "":
+		return nil
+	case v.paint.Dim == "": // no colours are wanted
+		return []string{ansi.Truncate(ansi.Strip(a.custom.text), v.width, "…")}
+	}
+	return []string{ansi.Truncate(a.custom.text, v.width, "…") + "\x1b[0m"}
+}
+
+// retitle names the terminal's window: the folder, and whether haft works or waits for the
+// user. It is written when it has changed.
+func (a *drawing) retitle() {
+	if !a.opts.Title || a.talk == nil {
+		return
+	}
+	title := "haft · " + filepath.Base(a.talk.Turns.Dir())
+	switch {
+	case len(a.asks) > 0:
+		title = "? " + title
+	case a.working != nil:
+		title = "✶ " + title
+	}
+	if title = strings.ReplaceAll(visible.Cells(title), "\n", " "); title != a.title {
+		a.title = title
+		a.opts.Out.Write([]byte("\x1b]2;" + title + "\a")) // an error is seen at the next frame
+	}
+}
+
+// todoLines are those of the list that are shown now.
+func (a *drawing) todoLines(v view, room int) []string {
+	switch {
+	case a.todoView == todosHidden || a.todoView == todosAtWork && a.working == nil:
+		return nil
+	case a.todoView == todosShown:
+		return linesOf(a.todos, min(len(a.todos), max(room/2, 2)), v)
+	}
+	done := 0
+	for _, t := range a.todos {
+		if t.Status == "completed" {
+			done++
+		}
+	}
+	if done == len(a.todos) {
+		return nil
+	}
+	return linesOf(a.todos, min(8, room/3), v)
 }

@@ -60,14 +60,6 @@ func (c *choices) lines(v view, height int) []string {
 	return slices.Concat(head, body, items)
 }
 
-// whole lets ctrl+o show all that choices are about, where they have nothing better.
-func (a *app) whole(c *choices) *choices {
-	if c.full == nil {
-		c.full = func() { a.openHelp(c.title, strings.Join(c.body, "\n")) }
-	}
-	return c
-}
-
 func (c *choices) key(k key.Key) bool {
 	c.at.n = len(c.items)
 	c.lost = k.Name == key.Enter && !c.at.made()

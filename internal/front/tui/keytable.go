@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -60,26 +59,4 @@ func (b binding) named() string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// showKeys shows what keys do.
-func (a *app) showKeys() { a.openHelp(a.t("keys"), a.keysHelp()) }
-
-func (a *app) keysHelp() string {
-	var b strings.Builder
-	for i, g := range keyTable() {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		width := 0
-		for _, r := range g.rows {
-			width = max(width, len(r.named()))
-		}
-		fmt.Fprintf(&b, "%s\n", a.t(g.title))
-		for _, r := range g.rows {
-			fmt.Fprintf(&b, "  %-*s  %s\n", width, r.named(), a.t(r.does))
-		}
-	}
-	b.WriteString("\n" + a.t("/ lists commands · @ mentions files · ! runs a shell command · # saves a note for later sessions"))
-	return b.String()
 }

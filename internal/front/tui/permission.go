@@ -302,33 +302,6 @@ func ruleText(rule string, v view) string {
 	return visible.Indented(rule)
 }
 
-// short is a path as seen from where the conversation works.
-func (a *app) short(path string) string {
-	if a.talk == nil {
-		return path
-	}
-	rest, ok := strings.CutPrefix(path, a.talk.Turns.Dir()+"/")
-	if !ok {
-		return path
-	}
-	return rest
-}
-
-// relative names files of the project in a text by their path in it.
-func (a *app) relative(text string) string {
-	if a.talk == nil {
-		return text
-	}
-	return strings.ReplaceAll(text, a.talk.Turns.Dir()+"/", "")
-}
-
-func (a *app) where(scope string) string {
-	if a.talk == nil {
-		return scope
-	}
-	return visible.Indented(a.talk.Rules.Where(scope))
-}
-
 func (p *permissionPanel) key(k key.Key) bool {
 	if p.word != nil {
 		return p.typeKey(k)

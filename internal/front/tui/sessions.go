@@ -41,42 +41,6 @@ func (k Kept) Look(ctx context.Context, s session.Info) (harness.Overview, error
 	return harness.Look(ctx, s.Path)
 }
 
-// resume continues an earlier session, by its id or by choosing one.
-func (a *app) resume(id string) {
-	if id != "" {
-		a.open(Opening{Resume: id})
-		return
-	}
-	a.chooseSession(nil)
-}
-
-// chooseSession lets the user choose one; otherwise happens when they do not.
-func (a *app) chooseSession(otherwise func()) {
-	ctx, cancel := context.WithCancel(a.ctx)
-	p := &sessionPicker{app: a, ctx: ctx, known: map[string]*harness.Overview{}}
-	p.chooses = "resumes it"
-	p.close = func() {
-		cancel()
-		if otherwise != nil && !p.chosen {
-			otherwise()
-		}
-	}
-	p.choose = func(c pick) {
-		p.chosen = true
-		a.closeOwn()
-		a.open(Opening{Resume: c.value})
-	}
-	if err := p.list(); err != nil {
-		cancel()
-		a.note(a.t("Could not list the sessions: %s", err))
-		if otherwise != nil {
-			otherwise()
-		}
-		return
-	}
-	a.pop(p)
-}
-
 // A sessionPicker is a list of sessions with the end of the one that is selected. What it
 // says of each is read while it is on the screen.
 type sessionPicker struct {

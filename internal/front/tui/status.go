@@ -25,32 +25,6 @@ type status struct {
 	sandbox      string // what confines commands, "" if it is not known
 }
 
-// measure asks the conversation how full and how expensive it is.
-func (a *app) measure() {
-	if a.talk == nil {
-		return
-	}
-	u := a.talk.State.ContextUsage()
-	a.status.used, a.status.window = u.Total, u.Window
-	a.status.cost, a.status.unpriced = 0, false
-	if a.opts.ToolsOn == "" { // what confines commands elsewhere is not known
-		a.status.sandbox = a.talk.Rules.Sandbox()
-	}
-	for _, m := range a.talk.State.Usage() {
-		a.status.cost += m.Cost
-		a.status.unpriced = a.status.unpriced || m.Unpriced
-	}
-}
-
-// look finds out where the conversation works.
-func (a *app) look() {
-	if s := &a.status; a.opts.ToolsOn != "" {
-		s.host, s.dir = a.opts.ToolsOn, a.opts.ToolsDir
-	} else {
-		s.look(a.talk.Turns.Dir())
-	}
-}
-
 func (s *status) look(dir string) {
 	s.dir, s.branch = dir, branchOf(dir)
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {

@@ -3,13 +3,10 @@ package tui
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/sys/ownprogram"
 	"github.com/haftdev/haft/internal/sys/processgroup"
@@ -31,58 +28,6 @@ const (
 	statusLineTime  = 5 * time.Second
 	statusLineBytes = 4 << 10
 )
-
-// runStatusLine has the command run with what is so now, if there is one.
-func (a *app) runStatusLine() {
-	if a.talk == nil || a.custom.running {
-		return
-	}
-	command, journal := a.talk.Rules.StatusLine()
-	if command == "" {
-		a.custom = statusLine{}
-		return
-	}
-	told := a.statusJSON(journal)
-	if told == a.custom.told {
-		return
-	}
-	a.custom.told, a.custom.running = told, true
-	dir := a.talk.Turns.Dir()
-	go func() {
-		text, err := commandLine(a.ctx, statusLineTime, command, dir, told)
-		a.later(func() {
-			a.custom.running, a.dirty = false, true
-			if err != nil && !a.custom.failed {
-				a.custom.failed = true
-				a.note(a.t("The statusLine command failed: %s", err))
-			}
-			if err == nil {
-				a.custom.text, a.custom.failed = text, false
-			}
-		})
-	}()
-}
-
-// statusJSON is what the command reads, with the names that such commands expect.
-func (a *app) statusJSON(journal string) string {
-	type m map[string]any
-	s, dir := &a.status, a.talk.Turns.Dir()
-	used := 0.0
-	if s.window > 0 {
-		used = 100 * float64(s.used) / float64(s.window)
-	}
-	raw, err := json.Marshal(m{
-		"hook_event_name": "Status", "session_id": a.talk.State.Session(), "transcript_path": journal, "cwd": dir, "version": a.opts.Version,
-		"model":           m{"id": s.model, "display_name": s.model},
-		"workspace":       m{"current_dir": dir, "project_dir": dir},
-		"permission_mode": s.mode, "cost": m{"total_cost_usd": s.cost},
-		"context_window": m{"context_window_size": s.window, "total_input_tokens": s.used, "used_percentage": used},
-	})
-	if err != nil {
-		return "{}"
-	}
-	return string(raw)
-}
 
 // commandLine runs a command of the settings, for a time at most, and returns the first line
 // of what it prints.
@@ -136,15 +81,4 @@ func onlyColours(line string) string {
 		b.WriteString(visible.ProseCells(line[:at[0]]) + line[at[0]:at[1]])
 		line = line[at[1]:]
 	}
-}
-
-// statusLines are what the command printed, fitted to the screen.
-func (a *app) statusLines(v view) []string {
-	switch {
-	case a.custom.text == "":
-		return nil
-	case v.paint.Dim == "": // no colours are wanted
-		return []string{ansi.Truncate(ansi.Strip(a.custom.text), v.width, "…")}
-	}
-	return []string{ansi.Truncate(a.custom.text, v.width, "…") + "\x1b[0m"}
 }

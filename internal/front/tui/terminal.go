@@ -161,3 +161,11 @@ func (t *Terminal) EditFile(path string) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, t.out
 	return errors.Join(cmd.Run(), back())
 }
+
+// HasAlternate reports whether the terminal that the environment tells of has an alternate
+// screen. The Linux console has none, and GNU screen has one only if its user asks for it. Both
+// ignore the sequence, and what is drawn would overwrite the conversation.
+func HasAlternate(getenv func(string) string) bool {
+	term := getenv("TERM")
+	return term != "linux" && getenv("STY") == "" && (getenv("TMUX") != "" || !strings.HasPrefix(term, "screen"))
+}

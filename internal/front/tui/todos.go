@@ -20,38 +20,6 @@ const (
 	todosHidden
 )
 
-// toggleTodos shows or hides the list.
-func (a *app) toggleTodos() {
-	switch {
-	case len(a.todos) == 0:
-		a.hint = a.t("there are no todos")
-	case a.todoView == todosShown || a.todoView == todosAtWork && a.working != nil:
-		a.todoView = todosHidden
-	default:
-		a.todoView = todosShown
-	}
-}
-
-// todoLines are those of the list that are shown now.
-func (a *app) todoLines(v view, room int) []string {
-	switch {
-	case a.todoView == todosHidden || a.todoView == todosAtWork && a.working == nil:
-		return nil
-	case a.todoView == todosShown:
-		return linesOf(a.todos, min(len(a.todos), max(room/2, 2)), v)
-	}
-	done := 0
-	for _, t := range a.todos {
-		if t.Status == "completed" {
-			done++
-		}
-	}
-	if done == len(a.todos) {
-		return nil
-	}
-	return linesOf(a.todos, min(8, room/3), v)
-}
-
 // linesOf are the lines of a list around what is being done, at most n.
 func linesOf(list []todo, n int, v view) []string {
 	done, at := 0, 0

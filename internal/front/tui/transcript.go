@@ -17,11 +17,6 @@ type view struct {
 	turned        bool // the person has turned to the panel that is laid out
 }
 
-func (a *app) view() view {
-	w, h := a.screen.Size()
-	return view{width: w, height: h, paint: a.paint, lang: a.lang, now: time.Now()}
-}
-
 // t is a message in the user's language.
 func (v view) t(text lang.Text, args ...any) string { return v.lang.T(text, args...) }
 

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -26,33 +25,6 @@ const (
 	maxRecord  = 64 << 10
 )
 
-func (a *app) record(title lang.Text, text string) {
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	if len(text) > maxRecord {
-		text = text[:maxRecord/2] + "\n…\n" + text[len(text)-maxRecord/2:]
-	}
-	if len(a.records) >= maxRecords {
-		a.records = a.records[1:]
-	}
-	a.records = append(a.records, record{a.t(title), text, title == answerTitle})
-}
-
-// openTranscript shows what was said, called and thought in full, the newest at the end.
-func (a *app) openTranscript() {
-	var b strings.Builder
-	for _, r := range a.records {
-		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
-	}
-	if b.Len() == 0 {
-		a.hint = a.t("there are no messages yet")
-		return
-	}
-	a.openText(a.t("transcript"), ansi.Strip(b.String())) // colours of programs are no news
-	a.viewer.top = 1 << 30
-}
-
 // A viewer shows a text on the whole screen, the terminal's other one, so that the
 // scrollback stays as it is.
 type viewer struct {
@@ -68,24 +40,6 @@ type viewer struct {
 	search string // "" for nothing
 	lost   bool   // it does not occur
 	match  int    // the line that was found last
-}
-
-// openText shows a text, with every escape in it made visible.
-func (a *app) openText(title, text string) {
-	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
-}
-
-// openHelp shows a text of haft's own.
-func (a *app) openHelp(title, text string) {
-	a.openText(title, text)
-	a.viewer.prose = true
-}
-
-// viewerKey gives a key to the viewer, which it may close.
-func (a *app) viewerKey(k key.Key) {
-	if a.viewer.key(k, a.view()) {
-		a.viewer = nil
-	}
 }
 
 func (w *viewer) lay(v view) {
