@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed *.md zh/*.md
+//go:embed *.md dev/*.md zh/*.md
 var pages embed.FS
 
 // A Topic is one guide.
@@ -19,40 +19,77 @@ type Topic struct {
 	Text  string // Markdown
 }
 
-// Topics returns every guide in English, sorted by name. Those in Chinese are found as
-// "zh/preview".
-func Topics() []Topic { return In("en") }
+// A Group holds the guides for readers who want the same.
+type Group struct {
+	Name   string // use, build, operate or change
+	Topics []Topic
+}
 
-// In returns the guides for readers of a language, sorted by name: those in that language,
-// and those that there are only in English.
-func In(language string) []Topic {
+// groups lists every guide, in the order in which a newcomer reads them.
+var groups = []struct {
+	name   string
+	topics []string
+}{
+	{"use", []string{"first-hour", "terminal", "cli", "permissions", "preview", "sandbox", "sessions",
+		"skills", "agents", "hooks", "mcp", "tools", "acp", "serve", "migrate"}},
+	{"build", []string{"sdk", "write-tools", "agent", "wire"}},
+	{"operate", []string{"fleet", "platforms", "reference", "rough-edges"}},
+	{"change", []string{"architecture", "glossary", "dependencies", "fail-closed", "release"}},
+}
+
+// Topics returns every guide in English.
+func Topics() []Topic {
 	var out []Topic
-	own := map[string]bool{"README": true} // a folder has one that lists the others
-	for _, dir := range []string{language, "."} {
-		files, _ := pages.ReadDir(dir) // there is no folder for English
-		for _, f := range files {
-			name := strings.TrimSuffix(f.Name(), ".md")
-			t, ok := Find(path.Join(dir, name))
-			if !ok || f.IsDir() || own[name] {
-				continue
+	for _, g := range Groups("en") {
+		out = append(out, g.Topics...)
+	}
+	return out
+}
+
+// Groups returns the guides for readers of a language: those in that language, and the others in English.
+// A guide that only that language has comes first.
+func Groups(language string) []Group {
+	var out []Group
+	for _, g := range groups {
+		found := Group{Name: g.name}
+		for _, name := range g.topics {
+			t, ok := Find(path.Join(language, name))
+			if !ok {
+				t, ok = Find(name)
 			}
-			own[name] = true
-			out = append(out, t)
+			if ok {
+				found.Topics = append(found.Topics, t)
+			}
+		}
+		out = append(out, found)
+	}
+	listed := func(name string) bool {
+		return slices.ContainsFunc(groups, func(g struct {
+			name   string
+			topics []string
+		}) bool {
+			return slices.Contains(g.topics, name)
+		})
+	}
+	files, _ := pages.ReadDir(language) // there is no folder for English
+	for _, f := range files {
+		if name := strings.TrimSuffix(f.Name(), ".md"); name != "README" && !listed(name) {
+			t, _ := Find(path.Join(language, name))
+			out[0].Topics = slices.Insert(out[0].Topics, 0, t)
 		}
 	}
-	slices.SortFunc(out, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // Find returns the guide of this name, or the first one of a folder of this name.
 func Find(name string) (Topic, bool) {
-	text, err := pages.ReadFile(name + ".md")
-	if err != nil {
-		text, err = pages.ReadFile(name + "/README.md")
+	for _, file := range []string{name + ".md", path.Join("dev", name+".md"), path.Join(name, "README.md")} {
+		text, err := pages.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		title, _, _ := strings.Cut(string(text), "\n")
+		return Topic{Name: name, Title: strings.TrimPrefix(title, "# "), Text: string(text)}, true
 	}
-	if err != nil {
-		return Topic{}, false
-	}
-	title, _, _ := strings.Cut(string(text), "\n")
-	return Topic{Name: name, Title: strings.TrimPrefix(title, "# "), Text: string(text)}, true
+	return Topic{}, false
 }

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -76,7 +77,10 @@ func (s Streams) agrees(ctx context.Context, question, undone string) (bool, err
 func (s Streams) folded() io.Writer { return foldedTo(s.Out) }
 
 func (s Streams) help(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
+		return s.firstHelp()
+	case len(args) == 1 && args[0] == "all":
 		return s.listHelp(root)
 	}
 	if topic, ok := docs.Find(strings.TrimSuffix(strings.TrimPrefix(args[0], "docs/"), ".md")); ok && len(args) == 1 {
@@ -91,9 +95,43 @@ func (s Streams) help(root *cobra.Command, args []string) error {
 	names := slices.Sorted(slices.Values(append(topicNames(), commandNames(root)...)))
 	hint := cmp.Or(elsewhere(root, args[0]), near.Hint(args[0], slices.Compact(names)))
 	if hint == "" || len(args) > 1 {
-		hint = " Run 'haft help' for the list."
+		hint = " Run 'haft help all' for the list."
 	}
 	return usageError{fmt.Errorf("there is no guide or command %q.%s", strings.Join(args, " "), hint)}
+}
+
+// firstHelp answers what haft is, how to try it and where to read on. It fits a small terminal.
+func (s Streams) firstHelp() error {
+	words := s.words()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", words.T(about))
+	for _, c := range []struct {
+		line string
+		does lang.Text
+	}{
+		{"haft", "start a conversation in this folder"},
+		{`haft -p "PROMPT"`, "print one answer and exit; for scripts and CI"},
+		{"haft preview -- COMMAND", "see what a command would change, then apply or drop it"},
+		{"haft demo", "watch haft work; no key and no network needed"},
+		{"haft doctor", "check the setup and learn the next step"},
+	} {
+		fmt.Fprintf(&b, "  %-24s %s\n", c.line, words.T(c.does))
+	}
+	fmt.Fprintf(&b, "\n%s\n", words.T("Guides, each printed by 'haft help NAME':"))
+	for _, g := range docs.Groups(words.Name()) {
+		line := "  " + fmt.Sprintf("%-8s", g.Name)
+		for _, t := range g.Topics {
+			if len(line)+len(t.Name) > 78 {
+				fmt.Fprintln(&b, line)
+				line = strings.Repeat(" ", 10)
+			}
+			line += " " + t.Name
+		}
+		fmt.Fprintln(&b, line)
+	}
+	fmt.Fprintf(&b, "\n%s\n", words.T("'haft help all' lists every command, flag and guide. 'haft COMMAND --help' explains one command."))
+	_, err := fmt.Fprint(s.folded(), b.String())
+	return err
 }
 
 func (s Streams) listHelp(root *cobra.Command) error {
@@ -103,8 +141,11 @@ func (s Streams) listHelp(root *cobra.Command) error {
 	var b strings.Builder
 	words := s.words()
 	fmt.Fprintf(&b, "\n%s\n", words.T("Guides, each printed by 'haft help NAME':"))
-	for _, t := range docs.In(words.Name()) {
-		fmt.Fprintf(&b, "  %-14s %s\n", t.Name, t.Title)
+	for _, g := range docs.Groups(words.Name()) {
+		fmt.Fprintf(&b, "\n%s\n", g.Name)
+		for _, t := range g.Topics {
+			fmt.Fprintf(&b, "  %-15s %s\n", t.Name, t.Title)
+		}
 	}
 	_, err := fmt.Fprint(s.folded(), b.String())
 	return err
@@ -148,7 +189,7 @@ func withoutLinks(text string) string {
 func withoutLink(link string) string {
 	parts := guideLink.FindStringSubmatch(link)
 	label, file := parts[1], parts[2]
-	topic, ok := docs.Find(strings.TrimSuffix(file, ".md"))
+	topic, ok := docs.Find(strings.TrimSuffix(path.Base(file), ".md"))
 	switch {
 	case strings.Contains(file, "://"):
 		return link
@@ -328,15 +369,18 @@ func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 	return root
 }
 
+// about is what haft is, in the words in which a user would tell a colleague.
+const about lang.Text = `haft is a coding agent for your terminal and editor. It shows you the diff
+before a command touches your files, and works with your Claude Code settings
+and any model.`
+
 // newConversation returns haft without its commands, which only a command line that names one of them and help need:
 // their flags are a tenth of what a start allocates.
 func newConversation(s Streams, reexec shellrun.Reexec) (root *cobra.Command, addCommands func()) {
 	root = group(&cobra.Command{
-		Use:   "haft",
-		Short: message("Run tools for language models, under your control"),
-		Long: message(`haft is a tool system for language models: every effect a model has on the
-world goes through a tool, and every tool call goes through one controlled
-pipeline: lookup, validation, hooks, permission, execution and a bounded result.`),
+		Use:           "haft",
+		Short:         message("Run tools for language models, under your control"),
+		Long:          string(about),
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

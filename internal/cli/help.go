@@ -16,7 +16,8 @@ func newHelp(s Streams) *cobra.Command {
 		Short: message("Read a guide or a command's help"),
 		Long: message(`Read one of the guides that come with haft, or a command's help.
 
-Without an argument, list both. On a terminal, a long guide is shown in your pager
+Without an argument, say what haft is and name the guides; 'haft help all' lists every
+command, flag and guide. On a terminal, a long guide is shown in your pager
 (the variable PAGER, or less); PAGER=cat prints it.`),
 		Example: "  haft help permissions\n  haft help mcp add\n  haft help preview | less",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -1,6 +1,6 @@
 package house
 
-// The layers of the tree, top to bottom, as docs/architecture.md draws them.
+// The layers of the tree, top to bottom, as docs/dev/architecture.md draws them.
 // A package outside all of them fails a test: it must be given its place.
 //
 // Packages of ours are written "./name" ("." is the SDK), others by their

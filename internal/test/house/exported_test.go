@@ -20,7 +20,7 @@ import (
 
 // TestExportedNamesHaveUsers keeps what is exported outside the API to what another
 // package uses: an exported name is a promise, and a reader looks for who relies on it.
-// The API is what docs/architecture.md lists as importable; its users are elsewhere.
+// The API is what docs/dev/architecture.md lists as importable; its users are elsewhere.
 func TestExportedNamesHaveUsers(t *testing.T) {
 	besides := usesBesides(t)
 	findings := slices.DeleteFunc(unusedNames(loadUniverse(t, root), publicPackages(t)), func(f string) bool {
@@ -58,7 +58,7 @@ var suites = []string{"tool/tooltest", "wire/wiretest"}
 // are embedded, which Go allows only from their own folder.
 const notForImport = "docs"
 
-// TestTheAPIHasExamples holds that what docs/architecture.md lists as importable is all
+// TestTheAPIHasExamples holds that what docs/dev/architecture.md lists as importable is all
 // that can be imported, and that each package there shows how it is used.
 func TestTheAPIHasExamples(t *testing.T) {
 	public, examples := publicPackages(t), map[string]bool{}
@@ -72,7 +72,7 @@ func TestTheAPIHasExamples(t *testing.T) {
 			continue
 		}
 		if !public(p.dir) {
-			t.Errorf("%s can be imported, and the list in docs/architecture.md does not have it", p.dir)
+			t.Errorf("%s can be imported, and the list in docs/dev/architecture.md does not have it", p.dir)
 		}
 		if !examples[p.dir] && !slices.Contains(suites, p.dir) {
 			t.Errorf("%s is part of the API and has no Example in its tests", p.dir)
@@ -103,13 +103,13 @@ func relative(name string) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(name, module), "/"), ".")
 }
 
-// publicPackages reads the list at the top of docs/architecture.md.
+// publicPackages reads the list at the top of docs/dev/architecture.md.
 func publicPackages(t *testing.T) func(string) bool {
 	t.Helper()
-	_, list, found := strings.Cut(readFile(t, "docs/architecture.md"), "Other programs may import the packages in this table.")
+	_, list, found := strings.Cut(readFile(t, "docs/dev/architecture.md"), "Other programs may import the packages in this table.")
 	list, _, ends := strings.Cut(list, "Everything else is under")
 	if !found || !ends {
-		t.Fatal("docs/architecture.md no longer says what other programs may import")
+		t.Fatal("docs/dev/architecture.md no longer says what other programs may import")
 	}
 	var patterns []string
 	for i, name := range strings.Split(list, "`") {

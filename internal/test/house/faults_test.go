@@ -115,7 +115,7 @@ func g() { log.Fatalf("x"); slog.Info("x") }`)), []string{
 		{"replaces", replaces("go.mod", "module m\n\nreplace a => ../a\n// replace nothing\nrequire replace.org/x v1.0.0\n"), []string{"go.mod:3: replace a => ../a"}},
 		{"modules", unexplained("module example.com/own\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/b/v2 v2.0.0\n\texample.com/c v1.0.0 // indirect\n)\n",
 			"| `example.com/a` | x | why |\n| `example.com/c`, `example.com/d` | x | it brings `example.com/e` |\n"), []string{
-			"example.com/b/v2 is not in docs/dependencies.md", "example.com/c is not required", "example.com/d is not required",
+			"example.com/b/v2 is not in docs/dev/dependencies.md", "example.com/c is not required", "example.com/d is not required",
 		}},
 		{"strays", strays("f", "go get golang.org/x/text\na/work"+"/b ~/work"+"/c $X/root"+"/d ${X}/work"+"/e\n\"https://registry."+"npmjs.org/x\"\n/work"+"/x\n\"/root"+"/x\"\nfile:///work"+"/x\na/work"+"/b /work"+"/c\n"), []string{
 			"f:3: names registry." + "npmjs.org", "f:4: a path in /work" + "/", "f:5: a path in /root" + "/", "f:6: a path in /work" + "/", "f:7: a path in /work" + "/",

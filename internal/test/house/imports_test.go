@@ -33,7 +33,7 @@ func TestImportsPointDown(t *testing.T) {
 		t.Fatalf("read the import graph: %v", err)
 	}
 	report(t, broken(g, bans),
-		"Move what is needed to a lower layer, or pass it in through a constructor; the layers are drawn in docs/architecture.md.")
+		"Move what is needed to a lower layer, or pass it in through a constructor; the layers are drawn in docs/dev/architecture.md.")
 }
 
 // broken returns a line for each package that breaks a ban, with the way it

@@ -45,7 +45,7 @@ func TestLicences(t *testing.T) {
 	if len(seen) < 10 {
 		t.Fatalf("only %d modules were found", len(seen))
 	}
-	report(t, findings, "Use another module, or have the licence looked at and say in docs/dependencies.md why it can be used.")
+	report(t, findings, "Use another module, or have the licence looked at and say in docs/dev/dependencies.md why it can be used.")
 }
 
 func licenceText(dir string) string {

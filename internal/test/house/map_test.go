@@ -29,11 +29,11 @@ func TestTheTreeShowsTheLayers(t *testing.T) {
 	if len(folders) > mostFolders || len(public) > mostPublic {
 		t.Errorf("%d folders in internal/, want at most %d; %d public packages, want at most %d: %q", len(folders), mostFolders, len(public), mostPublic, public)
 	}
-	text := readFile(t, "docs/architecture.md")
+	text := readFile(t, "docs/dev/architecture.md")
 	var findings []string
 	for folder := range folders {
 		if !strings.Contains(text, "`"+folder+"`") {
-			findings = append(findings, folder+": is not in docs/architecture.md")
+			findings = append(findings, folder+": is not in docs/dev/architecture.md")
 		}
 	}
 	slices.Sort(findings)

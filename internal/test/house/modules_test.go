@@ -35,11 +35,11 @@ func TestModulesBesidesReplaceOnlyHaft(t *testing.T) {
 }
 
 // TestEveryModuleHasAReason compares the modules that go.mod and fleet/go.mod require directly with the rows of
-// docs/dependencies.md, both ways.
+// docs/dev/dependencies.md, both ways.
 func TestEveryModuleHasAReason(t *testing.T) {
-	used, _, _ := strings.Cut(readFile(t, "docs/dependencies.md"), "\n## ")
+	used, _, _ := strings.Cut(readFile(t, "docs/dev/dependencies.md"), "\n## ")
 	findings := unexplained(readFile(t, "go.mod")+readFile(t, "fleet/go.mod"), used)
-	report(t, findings, "Give each module that is required directly a row with its purpose in docs/dependencies.md, and no other.")
+	report(t, findings, "Give each module that is required directly a row with its purpose in docs/dev/dependencies.md, and no other.")
 }
 
 // unexplained compares the direct requirements in the text of go.mod files with the first cells of tables.
@@ -63,7 +63,7 @@ func unexplained(mods, tables string) []string {
 	var out []string
 	for name, direct := range required {
 		if direct && !explained[name] {
-			out = append(out, name+" is not in docs/dependencies.md")
+			out = append(out, name+" is not in docs/dev/dependencies.md")
 		}
 	}
 	for name := range explained {

@@ -127,7 +127,7 @@ func TestOneOwner(t *testing.T) {
 		t.Errorf("the .deb is of %s, %s", n.Maintainer, n.Homepage)
 	}
 	scoped := regexp.MustCompile(`@([a-z]+)/haft\b`)
-	for _, name := range []string{"npm/package.json", "npm/fill.mjs", "npm/haft.js", "npm/README.md", "docs/release.md"} {
+	for _, name := range []string{"npm/package.json", "npm/fill.mjs", "npm/haft.js", "npm/README.md", "docs/dev/release.md"} {
 		found := scoped.FindAllStringSubmatch(read(name), -1)
 		for _, m := range found {
 			if m[1] != owner {
