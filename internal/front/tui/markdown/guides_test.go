@@ -13,14 +13,20 @@ import (
 // TestGuidesKeepTheirCode renders every guide as 'haft help' does and finds each line of its code again, byte for
 // byte: people paste them.
 func TestGuidesKeepTheirCode(t *testing.T) {
-	for _, guide := range append(docs.Topics(), docs.In("zh")...) {
-		var shown []string
-		for _, l := range render(guide.Text, 80, style.Palette{}) {
-			shown = append(shown, strings.TrimLeft(l, " "))
-		}
-		for _, line := range codeLines(guide.Text) {
-			if !slices.Contains(shown, line) {
-				t.Errorf("%s: %q is not shown", guide.Name, line)
+	guides := docs.Topics()
+	for _, g := range docs.Groups("zh") {
+		guides = append(guides, g.Topics...)
+	}
+	for _, guide := range guides {
+		for _, width := range []int{80, 120} {
+			var shown []string
+			for _, l := range render(guide.Text, width, style.Palette{}) {
+				shown = append(shown, strings.TrimLeft(l, " "))
+			}
+			for _, line := range codeLines(guide.Text) {
+				if !slices.Contains(shown, line) {
+					t.Errorf("%s at %d columns: %q is not shown", guide.Name, width, line)
+				}
 			}
 		}
 	}
