@@ -22,6 +22,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: golden.Updating(),
 		Setup: func(env *testscript.Env) error {
+			t.Cleanup(func() { os.Remove(filepath.Dir(env.WorkDir)) }) // testscript leaves it where only some scripts run
 			work, err := filepath.EvalSymlinks(env.WorkDir)
 			if err != nil {
 				return err
