@@ -39,8 +39,9 @@ type seat struct {
 	t         *testing.T
 	dir, home string
 	url       string
-	bare      bool // nothing says which model answers
-	plain     bool // line by line
+	bare      bool            // nothing says which model answers
+	plain     bool            // line by line
+	changed   func(*exec.Cmd) // what a test changes about how haft is started
 	env       []string
 	rows      uint16 // of the terminal; 0 means 30
 	columns   uint16 // 0 means 90
@@ -86,6 +87,9 @@ func (s *seat) command(args ...string) *exec.Cmd {
 		cmd.Env = append(cmd.Env, "ANTHROPIC_BASE_URL="+s.url, "ANTHROPIC_API_KEY=scripted", "EDITOR=sed -i s/teh/the/")
 	}
 	cmd.Env = append(cmd.Env, s.env...)
+	if s.changed != nil {
+		s.changed(cmd)
+	}
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 		Condition: has,
 		Setup: func(e *testscript.Env) error {
 			t.Cleanup(func() { os.Remove(filepath.Dir(e.WorkDir)) }) // testscript leaves it where only some scripts run
-			e.Setenv("HOME", e.WorkDir+"/.home") // of its own, unless the script says otherwise: root could make /no-home
+			e.Setenv("HOME", e.WorkDir+"/.home")                     // of its own, unless the script says otherwise: root could make /no-home
 			e.Values[skipKey{}] = e.T().Skip
 			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/.cache")
 			e.Setenv("GOCACHE", goCache())

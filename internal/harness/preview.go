@@ -30,7 +30,7 @@ func (w *World) newPreviews(box func(tool.Confinement) *sandbox.Spec) *previews 
 }
 
 // works reports whether commands can be previewed: it is not turned off, there is a
-// sandbox, and the session can record what is applied.
+// sandbox, and the session can record what is applied. A user who could have a sandbox is told.
 func (p *previews) works() bool {
 	if p.world.previewMode() == project.PreviewOff {
 		return false
@@ -38,7 +38,11 @@ func (p *previews) works() bool {
 	if s := p.world.link.Journal(); s == nil && !p.world.Project.Options.DryRun || s != nil && s.Dir() == "" {
 		return false
 	}
-	return p.world.host.Tier(sandbox.Offline).Kind == sandbox.TierBox
+	tier := p.world.host.Tier(sandbox.Offline)
+	if tier.Kind != sandbox.TierBox && tier.Help() != "" && p.world.previewMode() == project.PreviewAsk {
+		p.world.link.Warn("sandbox", tier.Lost()+" 'haft doctor' says what would change that.")
+	}
+	return tier.Kind == sandbox.TierBox
 }
 
 // previewMode is what the user or the settings say. Otherwise it depends on who can be

@@ -325,6 +325,9 @@ func converse(ctx context.Context, o *Options, st *stage) error {
 		if err != nil {
 			return err
 		}
+		if n, ok := ev.(agent.Notice); ok && n.Tag == "sandbox" {
+			continue // which was said before the scene began
+		}
 		if err := show.Show(ev); err != nil {
 			return err
 		}

@@ -493,7 +493,7 @@ func (d *Diagnosis) sandbox(p *project.Project) {
 	case sandbox.TierBox:
 		d.OK("sandbox", strings.Join(append([]string{d.t("box: %s; previews work", confined)}, tier.Gaps...), "; "))
 	case sandbox.TierLandlock:
-		d.Warn("sandbox", strings.Join(append([]string{d.t("landlock: %s", confined)}, tier.Gaps...), "; ")+". "+tier.Lost(), tier.Help())
+		d.Warn("sandbox", d.t("landlock: %s", confined)+". "+tier.Lost(), tier.Help())
 	default:
 		advice := tier.Help()
 		if advice == "" {

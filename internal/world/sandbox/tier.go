@@ -30,8 +30,8 @@ func (k Kind) String() string {
 // ones do not.
 type Tier struct {
 	Kind Kind
-	// Gaps lists what the confinement lacks although it works, for example that
-	// commands see the processes outside.
+	// Gaps lists what the strongest confinement lacks here although it works, for example
+	// that commands see the processes outside. docs/sandbox.md says what weaker ones lack.
 	Gaps []string
 	// Failures are the failed attempts at stronger tiers, strongest first.
 	Failures []*StepError

@@ -196,7 +196,6 @@ func (s *supervisor) probe(key boxKey) sandbox.Tier {
 		return tier
 	}
 	tier.Kind = sandbox.TierLandlock
-	tier.Gaps = []string{"commands can change the modes, owners and times of any of your files", "commands see the processes outside the sandbox", "in /tmp, only the folder in TMPDIR is writable", "nothing can be previewed"}
 	return tier
 }
 
