@@ -87,6 +87,7 @@ func (t *turn) collect(ans *answer) (calls int, end Reason) {
 		results = append(results, session.ResultBlock(out))
 	}
 	t.hear(results...)
+	t.a.noteResults(outcomes)
 	t.res.Calls += len(outcomes)
 	t.shown.await(t.res.Calls) // no one sees the next answer before these results
 	var errs []error

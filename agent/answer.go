@@ -164,6 +164,7 @@ func (ans *answer) startCalls() {
 	ans.calls = t.calls.Start(t.ctx, &sched.BatchOptions{
 		Tools: t.tools, Agent: t.a.opts.Agent, Repeats: t.repeats,
 		CallID: func(int) string { return ans.nextCall },
+		Limit:  t.a.resultLimit(ans.model), Shown: t.a.shown,
 	})
 	t.arriving = ans
 	ans.unwatch = context.AfterFunc(t.asking, func() { ans.calls.Interrupt(context.Cause(t.asking)) })

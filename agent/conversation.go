@@ -2,13 +2,16 @@ package agent
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/text/plainjson"
+	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -25,6 +28,10 @@ type conversation struct {
 	said []model.Block
 	// open are the calls of the last answer that have no result yet.
 	open []string
+	// seen is after how many calls a result was heard that may be heard again, and calls is how
+	// many there were.
+	seen  map[[sha256.Size]byte]int
+	calls int
 	// media is a lower bound of the images, or pages of documents, in all of it.
 	media int
 }
@@ -62,6 +69,32 @@ func (c *conversation) hear(blocks ...model.Block) {
 	c.media += weight(blocks)
 	c.heard = append(c.heard, blocks...)
 	slices.SortStableFunc(c.heard, func(a, b model.Block) int { return rank(a) - rank(b) })
+}
+
+// note remembers what a call returned.
+func (c *conversation) note(out *sched.Outcome) {
+	c.calls++
+	if out.Result.Unchanged == "" {
+		return
+	}
+	if c.seen == nil {
+		c.seen = make(map[[sha256.Size]byte]int)
+	}
+	c.seen[repeatable(out)] = c.calls
+}
+
+// shown says where a result is that reads as this one; "" if the model cannot see one.
+func (c *conversation) shown(out *sched.Outcome) string {
+	at, ok := c.seen[repeatable(out)]
+	if !ok {
+		return ""
+	}
+	return plural.Of(c.calls-at+1, "call") + " ago"
+}
+
+// repeatable is a digest of a result and of what it is about.
+func repeatable(out *sched.Outcome) [sha256.Size]byte {
+	return sha256.Sum256([]byte(out.Tool + "\x00" + out.Result.Unchanged + "\x00" + out.Result.Text()))
 }
 
 // expected reports whether a block has a place in the conversation. A result has one, once,

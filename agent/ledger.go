@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -163,6 +164,31 @@ func (a *Agent) window(name string) int64 {
 		}
 	}
 	return 200_000
+}
+
+// noteResults remembers what the model can see from now on.
+func (a *Agent) noteResults(outcomes []*sched.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, out := range outcomes {
+		a.talk.note(out)
+	}
+}
+
+// shown says where the model can see a result; "" if it cannot.
+func (a *Agent) shown(out *sched.Outcome) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.talk.shown(out)
+}
+
+// resultLimit is how many characters the results of one message may have: about half of the
+// window, which leaves room for what comes after them.
+func (a *Agent) resultLimit(model string) int {
+	if a.opts.Sched.MessageLimit > 0 {
+		return a.opts.Sched.MessageLimit
+	}
+	return int(a.window(model)) * 2 // a token has about four characters
 }
 
 // compactAt is how many tokens of a window are too many; 0 means no limit.

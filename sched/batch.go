@@ -33,8 +33,11 @@ type Batch struct {
 	ended            bool         // no more calls will come
 	stopped          error        // no more calls will start, and why
 	failed           error        // a sibling's failure that cancels what comes behind it
-	budget           int          // characters left to the results
-	heir             **execution  // runs the next call that can start; nil if no goroutine is free for it
+	limit            int          // characters that the results may have together
+	shown            func(*Outcome) string
+	head             int         // all results before it have their length
+	budget           int         // characters that they leave to the others
+	heir             **execution // runs the next call that can start; nil if no goroutine is free for it
 }
 
 // BatchOptions describe one message.
@@ -48,6 +51,12 @@ type BatchOptions struct {
 	CallID func(index int) string
 	// Repeats watches for loops across the messages of a turn; nil means that nothing does.
 	Repeats *Repeats
+	// Limit is how many characters the results of the message may have together, in the order
+	// of its calls; 0 means [Options.MessageLimit].
+	Limit int
+	// Shown says where the model can still see this result, of a call in an earlier message, such
+	// as "3 calls ago"; "" if nowhere. Nil sends every result.
+	Shown func(*Outcome) string
 }
 
 // An Input is the input of a call while it arrives. The call's position in the message is
@@ -245,8 +254,12 @@ func (b *Batch) prepare(f *execution, in *jsonstream.Object) (ready bool) {
 func (b *Batch) discard(f *execution) {
 	f.cancel(nil)
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	f.discarded, f.claimed, f.state = true, true, Completed
 	b.advance()
 	b.moved.Broadcast()
+	next, late := b.nextLate()
+	b.mu.Unlock()
+	for next != nil && late != nil {
+		next, late = b.conclude(next, late, nil)
+	}
 }

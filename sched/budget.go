@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/tool"
@@ -12,14 +13,9 @@ const maxAside = 20_000
 
 // bound limits everything that an outcome puts into the conversation.
 func (b *Batch) bound(f *execution, out *Outcome) {
-	out.Result.Content = sendable(f.name, out.Result.Content)
-	limit := tool.DefaultMaxResult
-	if f.tool != nil {
-		limit = f.tool.ResultLimit()
-	}
-	granted := b.take(min(limit, output.Size(out.Result.Content)))
+	granted := b.grant(f, min(f.limit(), output.Size(out.Result.Content)))
 	out.Result.Content, out.Kept = b.opts.Output.Bound(f.id+"-"+f.useID, out.Result.Content, granted)
-	b.take(output.Size(out.Result.Content) - granted) // a note may be longer than what it replaces
+	b.charge(f, output.Size(out.Result.Content)) // a note may be longer than what it replaces
 	for i, note := range out.Notes {
 		out.Notes[i] = output.Shorten(note, maxAside)
 	}
@@ -28,15 +24,90 @@ func (b *Batch) bound(f *execution, out *Outcome) {
 	}
 }
 
-// take takes up to n characters from the message's budget and returns how many were left.
-// Even when the budget is spent, a result must be able to say so.
-func (b *Batch) take(n int) int {
-	const least = 2_000
+// replace puts a sentence in the place of a result that the model can still see.
+func (b *Batch) replace(f *execution, out *Outcome) {
+	r := &out.Result
+	r.Content = sendable(f.name, r.Content)
+	f.whole = r.Content
+	if b.shown == nil || r.Unchanged == "" || out.Status != Succeeded || output.Size(r.Content) < worthReplacing {
+		return
+	}
+	if where := b.shown(out); where != "" {
+		r.Content = tool.Text(strings.ReplaceAll(r.Unchanged, tool.ShownWhere, where)).Content
+	}
+}
+
+// worthReplacing is how long a result must be to be replaced: a sentence takes room, too.
+const worthReplacing = 600
+
+// leastGrant is what every result may have: even when the message's limit is reached, a result
+// must be able to say so.
+const leastGrant = 2_000
+
+// limit is how long a result of the call may be at most.
+func (f *execution) limit() int {
+	if f.tool == nil {
+		return tool.DefaultMaxResult
+	}
+	return f.tool.ResultLimit()
+}
+
+// grant returns how many characters a result may have: what the results before it, in the order
+// of the message, leave of its limit.
+func (b *Batch) grant(f *execution, size int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n = min(n, max(b.budget, least))
-	b.budget -= n
-	return n
+	left, _ := b.left(f)
+	return min(size, max(left, leastGrant))
+}
+
+// charge records how long a result has become.
+func (b *Batch) charge(f *execution, size int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f.charged, f.bounded = size, true
+}
+
+// settled reports whether nothing that is still to come can change what a result may have.
+func (b *Batch) settled(f *execution, out *Outcome) bool {
+	left, reserved := b.left(f)
+	return reserved == 0 || min(f.limit(), output.Size(out.Result.Content)) <= max(left-reserved, leastGrant)
+}
+
+// left returns how much of the message's limit the results before f leave, and how much of that
+// those may take that are not there yet.
+func (b *Batch) left(f *execution) (left, reserved int) {
+	for b.head < f.index && (b.calls[b.head].bounded || b.calls[b.head].discarded) {
+		b.budget -= b.calls[b.head].charged
+		b.head++
+	}
+	left = b.budget
+	for _, s := range b.calls[min(b.head, f.index):f.index] {
+		switch {
+		case s.discarded:
+		case s.bounded:
+			left -= s.charged
+		case s.state == arriving: // its tool is not known
+			reserved += b.limit
+		default:
+			reserved += s.limit()
+		}
+	}
+	return left, reserved
+}
+
+// nextLate takes the first call without a result, if it only waits for those before it. The
+// batch is locked.
+func (b *Batch) nextLate() (*execution, *Outcome) {
+	for _, f := range b.calls[b.head:] {
+		if f.bounded || f.discarded {
+			continue
+		}
+		out := f.late
+		f.late = nil
+		return f, out
+	}
+	return nil, nil
 }
 
 // sendable makes sure that a result has content, and only of types that a provider knows.

@@ -113,7 +113,25 @@ func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	}
 	f.claimed = true
 	b.mu.Unlock()
+	b.replace(f, out)
+	b.mu.Lock()
+	if !b.settled(f, out) {
+		f.late = out
+		b.vacate(f)
+		b.pass(heir)
+		b.mu.Unlock()
+		return
+	}
+	b.mu.Unlock()
+	for f != nil && out != nil {
+		f, out = b.conclude(f, out, heir)
+		heir = nil
+	}
+}
 
+// conclude limits, records and publishes an outcome. It returns the next call that only waits for
+// that, if there is one, and its outcome.
+func (b *Batch) conclude(f *execution, out *Outcome, heir **execution) (*execution, *Outcome) {
 	b.bound(f, out)
 	if err := b.write(f, Record{Step: Finished, Call: f.asArrived(), Verdict: out.Verdict, Outcome: out}); err != nil {
 		out.Fatal = cmp.Or(out.Fatal, err)
@@ -123,6 +141,23 @@ func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	if f.grace != nil {
 		f.grace.Stop()
 	}
+	b.vacate(f)
+	f.done = out
+	behind, why := b.consequences(f)
+	b.publish(f, Event{State: Completed, Outcome: out})
+	b.pass(heir)
+	b.moved.Broadcast()
+	next, late := b.nextLate()
+	b.mu.Unlock()
+	f.cancel(nil)
+	for _, s := range behind {
+		b.cancelQueued(s, why)
+	}
+	return next, late
+}
+
+// vacate gives the place of a call back. The batch is locked.
+func (b *Batch) vacate(f *execution) {
 	if f.state == Executing {
 		b.running--
 		b.alone = false
@@ -130,18 +165,15 @@ func (b *Batch) finish(f *execution, out *Outcome, heir **execution) {
 	if f.running && !f.readOnly {
 		b.changes++
 	}
-	f.state, f.done = Completed, out
-	behind, why := b.consequences(f)
-	b.publish(f, Event{State: Completed, Outcome: out})
+	f.state, f.running = Completed, false
+}
+
+// pass lets the calls run that can, the first of them by the goroutine that is free. The batch is
+// locked.
+func (b *Batch) pass(heir **execution) {
 	b.heir = heir
 	b.advance()
 	b.heir = nil
-	b.moved.Broadcast()
-	b.mu.Unlock()
-	f.cancel(nil)
-	for _, s := range behind {
-		b.cancelQueued(s, why)
-	}
 }
 
 // consequences returns the queued calls that the end of f cancels, and why.

@@ -44,6 +44,10 @@ type execution struct {
 	claimed   bool          // another goroutine is about to set done
 	discarded bool          // there is no such call
 	done      *Outcome      // the one outcome
+	late      *Outcome      // an outcome whose length depends on calls before it
+	bounded   bool          // the result has its length
+	charged   int           // that length
+	whole     []tool.Block  // the result before anything was cut or replaced
 	grace     *time.Timer   // runs once a running call is cancelled
 }
 

@@ -85,7 +85,7 @@ func (r *Repeats) note(f *execution) *Outcome {
 		r.waited(took)
 		return out
 	}
-	times := r.count(out, out.Status == Succeeded && !marks.ReadOnly)
+	times := r.count(out, f.whole, out.Status == Succeeded && !marks.ReadOnly)
 	nudge, stop := r.limits.Nudge, r.limits.Stop
 	if took >= slowCall {
 		nudge, stop = nudge*slowTimes, stop*slowTimes
@@ -129,10 +129,10 @@ func (r *Repeats) Forget() {
 // count returns how often a call has given the same result with nothing effective in
 // between. For a call that only reads, a write by another call is effective; for every
 // call, a call or result that is not among the last ones is.
-func (r *Repeats) count(out *Outcome, writes bool) int {
+func (r *Repeats) count(out *Outcome, content []tool.Block, writes bool) int {
 	call := sum([]byte(out.Tool), []byte(out.Agent), out.Input)
 	parts := [][]byte{{byte(out.Status)}}
-	for _, b := range out.Result.Content {
+	for _, b := range content {
 		parts = append(parts, []byte(b.Type), []byte(b.Text), b.Data)
 	}
 	result := sum(parts...)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -338,6 +340,93 @@ func TestResultsShareABudget(t *testing.T) {
 	}
 	if d := cmp.Diff([]int{6, 3, 1, 1}, sizes); d != "" || kept != 3 {
 		t.Errorf("thousands of characters (-want +got):\n%s\nkept %d", d, kept)
+	}
+}
+
+// Which results are cut follows the order of the calls, whatever the order in which they end.
+func TestResultsShareABudgetInTheOrderOfTheCalls(t *testing.T) {
+	sizes := []int{5000, 300, 4000, 6000, 100, 3000}
+	for seed := range uint64(20) {
+		takes := rand.New(rand.NewPCG(seed, 1)).Perm(len(sizes))
+		synctest.Test(t, func(t *testing.T) {
+			wait := echo(func(d *tool.Def[note, string]) {
+				d.Marks = func(note) tool.Marks { return tool.Marks{ReadOnly: true, ConcurrencySafe: true} }
+				d.Run = func(_ context.Context, c *tool.Call, _ note) (string, error) {
+					i, _ := strconv.Atoi(c.UseID)
+					time.Sleep(time.Duration(takes[i]+1) * time.Second)
+					return strings.Repeat("x", sizes[i]), nil
+				}
+			})
+			var recorded []string
+			o := allowAll()
+			o.Recorder = recorder(func(r sched.Record) error {
+				if r.Step == sched.Finished {
+					recorded = append(recorded, r.Outcome.UseID)
+				}
+				return nil
+			})
+			b := sched.New(o).Start(t.Context(), &sched.BatchOptions{Tools: set(wait), Limit: 10_000})
+			for i := range sizes {
+				b.Add(fmt.Sprint(i), "Echo", []byte(`{}`))
+			}
+			gone := b.Open("gone", "Echo")
+			b.Add("last", "Nosuch", []byte(`{}`))
+			gone.Discard()
+			b.End()
+			var got []int
+			for out := range b.Outcomes() {
+				got = append(got, min(len(out.Result.Text()), sizes[min(len(got), len(sizes)-1)])/100)
+			}
+			if d := cmp.Diff([]int{50, 3, 40, 19, 1, 19, 0}, got); d != "" {
+				t.Errorf("%v: hundreds of characters (-want +got):\n%s", takes, d)
+			}
+			if len(recorded) != len(sizes)+1 {
+				t.Errorf("recorded %v", recorded)
+			}
+		})
+	}
+}
+
+// A result that the model can still see is replaced by a sentence, unless that is not shorter, and
+// counts as the same result for those who look for loops.
+func TestAResultThatIsSeenIsNotRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, unchanged, where, want string
+		fails                        bool
+	}{
+		"it is seen":            {strings.Repeat("x", 700), "Unchanged since {where}.", "2 calls ago", "Unchanged since 2 calls ago.", false},
+		"it is not":             {strings.Repeat("x", 700), "Unchanged since {where}.", "", strings.Repeat("x", 700), false},
+		"it is short":           {"x", "Unchanged since {where}.", "2 calls ago", "x", false},
+		"the tool does not ask": {strings.Repeat("x", 700), "", "2 calls ago", strings.Repeat("x", 700), false},
+		"it is a failure":       {strings.Repeat("x", 700), "Unchanged since {where}.", "2 calls ago", strings.Repeat("x", 700), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tl := echo()
+			tl.Run = func(context.Context, *tool.Call) (tool.Result, error) {
+				r := tool.Text(c.text)
+				r.Unchanged, r.Failed = c.unchanged, c.fails
+				return r, nil
+			}
+			s, repeats := sched.New(allowAll()), sched.NewRepeats(sched.RepeatLimits{})
+			for i := range 3 {
+				b := s.Start(t.Context(), &sched.BatchOptions{Tools: set(tl), Repeats: repeats, Shown: func(out *sched.Outcome) string {
+					if out.Result.Text() != c.text || i == 0 {
+						return ""
+					}
+					return c.where
+				}})
+				b.Add("1", "Echo", []byte(`{}`))
+				b.End()
+				for out := range b.Outcomes() {
+					if want := []string{c.text, c.want}[min(i, 1)]; out.Result.Text() != want {
+						t.Errorf("call %d: %q", i, out.Result.Text())
+					}
+					if told := len(out.Notes) > 0; told != (i == 2) {
+						t.Errorf("call %d: notes %q", i, out.Notes)
+					}
+				}
+			}
+		})
 	}
 }
 

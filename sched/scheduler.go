@@ -41,8 +41,8 @@ type Options struct {
 	// Missing says why there is no tool of a name that a call has; "" if nothing is known about
 	// it. Nil knows nothing.
 	Missing func(name string) string
-	// MessageLimit is how many characters the results of one message may have together; 0
-	// means 400,000.
+	// MessageLimit is how many characters the results of one message may have together, in the
+	// order of its calls; 0 means 400,000.
 	MessageLimit int
 	// MaxConcurrent is how many calls of a batch run at once; 0 means 128.
 	MaxConcurrent int
@@ -110,8 +110,9 @@ func (s *Scheduler) Start(ctx context.Context, opts *BatchOptions) *Batch {
 	}
 	b := &Batch{
 		opts: &s.opts, tools: o.Tools, agent: o.Agent, callID: o.CallID, repeats: o.Repeats,
-		ctx: ctx, budget: s.opts.MessageLimit,
+		ctx: ctx, limit: cmp.Or(o.Limit, s.opts.MessageLimit), shown: o.Shown,
 	}
+	b.budget = b.limit
 	b.moved.L = &b.mu
 	b.unwatch = context.AfterFunc(ctx, func() { b.stop(context.Cause(ctx), everything) })
 	return b

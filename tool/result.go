@@ -13,9 +13,17 @@ type Result struct {
 	Failed bool
 	// Messages join the conversation after the result, such as a skill's text.
 	Messages []Message
+	// Unchanged is what a successful result says instead of Content if the model can still see an
+	// earlier result of the tool with the same content. In it, [ShownWhere] stands for where that
+	// is. "" always sends Content.
+	Unchanged string
 	// Change is what the result changes for the calls that follow; nil: nothing.
 	Change *Change
 }
+
+// ShownWhere is a part of [Result.Unchanged], in whose place comes where the earlier result is,
+// such as "3 calls ago".
+const ShownWhere = "{where}"
 
 // A Message joins the conversation as if the user had sent it.
 type Message struct {

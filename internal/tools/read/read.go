@@ -54,6 +54,7 @@ type Input struct {
 	Limit      int    `json:"limit,omitempty" jsonschema:"How many lines or cells to show." haft:"min=1;default=2000"`
 	Pages      string `json:"pages,omitempty" jsonschema:"Pages of a PDF to show as text, such as 3 or 1-5." haft:"max=20"`
 	Encoding   string `json:"encoding,omitempty" jsonschema:"The encoding of the text, such as gbk, if it was misdetected." haft:"alias=charset;example=gbk"`
+	Force      bool   `json:"force,omitempty" jsonschema:"Show the lines again although you have seen them and they are unchanged."`
 	AllowLarge bool   `json:"allow_large,omitempty" jsonschema:"Show up to four times as much text in one result."`
 }
 
@@ -90,6 +91,8 @@ type file struct {
 	Cells []cell `json:"cells,omitempty"`
 	// Notes are for the model, in addition to the content.
 	Notes []string `json:"notes,omitempty"`
+
+	forced bool // it is shown although it was shown before
 }
 
 // Options configures the tool.
@@ -165,7 +168,7 @@ func (r *reader) run(ctx context.Context, c *tool.Call, in Input) (callOutput, e
 	if err != nil {
 		return callOutput{}, filetool.Error(err)
 	}
-	out.File.FilePath = facts.Path
+	out.File.FilePath, out.File.forced = facts.Path, in.Force
 	return out, nil
 }
 

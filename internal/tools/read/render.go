@@ -2,6 +2,7 @@ package read
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,10 @@ func render(out callOutput) tool.Result {
 	switch out.Type {
 	case "text":
 		r = tool.Text(numbered(f))
+		if n := deref(f.NumLines); n > 0 && !f.forced {
+			r.Unchanged = fmt.Sprintf("%s of %s %s unchanged since you read them %s. To see them again, set force.",
+				span("Line", deref(f.StartLine), deref(f.StartLine)+n-1), f.FilePath, verb(deref(f.StartLine), deref(f.StartLine)+n-1), tool.ShownWhere)
+		}
 	case "image":
 		r = tool.Result{Content: []tool.Block{{Type: tool.ImageBlock, MediaType: f.MediaType, Data: decoded(f.Data)}}}
 	case "pdf":
@@ -78,9 +83,9 @@ func decoded(s string) []byte {
 	return b
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return *s
+	return v
 }
