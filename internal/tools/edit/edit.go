@@ -146,7 +146,7 @@ func check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path stri
 		return p
 	}
 	var counts []int
-	return filetool.Check(ctx, ws, revision(c, facts, list, h, &counts))
+	return filetool.Check(ctx, ws, c, revision(c, facts, list, h, &counts))
 }
 
 func preview(ctx context.Context, ws *workspace.Workspace, c *tool.Call, path string, list []edits.Edit, h how) (*tool.Preview, error) {

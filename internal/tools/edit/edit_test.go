@@ -77,7 +77,7 @@ func (b *bench) run(t tool.Tool, in any) (tool.Result, error) {
 	b.t.Helper()
 	raw, err := json.Marshal(in)
 	must(b.t, err)
-	c := &tool.Call{Tool: t.Name, Input: raw}
+	c := &tool.Call{UseID: "u", Tool: t.Name, Input: raw}
 	if p := t.Validate(context.Background(), c); p != nil {
 		return tool.Result{}, errors.New(p.Message)
 	}
@@ -169,6 +169,13 @@ func TestTexts(t *testing.T) {
 	do("merged", ten, "1\n2", "one\n2", func(b *bench, _ *edit.Input) { b.write("f", strings.Replace(ten, "10", "ten", 1)) })
 	do("conflict", ten, "5", "five", func(b *bench, _ *edit.Input) { b.write("f", strings.Replace(ten, "5", "V", 1)) })
 	do("conflict, overwrite", ten, "5", "five", func(b *bench, in *edit.Input) {
+		b.write("f", strings.Replace(ten, "5", "V", 1))
+		if _, err := b.run(b.edit, *in); err == nil {
+			t.Error("the conflict is not reported")
+		}
+		in.OnConflict = "overwrite"
+	})
+	do("overwrite what nobody has seen", ten, "5", "five", func(b *bench, in *edit.Input) {
 		b.write("f", strings.Replace(ten, "5", "V", 1))
 		in.OnConflict = "overwrite"
 	})

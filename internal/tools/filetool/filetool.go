@@ -103,13 +103,16 @@ const checkLimit = 2 << 20
 
 // Check reports why a revision would be refused, if that is cheap to find out. Only files that the guard lets pass are
 // opened before the verdict.
-func Check(ctx context.Context, ws *workspace.Workspace, r workspace.Revision) *tool.Problem {
+func Check(ctx context.Context, ws *workspace.Workspace, c *tool.Call, r workspace.Revision) *tool.Problem {
 	if r.Path.Verdict(guard.Write).Decision != guard.Allow || r.Path.Exists && r.Path.Info.Size > checkLimit {
 		return nil
 	}
 	_, err := ws.Preview(ctx, r)
 	if errors.Is(err, context.Canceled) {
 		return nil
+	}
+	if c.UseID != "" { // otherwise it is a question about a call
+		ws.Told(r, err)
 	}
 	return Problem(err)
 }

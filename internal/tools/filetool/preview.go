@@ -27,7 +27,9 @@ func Revise(ctx context.Context, ws *workspace.Workspace, c *tool.Call, r worksp
 	if c.Approved != "" { // digests of large files take time
 		r.Approve = func(o *workspace.Outcome) error { return c.Approve(previewOf(o)) }
 	}
-	return ws.Revise(ctx, r)
+	o, err := ws.Revise(ctx, r)
+	ws.Told(r, err)
+	return o, err
 }
 
 // previewOf is an outcome as the contract shows changes.

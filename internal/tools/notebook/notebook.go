@@ -69,7 +69,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 				return filetool.Problem(err)
 			}
 			var made cellEdit
-			return filetool.Check(ctx, ws, revision(c, facts, in, &made))
+			return filetool.Check(ctx, ws, c, revision(c, facts, in, &made))
 		},
 		Permission: func(_ context.Context, c *tool.Call, in callInput) tool.Verdict {
 			return filetool.WriteView(ws, c, in.NotebookPath)

@@ -65,7 +65,7 @@ func New(ws *workspace.Workspace) tool.Tool {
 			if p := filetool.Problem(filetool.CheckEncoding(in.Encoding)); p != nil {
 				return p
 			}
-			return filetool.Check(ctx, ws, revision(c, facts, in))
+			return filetool.Check(ctx, ws, c, revision(c, facts, in))
 		},
 		Permission: func(_ context.Context, c *tool.Call, in callInput) tool.Verdict {
 			return filetool.WriteView(ws, c, in.FilePath)

@@ -61,7 +61,7 @@ func (b *bench) run(t tool.Tool, in any) (tool.Result, error) {
 	b.t.Helper()
 	raw, err := json.Marshal(in)
 	must(b.t, err)
-	c := &tool.Call{Tool: t.Name, Input: raw}
+	c := &tool.Call{UseID: "u", Tool: t.Name, Input: raw}
 	if p := t.Validate(context.Background(), c); p != nil {
 		return tool.Result{}, errors.New(p.Message)
 	}
@@ -141,6 +141,9 @@ func TestTexts(t *testing.T) {
 	do("conflict", ten, "other\n", func(b *bench, _ *callInput) { b.put("f", strings.Replace(ten, "5", "V", 1)) })
 	do("conflict, overwrite", ten, "other\n", func(b *bench, in *callInput) {
 		b.put("f", strings.Replace(ten, "5", "V", 1))
+		if _, err := b.run(b.write, *in); err == nil {
+			t.Error("the conflict is not reported")
+		}
 		in.OnConflict = "overwrite"
 	})
 	do("unread", "", "x", func(b *bench, in *callInput) { b.put("g", "a"); in.FilePath = b.path("g") })

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,10 +30,39 @@ func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Out
 		return nil, nil, err
 	}
 	if ok && !r.Unseen && seen.Hash != f.Hash {
-		return w.reconcile(r, f, w.base(ctx, r.Agent, seen))
+		if r.OnConflict == Overwrite && seen.Conflict != f.Hash {
+			r.OnConflict = Refuse // nobody has seen what it would overwrite
+		}
+		raw, o, err := w.reconcile(r, f, w.base(ctx, r.Agent, seen))
+		if err != nil {
+			err = &changedError{err, f.Hash}
+		}
+		return raw, o, err
 	}
 	raw, notes, err := r.Make(f.Text)
 	return raw, &Outcome{Notes: notes}, err
+}
+
+// A changedError is why an edit does not fit a file that another program has changed.
+type changedError struct {
+	error
+	disk string // the hash of the file as it is
+}
+
+func (e *changedError) Unwrap() error { return e.error }
+
+// Told notes that the agent is told why a revision was refused. It may overwrite what it was told
+// of, and no later change.
+func (w *Workspace) Told(r Revision, err error) {
+	var changed *changedError
+	if !errors.As(err, &changed) {
+		return
+	}
+	state := w.Seen(r.Agent)
+	if seen, ok := state.Get(r.Path.Real); ok {
+		seen.Conflict = changed.disk
+		state.Put(seen)
+	}
 }
 
 // reconcile finds the new content of a file that another program changed since it was read. was is what was read, or nil if that

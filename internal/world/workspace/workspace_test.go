@@ -191,9 +191,20 @@ func TestAConflictIsRefusedAndCanBeDecided(t *testing.T) {
 	}
 	golden.Check(t, "testdata/conflict.golden", strings.ReplaceAll(err.Error(), b.dir, "/project"))
 
+	// What was reported may be overwritten, and nothing that came after it.
+	facts := b.Look(b.path("f"))
+	b.Told(Revision{Path: facts}, err)
+	later := strings.Replace(foreign, "zwei", "deux", 1)
+	b.write("f", later)
+	_, err = b.editChoosing("f", "two", "2", Overwrite)
+	if !errors.As(err, &conflict) || b.content("f") != later || !strings.Contains(err.Error(), "deux") {
+		t.Errorf("a change that nobody has seen: %v", err)
+	}
+	b.Told(Revision{Path: facts}, err)
+	b.Told(Revision{Path: facts}, errors.New("something else"))
 	_, err = b.editChoosing("f", "two", "2", Overwrite)
 	must(t, err)
-	if got, want := b.content("f"), strings.Replace(foreign, "zwei", "2", 1); got != want {
+	if got, want := b.content("f"), strings.Replace(later, "deux", "2", 1); got != want {
 		t.Errorf("overwrite: %q, want %q", got, want)
 	}
 	b = setUp()

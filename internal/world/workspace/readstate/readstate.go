@@ -28,6 +28,7 @@ type Entry struct {
 	EOL      string    `json:"eol,omitempty"`
 	Ranges   []Range   `json:"ranges,omitempty"` // lines seen or written, ascending and apart
 	Base     []byte    `json:"-"`                // the raw content, if it is still kept
+	Conflict string    `json:"-"`                // the hash of a later content that the agent was told is in its way
 }
 
 // Range is a run of lines, counted from 1, both ends included.
