@@ -379,7 +379,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 	mode := w.Engine.Policy().Mode()
 	list, agents := c.workList(o.Model, restored), w.Project.Limits().Agents
 	session := &tool.Session{Interactive: o.Interactive, Mode: string(mode), Flags: map[string]bool{
-		bash.BackgroundFlag: true, mcpresource.Flag: c.MCP.Any(), todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools,
+		bash.BackgroundFlag: w.background(), mcpresource.Flag: c.MCP.Any(), todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools,
 		subagent.WaitFlag: agents.Wait, subagent.DirFlag: agents.Dirs,
 	}}
 	tools := c.pool.Set(session)

@@ -66,6 +66,16 @@ func (w *World) UnusedLists() map[string]bool {
 	return map[string]bool{todo.OffFlag: list != todoTool, task.OffFlag: list != taskTools}
 }
 
+// background reports whether commands and agents may continue in the background. The variable by
+// which the reference turns that off does so here, too.
+func (w *World) background() bool {
+	switch strings.ToLower(w.Project.ModelEnv().Get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")) {
+	case "", "0", "false", "no", "off":
+		return true
+	}
+	return false
+}
+
 // listByEnv reads the variables by which the reference chooses; "" leaves it open.
 func listByEnv(getenv func(string) string) string {
 	off := func(name string) bool {

@@ -191,6 +191,11 @@ func TestTexts(t *testing.T) {
 	do("no change", "a\n", "a", "a", nil)
 	do("empty old string", "a\n", "", "b", nil)
 	do("empty file", "", "a", "b", nil)
+	do("unread empty file", "a\n", "a", "b", func(b *bench, in *edit.Input) { b.write("other", ""); in.FilePath = b.path("other") })
+	do("through a link", "a\n", "a", "b", func(b *bench, in *edit.Input) {
+		must(t, os.Symlink(in.FilePath, b.path("link")))
+		in.FilePath = b.path("link")
+	})
 	do("relative path", "a\n", "a", "b", func(_ *bench, in *edit.Input) { in.FilePath = "f" })
 	do("missing", "a\n", "a", "b", func(b *bench, in *edit.Input) { in.FilePath = b.path("g.txt") })
 	do("directory", "a\n", "a", "b", func(b *bench, in *edit.Input) { in.FilePath = b.dir })

@@ -74,7 +74,7 @@ func NewMulti(ws *workspace.Workspace) tool.Tool {
 			return runMulti(ctx, ws, c, in)
 		},
 		Render: func(out MultiOutput) tool.Result {
-			say := fmt.Sprintf("%s has been updated by %d edits.", out.FilePath, len(out.Edits))
+			say := fmt.Sprintf("%s has been updated by %s.", out.FilePath, plural.Of(len(out.Edits), "edit"))
 			return tool.Text(filetool.Change{Say: say, Hunks: out.StructuredPatch,
 				Stale: out.StaleRecovered, Foreign: out.ForeignPatch, Notes: out.Notes}.Text())
 		},

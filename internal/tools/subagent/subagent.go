@@ -139,7 +139,7 @@ type callInput struct {
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"The agent's type. Default: general-purpose." haft:"max=100;example=Explore"`
 	Model       string `json:"model,omitempty" jsonschema:"A model for it, such as haiku. Default: the agent's own, or this conversation's." haft:"max=100"`
 	Effort      string `json:"effort,omitempty" jsonschema:"Its effort level. Default: the agent's own, or this conversation's." haft:"enum=low|medium|high|xhigh|max"`
-	Background  *bool  `json:"run_in_background,omitempty" jsonschema:"false waits for the report, true returns at once."`
+	Background  *bool  `json:"run_in_background,omitempty" jsonschema:"false waits for the report, true returns at once." haft:"when=background"`
 	Mode        string `json:"mode,omitempty" jsonschema:"A permission mode for it; one less strict than the session's has no effect." haft:"enum=default|acceptEdits|plan|auto|dontAsk|bypassPermissions"`
 	Isolation   string `json:"isolation,omitempty" jsonschema:"worktree: it works in a copy of the repository, on its own branch." haft:"enum=worktree"`
 	Name        string `json:"name,omitempty" jsonschema:"Its name in a team." haft:"max=64"`
@@ -150,6 +150,9 @@ type callInput struct {
 // WaitFlag is the flag of sessions in which calls wait for their agents unless they say
 // otherwise.
 const WaitFlag = "waitForAgents"
+
+// backgroundFlag is the flag of sessions in which work can continue in the background.
+const backgroundFlag = "background"
 
 // DirFlag is the flag of sessions in which an agent can be given a folder to work in.
 const DirFlag = "agentDirs"
@@ -223,7 +226,10 @@ func newAgent(crew Crew) tool.Tool {
 
 // returning says when a call returns.
 func returning(s *tool.Session) string {
-	if waits(s) {
+	switch {
+	case s != nil && !s.Flags[backgroundFlag]:
+		return "\nThe call waits for the report.\n"
+	case waits(s):
 		return "\nThe call waits for the report. `run_in_background: true` returns at once, and you get the report when it is ready.\n"
 	}
 	return "\nThe call returns at once, and you get the report when it is ready: do other work meanwhile, or end your turn. `run_in_background: false` waits for it.\n"
@@ -276,7 +282,7 @@ func beside(crew Crew, kind string) bool {
 
 // waits reports whether calls wait for their agents unless they say otherwise. A
 // conversation can work on meanwhile, or end its turn and be told.
-func waits(s *tool.Session) bool { return s == nil || s.Flags[WaitFlag] }
+func waits(s *tool.Session) bool { return s == nil || s.Flags[WaitFlag] || !s.Flags[backgroundFlag] }
 
 func run(ctx context.Context, crew Crew, c *tool.Call, in callInput) (Output, error) {
 	job := Job{
@@ -287,7 +293,8 @@ func run(ctx context.Context, crew Crew, c *tool.Call, in callInput) (Output, er
 	if in.Background != nil {
 		background = *in.Background
 	}
-	if in.Team != "" || beside(crew, in.Kind) || background {
+	always := beside(crew, in.Kind) && c.Session != nil && c.Session.Flags[backgroundFlag]
+	if in.Team != "" || always || background {
 		s, err := crew.Start(ctx, job)
 		if err != nil {
 			return Output{}, err

@@ -35,6 +35,7 @@ type Output struct {
 
 	loads   bool     // a reference to a match loads it
 	words   []string // about each match, for a model that loads none
+	loaded  []string // tools of every request, which need no search
 	unknown []string // a line about each name that select: asked for in vain
 }
 
@@ -73,6 +74,16 @@ func run(_ context.Context, c *tool.Call, in callInput) (Output, error) {
 		}
 		found = found[:min(most, len(found))]
 	}
+	if len(found) == 0 && len(out.unknown) == 0 {
+		out.loaded = loaded(c, in.Query)
+	}
+	found = slices.DeleteFunc(found, func(t *tool.Tool) bool {
+		always := c.Tools.Described(t.Name) && !slices.Contains(c.Tools.Found(), t)
+		if always {
+			out.loaded = append(out.loaded, t.Name)
+		}
+		return always
+	})
 	for _, t := range found {
 		out.Matches = append(out.Matches, t.Name)
 		if !out.loads {
@@ -99,6 +110,15 @@ func pick(tools *tool.Set, names string) (found []*tool.Tool, unknown []string) 
 	return found, unknown
 }
 
+// loaded are the tools of every request that match a query best.
+func loaded(c *tool.Call, query string) (names []string) {
+	described := slices.DeleteFunc(slices.Clone(c.Tools.All()), func(t *tool.Tool) bool { return !c.Tools.Described(t.Name) || t.Name == tool.SearchName })
+	for _, t := range rank(described, c.Session, query) {
+		names = append(names, t.Name)
+	}
+	return names[:min(3, len(names))]
+}
+
 // describe says what a model needs to call a tool that its request does not describe.
 func describe(tools *tool.Set, t *tool.Tool) string {
 	return t.Name + ": " + strings.TrimSpace(tools.Description(t)) + "\n" + tools.Hint(t)
@@ -113,8 +133,11 @@ func render(out Output) tool.Result {
 		if len(out.words) > 0 {
 			said = append(said, "You can use these tools now.\n\n"+strings.Join(out.words, "\n\n"))
 		}
-	case len(out.unknown) == 0:
+	case len(out.unknown)+len(out.loaded) == 0:
 		said = append(said, fmt.Sprintf("None of the %d deferred tools matches %q: try other words, or select:NAME.", out.Deferred, out.Query))
+	}
+	if len(out.loaded) > 0 {
+		said = append(said, fmt.Sprintf("Already loaded, so that you can call them without a search: %s.", strings.Join(out.loaded, ", ")))
 	}
 	if len(out.unknown) > 0 {
 		said = append(said, strings.Join(out.unknown, "\n"))

@@ -16,7 +16,7 @@ var Whole = readstate.Range{From: 1, To: math.MaxInt32}
 // replaces every line, so that every line must have been seen.
 func (w *Workspace) checkSeen(ctx context.Context, r Revision, f *File, seen readstate.Entry, ok bool) error {
 	switch {
-	case len(f.Raw) == 0 && r.Whole, r.Unseen: // nothing to lose; or a program makes the change, of whatever is there
+	case len(f.Raw) == 0, r.Unseen: // there is nothing to see; or a program makes the change, of whatever is there
 		return nil
 	case !ok, len(seen.Ranges) == 0 && seen.Size > 0:
 		return refuse(Unread, "%s has not been read yet. Read it first, then send this call again.", r.Path.Path)

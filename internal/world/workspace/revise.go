@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/haftdev/haft/internal/world/workspace/atomic"
@@ -128,6 +129,9 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 	o.Path, o.Spelled, o.Before, o.Mode = f.Path, r.Path.Path, f.Text, f.Info.Mode
 	o.After = textfile.Decode(raw, f.Text.Encoding())
 	o.Hunks = difference(f.Text, o.After)
+	if r.Path.IsLink() {
+		o.Notes = append(o.Notes, fmt.Sprintf("%s leads through a symbolic link to %s, which is the file that is changed.", r.Path.Path, f.Path))
+	}
 	if f.Info.Mode&0o222 == 0 && len(o.Hunks) > 0 {
 		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed anyway and keeps its mode.")
 	}

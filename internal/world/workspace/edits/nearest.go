@@ -11,10 +11,16 @@ import (
 
 // notFound explains a miss: line numbers copied from Read, or the nearest block and where it differs.
 func notFound(t *textfile.Text, e Edit, i int) *refusal {
-	if cleaned, ok := withoutLineNumbers(e.Old); ok {
-		text := "old_string begins its lines with the line numbers that Read prints; they are not part of the file."
+	for _, form := range numberings {
+		cleaned, ok := form.strip(e.Old)
+		if !ok {
+			continue
+		}
+		text := "old_string begins its lines with the line numbers that " + form.tools + "; they are not part of the file."
 		if len(find(t, cleaned).matches) > 0 {
 			text += " Without them it is found. Send the edit again with this old_string (and no line numbers in new_string):\n" + cleaned
+		} else if form.common {
+			continue
 		} else {
 			text += " Without them it is not found either: read the file again and copy the text after the tab."
 		}

@@ -9,11 +9,29 @@ import (
 
 var lineNumber = lazyregexp.New(`^ *\d+(?:\t|→)`)
 
-// withoutLineNumbers strips the numbers when every line has one.
-func withoutLineNumbers(old string) (string, bool) {
+// A numbering is a form in which tools print the numbers of lines.
+type numbering struct {
+	before *lazyregexp.Regexp
+	tools  string
+	// common is set where ordinary text may look like that.
+	common bool
+}
+
+var numberings = []numbering{
+	{lineNumber, "Read prints", false},
+	{lazyregexp.New(`^ *\d+ {2}`), "Read prints", true},
+	{lazyregexp.New(`^\d+[:-]`), "Grep prints", true},
+	{lazyregexp.New(`^[^\s:]+[:-]\d+[:-]`), "Grep prints", true},
+}
+
+// withoutLineNumbers strips the numbers of Read.
+func withoutLineNumbers(old string) (string, bool) { return numberings[0].strip(old) }
+
+// strip removes the numbers when every line has one.
+func (form numbering) strip(old string) (string, bool) {
 	lines := strings.Split(old, "\n")
 	for i, l := range lines {
-		n := len(lineNumber.FindString(l))
+		n := len(form.before.FindString(l))
 		if n == 0 && !(l == "" && i == len(lines)-1 && i > 0) {
 			return "", false
 		}

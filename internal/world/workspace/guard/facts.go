@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -63,6 +64,12 @@ func (f Facts) Kind() string {
 	default:
 		return "special file"
 	}
+}
+
+// IsLink reports whether the path leads to another file, not only through a folder on the way.
+func (f Facts) IsLink() bool {
+	name := filepath.Base(f.Path)
+	return f.Real != f.Path && slices.ContainsFunc(f.Links, func(l Link) bool { return filepath.Base(l.From) == name })
 }
 
 // spellings are all names under which the path was or could be reached.
