@@ -73,7 +73,7 @@ func TestAnAttachedTerminalLeavesAQuestion(t *testing.T) {
 		t.Errorf("haft attach ended with %v", err)
 	}
 	s.turnTo()
-	s.type_("1\r")
+	s.type_("y")
 	s.see("It was written.")
 	s.leave()
 }

@@ -208,6 +208,15 @@ func (s *seat) turnTo() {
 	time.Sleep(200 * time.Millisecond)
 }
 
+// choose selects an answer by its number, and confirms it once it has been highlighted for a moment.
+func (s *seat) choose(number string) {
+	s.t.Helper()
+	s.type_(number)
+	s.see("▸ " + number)
+	time.Sleep(200 * time.Millisecond)
+	s.type_("\r")
+}
+
 // leave ends haft and checks that it goes by itself.
 func (s *seat) leave() {
 	s.t.Helper()
@@ -657,7 +666,7 @@ func TestTrustWhileATurnRuns(t *testing.T) {
 	}
 	s.until("run the command", there("began"))
 	s.turnTo()
-	s.type_("2\r")
+	s.choose("2")
 	s.see("Trusted. It takes effect when the running turn")
 	if err := os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -30,9 +30,9 @@ func TestAScreenWithToolsElsewhere(t *testing.T) {
 	s.type_("make it\r")
 	s.see("On 127.0.0.1: ")
 	s.turnTo()
-	s.type_("1\r") // allow
+	s.type_("y")
 	s.see("▸ Send this to toolhost:")
-	s.type_("2\r") // yes
+	s.choose("2") // yes
 	s.see("It is made.")
 	if _, err := os.Stat(filepath.Join(e.dir, "made")); err != nil {
 		t.Error(err)

@@ -174,6 +174,8 @@ func (a *app) loop() {
 		case <-a.flush:
 			a.flush = nil
 			a.handle(a.keys.Flush())
+		case <-a.wider:
+			a.useMode()
 		case <-a.tick:
 			a.tick = nil
 			a.draw()
@@ -625,6 +627,7 @@ func (a *app) settled(f *form, answer string, err error) {
 // submit says something: to the model, to a command, to the shell.
 func (a *app) submit(text string) {
 	a.menu = nil
+	a.useMode()
 	if text == "/exit" || text == "/quit" {
 		a.done = true
 		return

@@ -26,6 +26,9 @@ type panel interface {
 //
 // Nor is an answer sent elsewhere: enter sends no message while a question waits,
 // but holds it back and says so. Enter again sends it; tab takes it to the question.
+//
+// Nothing is selected at first, and enter decides only what has been highlighted on the
+// screen for [settling].
 type dialog struct {
 	panel   panel
 	own     bool // the person called for it
@@ -34,6 +37,63 @@ type dialog struct {
 	turned  time.Time // when the person turned to it
 	held    string    // the message that was held back
 	heldAt  time.Time
+	lit     any // what was highlighted when it was drawn last
+	litAt   time.Time
+}
+
+// A chooser is a panel in which enter decides what is highlighted.
+type chooser interface {
+	// lit is what is highlighted, nil for nothing.
+	lit() any
+}
+
+// drawn is told when the panel has been drawn.
+func (d *dialog) drawn(now time.Time) {
+	if d.shown.IsZero() {
+		d.shown = now
+	}
+	c, ok := d.panel.(chooser)
+	if !ok || !d.own && !d.focused {
+		d.lit = nil
+		return
+	}
+	if lit := c.lit(); lit != d.lit {
+		d.lit, d.litAt = lit, now
+	}
+}
+
+// tooSoon reports whether what is highlighted was not on the screen long enough to be meant.
+func (d *dialog) tooSoon(now time.Time) bool {
+	c, ok := d.panel.(chooser)
+	return ok && c.lit() != nil && (c.lit() != d.lit || now.Sub(d.litAt) < settling)
+}
+
+// A backer is a panel in which escape may go back a step.
+type backer interface {
+	backs() bool // there is a step to go back
+	goBack()
+}
+
+func (d *dialog) backs() bool {
+	b, ok := d.panel.(backer)
+	return ok && b.backs()
+}
+
+// escapes is what escape does.
+func (d *dialog) escapes(v view) string {
+	switch {
+	case d.backs():
+		return v.t("esc goes back")
+	case d.own:
+		return v.t("esc closes")
+	}
+	return v.t("esc: back to the input box")
+}
+
+// searches reports whether a slash looks for something in the panel.
+func (d *dialog) searches() bool {
+	s, ok := d.panel.(interface{ searches() bool })
+	return ok && s.searches()
 }
 
 const (
@@ -82,8 +142,9 @@ func (d *dialog) lines(v view, height int) []string {
 
 // foot says what keys do while a question is shown.
 func (d *dialog) foot(v view) []string {
-	if f, ok := d.panel.(*form); ok && d.own {
-		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), f.hints(v)...))}
+	hints, says := d.panel.(interface{ hints(view) []string })
+	if says && d.own {
+		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), append(hints.hints(v), d.escapes(v))...))}
 	}
 	if c, ok := d.panel.(*choices); ok && d.own && c.keys {
 		return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), v.t("up, down or a number, then enter"), v.t("esc closes")))}
@@ -100,12 +161,15 @@ func (d *dialog) foot(v view) []string {
 	}
 	hint := []string{v.t("tab: go to this question"), v.t("typing goes below"), v.t("enter twice: send it")}
 	if d.focused {
-		hint = []string{v.t("a letter answers, or up, down, enter"), v.t("esc: back to the input box")}
+		hint = []string{v.t("a letter answers, or up, down, enter"), d.escapes(v)}
 		if _, ok := d.panel.(*permissionPanel); !ok {
 			hint[0] = v.t("up, down or a number, then enter")
 		}
 		if d.typing() {
 			hint[0] = v.t("enter sends it")
+		}
+		if says {
+			hint = append(hints.hints(v), d.escapes(v))
 		}
 	}
 	return []string{v.paint.Dim.Of("  " + footer(max(v.width-2, 1), hint...))}
@@ -133,6 +197,15 @@ func option(v view, selected bool, text string) string {
 		return "  " + v.paint.Selected.Of("▸ "+text)
 	}
 	return "    " + text
+}
+
+// letterOption is an option that a letter stands for.
+func letterOption(v view, selected bool, letter rune, text string) []string {
+	lines := wrappedOption(v, selected, string(letter)+" "+text)
+	if bare := "    " + string(letter); v.turned && strings.HasPrefix(lines[0], bare) {
+		lines[0] = "    " + v.paint.Accent.With(v.paint.Bold).Of(string(letter)) + strings.TrimPrefix(lines[0], bare)
+	}
+	return lines
 }
 
 // wrappedOption is an option whose text is shown in full.

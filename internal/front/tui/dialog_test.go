@@ -105,8 +105,8 @@ func TestAnswers(t *testing.T) {
 		{"always, here", "make", []string{"3", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"local Bash(make:*)"}},
 		{"always, everywhere", "make", []string{down + down + down + right + right, "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"user Bash(make:*)"}},
 		{"no", "make", []string{"4", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. Do not try to do it another way; ask what they would like instead."}, nil},
-		{"always, by its letter", "make", []string{"a"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"local Bash(make:*)"}},
-		{"for the session, by its letter", "make", []string{"s"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
+		{"always, by its letter", "make", []string{"a", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it permanently", Rule: "Bash(make:*)"}, []string{"local Bash(make:*)"}},
+		{"for the session, by its letter", "make", []string{"s", "\r"}, tool.Verdict{Behavior: tool.Allow, Reason: "the user allowed it for this session", Rule: "Bash(make:*)"}, []string{"session Bash(make:*)"}},
 		{"no, by its letter", "make", []string{"n"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. Do not try to do it another way; ask what they would like instead."}, nil},
 		{"no, and why, by its letter", "make", []string{"e", "use ninja", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, nil},
 		{"no, and why", "make", []string{"5", "\r", "use ninja", "\r"}, tool.Verdict{Behavior: tool.Deny, Reason: "the user denied it", Message: "The user denied this call. They say: use ninja"}, nil},
@@ -148,7 +148,9 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 		{"turning away first", "make", []string{"\x1b", "y"}},
 		{"a window that lost the focus", "make", []string{"\x1b[O", "y"}},
 		{"yes, before the end was on the screen", strings.Repeat("make it\n", 60), []string{"y"}},
-		{"yes, after the last page but without those between", strings.Repeat("make it\n", 60), []string{"\x1b[F\x1b[F", "y"}},
+		{"for the session, by its letter alone", "make", []string{"s"}},
+		{"enter at once after the letter", "make", []string{"a\r"}},
+		{"yes, after a page in the middle", strings.Repeat("make it\n", 60), []string{"\x1b[6~", "y"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cs, q := bashCase(c.command)
@@ -181,6 +183,7 @@ func TestAnAnswerIsNeverSentElsewhere(t *testing.T) {
 		{"a command", bash, []string{"!ls\r"}, []string{"<bash-input>ls</bash-input>\n<bash-stdout>ran Bash</bash-stdout>"}, "", "", ""},
 		{"an answer that tab takes along is selected", bash, []string{"y\r", "\t"}, nil, "", "", ""},
 		{"and sent by enter", bash, []string{"y\r", "\t", "\r"}, nil, "allow", "", ""},
+		{"a letter that was not sent is one too", bash, []string{"n", "\t", "\r"}, nil, "deny", "", ""},
 		{"no is one too", bash, []string{"no\r", "\t", "\r"}, nil, "deny", "", ""},
 		{"a message that is no answer stays in the input box", bash, []string{"the tests first\r", "\t", "n"}, nil, "deny", "", "the tests first"},
 		{"an option's number", asks, []string{"2\r", "\t", "\r"}, nil, "allow", `"Which?":"B"`, ""},
@@ -248,7 +251,7 @@ func TestTypingInAQuestionIsNotSwallowed(t *testing.T) {
 func TestQuestionsAreAnsweredWithTheirInput(t *testing.T) {
 	cs := tool.Case{Call: &tool.Call{Tool: "AskUserQuestion", Input: json.RawMessage(
 		`{"questions":[{"question":"Which?","header":"DB","options":[{"label":"A","description":"a"},{"label":"B","description":"b"}]},{"question":"Why?","header":"Why","multiSelect":true,"options":[{"label":"C","description":""},{"label":"D","description":""}]},{"question":"How?","header":"How","options":[{"label":"E","description":""},{"label":"F","description":""}]}]}`)}}
-	got, ok, _ := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "2", "\r", " ", "\x1b[B ", "\r", "3", "\r", "my way", "\r")
+	got, ok, _ := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "2", "\r", "1", "\x1b[B ", "\r", "3", "\r", "my way", "\r", "\r")
 	if !ok || got.Behavior != tool.Allow {
 		t.Fatalf("got %+v, %v", got, ok)
 	}
@@ -265,7 +268,7 @@ func TestQuestionsAreAnsweredWithTheirInput(t *testing.T) {
 
 func TestAPlanIsAgreedTo(t *testing.T) {
 	cs := tool.Case{Call: &tool.Call{Tool: "ExitPlanMode", Input: json.RawMessage(`{"plan":"1. Do it."}`)}}
-	got, ok, _ := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "\r")
+	got, ok, _ := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, "m", "\r")
 	if !ok || got.Behavior != tool.Allow || !slices.ContainsFunc(got.Grants, func(g tool.Grant) bool { return g.Mode == acceptEdits }) {
 		t.Errorf("got %+v, %v", got, ok)
 	}
@@ -330,6 +333,8 @@ func TestNumbersTick(t *testing.T) {
 		{[]string{"1", "3", "\r"}, "A, C"},
 		{[]string{"1", "3", "1", "\r"}, "C"},
 		{[]string{"\r", "2", "\r"}, "B"}, // enter alone answers nothing
+		{[]string{"1", "4", "\r", "and D", "\r"}, "A, and D"},
+		{[]string{"1", "\x1b[B\x1b[B\x1b[B", "and D", "\x1b", "2", "\r"}, "A, B, and D"}, // going to and fro loses nothing
 	} {
 		got, ok, _ := answered(t, cs, tool.Verdict{Behavior: tool.Ask, NeedsPerson: true}, c.typed...)
 		var in struct {
@@ -350,10 +355,9 @@ func editCase(lines int) (tool.Case, tool.Verdict) {
 		tool.Verdict{Behavior: tool.Ask, Reason: "no rule allows it", AllowedIn: acceptEdits, Suggestions: []tool.Suggestion{{Rule: "Edit(/a.txt)", Behavior: tool.Allow}}}
 }
 
-// Shift+tab, from default to acceptEdits, answers all that wait; an answer grants the mode,
-// and the conversation answers the others.
+// The answer grants the mode, and the conversation answers the others; shift+tab answers none.
 func TestAllEditsAreAllowed(t *testing.T) {
-	for typed, other := range map[string]bool{"m": false, "2\r": false, "\x1b[Z": true} {
+	for _, typed := range []string{"m", "4"} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBed(t, Size{80, 24}, style.Palette{})
 			defer b.close()
@@ -365,6 +369,8 @@ func TestAllEditsAreAllowed(t *testing.T) {
 			b.type_("\t")
 			b.pause(settling)
 			b.type_(typed)
+			b.pause(settling)
+			b.type_("\r")
 			if len(first) == 0 { // which of them is asked first is open
 				first, second = second, first
 			}
@@ -372,11 +378,11 @@ func TestAllEditsAreAllowed(t *testing.T) {
 			if v.Behavior != tool.Allow || v.Reason != editsAccepted {
 				t.Errorf("%q: got %+v", typed, v)
 			}
-			if granted := len(v.Grants) == 1 && v.Grants[0].Mode == acceptEdits; granted == other || (b.talk.mode == acceptEdits) != other {
+			if len(v.Grants) != 1 || v.Grants[0].Mode != acceptEdits || b.talk.mode != "default" {
 				t.Errorf("%q: grants %+v, the mode is %s", typed, v.Grants, b.talk.mode)
 			}
-			if answered := len(second) == 1; answered != other {
-				t.Errorf("%q: the other edit is answered: %t", typed, answered)
+			if len(second) == 1 {
+				t.Errorf("%q: the other edit is answered", typed)
 			}
 		})
 	}
@@ -394,7 +400,9 @@ func TestOnlyWhatWasOnTheScreenIsApproved(t *testing.T) {
 		{"nothing was scrolled", Size{80, 24}, []string{"\r", "y"}, false},
 		{"half of it was read", Size{80, 24}, []string{pageDown, "y"}, false},
 		{"page by page", Size{80, 24}, []string{pageDown, " ", pageDown, pageDown, home, "y"}, true},
-		{"page by page on a small screen", Size{40, 15}, append(slices.Repeat([]string{pageDown}, 40), "\r"), true},
+		{"page by page on a small screen", Size{40, 15}, append(slices.Repeat([]string{pageDown}, 40), "1", "\r"), true},
+		{"the end, with one key", Size{80, 24}, []string{"G", "y"}, true},
+		{"searched, to a match before the end", Size{80, 24}, []string{"/", "line\r", "q", "y"}, false},
 		{"all of it, at once", Size{80, 24}, []string{"\x0f", "G", "q", "y"}, true},
 		{"the first page of all of it", Size{80, 24}, []string{"\x0f", "q", "y"}, false},
 	} {

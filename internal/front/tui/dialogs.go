@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/haftdev/haft/internal/front/card"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/tool"
 )
 
 // The dialogs are the dialogs: those that calls wait for, and those that the user opened.
@@ -20,6 +20,8 @@ type dialogs struct {
 	asks    []*asked // that wait, the first is shown
 	dialog  *dialog  // nil for none
 	lastKey time.Time
+	widens  string           // the mode that shift+tab chose and that is not in force yet; "" for none
+	wider   <-chan time.Time // when it will be
 }
 
 // still reports whether nothing moves because all that goes on waits for the
@@ -186,29 +188,38 @@ func (a *dialogs) focus(has bool) {
 	a.lastKey = time.Now()
 }
 
+// nextMode goes to the next permission mode.
 func (a *dialogs) nextMode() {
 	if a.talk == nil {
 		return
 	}
-	mode, ok := cycle[a.talk.Rules.Mode()]
+	if a.waits() {
+		a.hint = a.t("a question waits: answer it first, then change the mode")
+		return
+	}
+	mode, ok := cycle[cmp.Or(a.widens, a.talk.Rules.Mode())]
 	if !ok {
 		mode = "default"
 	}
-	if err := a.setMode(mode); err != nil {
-		a.hint = a.lang.Error(err)
+	a.widens, a.status.mode = mode, mode
+	if a.wider = time.After(widening); mode != acceptEdits {
+		a.useMode()
 	}
 }
 
-// setMode changes the permission mode, and answers the questions that it settles.
-func (a *dialogs) setMode(mode string) error {
+// widening is how long after shift+tab a mode that allows more takes effect: nothing is
+// allowed on the way to another mode.
+const widening = 500 * time.Millisecond
+
+// useMode has the mode that was chosen last take effect.
+func (a *dialogs) useMode() {
+	mode := a.widens
+	a.widens, a.wider = "", nil
+	if mode == "" || a.talk == nil {
+		return
+	}
 	if err := a.talk.Driver.SetMode(mode); err != nil {
-		return err
+		a.hint = a.lang.Error(err)
 	}
-	a.status.mode = mode
-	for _, q := range slices.Clone(a.asks) {
-		if p, ok := q.panel.(*permissionPanel); ok && !q.over && p.question.AllowedIn == mode {
-			p.decide(tool.Verdict{Behavior: tool.Allow, Reason: editsAccepted})
-		}
-	}
-	return nil
+	a.status.mode, a.dirty = a.talk.Rules.Mode(), true
 }

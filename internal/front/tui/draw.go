@@ -69,8 +69,8 @@ func (a *drawing) draw() {
 	if err != nil {
 		a.err, a.done = fmt.Errorf("draw: %w", err), true
 	}
-	if a.dialog != nil && a.dialog.shown.IsZero() {
-		a.dialog.shown = a.drawn
+	if a.dialog != nil {
+		a.dialog.drawn(time.Now())
 	}
 }
 

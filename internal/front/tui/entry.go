@@ -212,11 +212,15 @@ func (a *entry) accept() {
 	a.write.Replace(len([]rune(m.word)), value)
 }
 
-// turnTo gives the keys to the question, and with them the message that was held back,
-// if it can be an answer.
+// turnTo gives the keys to the question, and with them what is in the input box, if it can be
+// an answer: a message that was held back, or the letter or number of one.
 func (a *entry) turnTo(d *dialog, now time.Time) {
 	d.focused, d.turned = true, now
-	if p, ok := d.panel.(interface{ take(string) bool }); ok && d.held != "" && d.held == strings.TrimSpace(a.write.Filled()) && p.take(d.held) {
+	text := strings.TrimSpace(a.write.Filled())
+	p, takes := d.panel.(interface {
+		take(text string, held bool) bool
+	})
+	if takes && text != "" && p.take(text, text == d.held) {
 		a.write.Take()
 	}
 	d.held = ""
@@ -242,12 +246,13 @@ func (a *entry) dialogKey(k key.Key) bool {
 		return d.panel.key(k) // it shows more of the question, and answers nothing
 	case !d.focused:
 		return false
-	case k == key.Key{Name: key.Tab, Shift: true}:
-		return false // the mode is changed whatever has the focus
+	case k.Name == key.Escape && d.backs():
+		d.panel.(backer).goBack()
+		return true
 	case k.Name == key.Escape || k.Rune == 'c' && k.Ctrl:
 		d.turnAway()
 		return k.Name == key.Escape
-	case k == key.Key{Rune: '/'} && a.write.Empty() && !d.typing():
+	case k == key.Key{Rune: '/'} && a.write.Empty() && !d.typing() && !d.searches():
 		d.turnAway() // a command, whose letters are no answers
 		return false
 	case now.Sub(d.turned) < settling:
@@ -255,9 +260,12 @@ func (a *entry) dialogKey(k key.Key) bool {
 		a.hint = a.t("ignored, too soon after tab: press tab, read the question, then press a letter or number")
 		// Enter would send what is written, and an answer is not the beginning of a message.
 		return k.Name == key.Enter || a.write.Empty()
+	case k.Name == key.Enter && d.tooSoon(now):
+		a.hint = a.t("ignored, too soon: look at what is selected, then press enter")
+		return true
 	}
-	if !d.panel.key(k) {
-		a.noAnswer(k)
+	if !d.panel.key(k) && !a.noAnswer(k) && k == (key.Key{Name: key.Tab, Shift: true}) {
+		a.nextMode()
 	}
 	return true
 }

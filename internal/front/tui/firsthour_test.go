@@ -113,7 +113,9 @@ func TestTrustEndsNoTurn(t *testing.T) {
 		b.pause(arming + frame)
 		b.type_("\t")
 		b.pause(settling)
-		b.type_("2\r")
+		b.type_("2")
+		b.pause(settling)
+		b.type_("\r")
 		b.sees("Trusted. It takes effect when the running turn and background work have")
 		opened := func(want int, when string) {
 			t.Helper()

@@ -178,9 +178,16 @@ func TestModesAndModels(t *testing.T) {
 		var modes []string
 		for range 4 {
 			b.type_("\x1b[Z")
+			b.pause(widening)
 			modes = append(modes, b.talk.mode)
 		}
-		if d := cmp.Diff([]string{"acceptEdits", "plan", "default", "acceptEdits"}, modes); d != "" {
+		b.type_("\x1b[Z\x1b[Z\x1b[Z") // from plan back to it, by way of the others
+		b.pause(widening)
+		b.type_("\x1b[Z")
+		b.type_("\x15") // the mode that allows edits is not in force yet
+		modes = append(modes, b.talk.mode)
+		b.pause(widening)
+		if d := cmp.Diff([]string{"plan", "acceptEdits", "default", "plan", "plan"}, modes); d != "" {
 			t.Error(d)
 		}
 		b.sees("edits allowed")
@@ -236,6 +243,7 @@ func TestAFolderIsTrustedByAnAnswer(t *testing.T) {
 		b.type_("\t")
 		b.pause(settling)
 		b.type_("2")
+		b.pause(settling)
 		b.type_("\r")
 		if len(b.talk.trusted) != 1 || len(b.opened) != 2 {
 			t.Errorf("trusted %v, opened %v", b.talk.trusted, b.opened)
@@ -266,6 +274,7 @@ func TestNothingBeginsBeforeTheUserDecidesAboutGuards(t *testing.T) {
 			b.type_("\t")
 			b.pause(settling)
 			b.type_(answer.key)
+			b.pause(settling)
 			b.type_("\r")
 			b.pause(2 * frame)
 			if len(b.talk.sent) != 2 || b.talk.sent[0] != "do it" || len(b.opened) != answer.opened {
@@ -287,8 +296,9 @@ func TestAServerAsks(t *testing.T) {
 		b.sees("The server shop asks", "Whereto?")
 		b.type_("\t")
 		b.pause(settling)
-		for _, s := range []string{"\r", "Bern\r", "x\r", "\x7f12\r", "\x7f\x7f3\r", "\r", "\r", "123\r", "2\r", "\x1b[C\r"} {
+		for _, s := range []string{"\r", "Bern\r", "x\r", "\x7f12\r", "\x7f\x7f3\r", "\r", "\r", "123\r", "2\r", "\x1b[C", "\r"} {
 			b.type_(s)
+			b.pause(settling)
 		}
 		select {
 		case a := <-answer:

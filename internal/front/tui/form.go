@@ -77,10 +77,13 @@ func (c *choices) key(k key.Key) bool {
 }
 
 // take selects the answer that was typed into the input box.
-func (c *choices) take(text string) bool {
+func (c *choices) take(text string, _ bool) bool {
 	c.at.n = len(c.items)
 	return c.at.take(text, "")
 }
+
+// lit is the answer that enter takes.
+func (c *choices) lit() any { return c.at.lit() }
 
 // A field is something to fill in.
 type field struct {
@@ -219,9 +222,6 @@ func (f *form) choices(fd field, v view) []string {
 		}
 		lines = append(lines, "    "+option(v, i == f.at, text))
 	}
-	if fd.many {
-		lines = append(lines, v.paint.Dim.Of("        "+v.t("space or a number: select · enter: continue")))
-	}
 	return lines
 }
 
@@ -253,8 +253,8 @@ func (f *form) key(k key.Key) bool {
 		f.ticked[f.at] = !f.ticked[f.at]
 	case fd.many && k == key.Key{Rune: ' '} && f.at >= 0:
 		f.ticked[f.at] = !f.ticked[f.at]
-	case k.Name == key.Escape:
-		return f.goBack()
+	case k.Name == key.Escape && f.backs():
+		f.goBack()
 	case fd.options != nil:
 		return false
 	default:
@@ -264,19 +264,24 @@ func (f *form) key(k key.Key) bool {
 	return true
 }
 
-// goBack goes to the field before, or to what was before the form. It reports false if there
-// is nothing to go back to.
-func (f *form) goBack() bool {
-	switch {
-	case f.now > 0:
-		f.now--
-		f.begin()
-	case f.back != nil:
-		f.back()
-	default:
-		return false
+// lit is the option of the last field: enter on it ends the form.
+func (f *form) lit() any {
+	if f.now != len(f.fields)-1 || f.fields[f.now].options == nil {
+		return nil
 	}
-	return true
+	return f.at
+}
+
+func (f *form) backs() bool { return f.now > 0 || f.back != nil }
+
+// goBack goes to the field before, or to what was before the form.
+func (f *form) goBack() {
+	if f.now == 0 {
+		f.back()
+		return
+	}
+	f.now--
+	f.begin()
 }
 
 // replace takes away what a field began with when the person writes something else.
@@ -343,14 +348,13 @@ func (f *form) hints(v view) []string {
 		return nil
 	}
 	var list []string
-	if f.fields[f.now].options != nil {
+	switch fd := f.fields[f.now]; {
+	case fd.many:
+		list = append(list, v.t("space or a number: select"))
+	case fd.options != nil:
 		list = append(list, v.t("up, down or a number"))
 	}
-	list = append(list, v.t("enter continues"))
-	if f.now > 0 || f.back != nil {
-		return append(list, v.t("esc goes back"))
-	}
-	return append(list, v.t("esc closes"))
+	return append(list, v.t("enter continues"))
 }
 
 // again asks from the first field on, with a word on why.

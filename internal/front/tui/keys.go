@@ -14,7 +14,7 @@ func bindings() []binding {
 		{[]string{"up", "ctrl+p"}, "move up, then through your earlier prompts; while haft works, take back a queued message", (*app).up},
 		{[]string{"down", "ctrl+n"}, "move down, then to your later prompts", func(a *app) { a.write.Down() }},
 		{[]string{"tab"}, "complete; on an empty line, accept the suggestion; with a question open, move to it", (*app).tab},
-		{[]string{"shift+tab"}, "change the permission mode: ask first, allow edits, plan only", (*app).nextMode},
+		{[]string{"shift+tab"}, "change the permission mode: ask first, plan only, allow edits", (*app).nextMode},
 		{[]string{"esc"}, "interrupt and take back queued messages; twice: go back to an earlier message", (*app).escape},
 		{[]string{"ctrl+c"}, "clear the input; if it is empty, interrupt; twice: quit", (*app).stop},
 		{[]string{"ctrl+d"}, "leave", (*app).leave},

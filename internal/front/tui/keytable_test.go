@@ -67,7 +67,16 @@ func TestEveryKey(t *testing.T) {
 		},
 		"shift+tab": func(t *testing.T, b *bed, press func()) {
 			press()
+			b.sees("plan only")
+			press()
 			b.sees("edits allowed")
+			if b.talk.mode != "plan" {
+				t.Error("edits are allowed on the way through the modes")
+			}
+			b.pause(widening)
+			if b.talk.mode != acceptEdits {
+				t.Error("edits are not allowed")
+			}
 		},
 		"esc": func(t *testing.T, b *bed, press func()) {
 			b.tell(agent.TurnStarted{})

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,36 +78,27 @@ func (p *permissionPanel) rule() string {
 	return ask.Rules(p.question.Suggestions)
 }
 
-// newPermission selects nothing at first for a call that may lose something or leave
-// the machine: enter, pressed too early, must not let it run.
+// newPermission selects nothing at first: enter, pressed too early, must not let a call run.
+// The answers that allow it come before those that deny it, the narrowest first.
 func newPermission(a *app, c tool.Case, question tool.Verdict, decide func(tool.Verdict)) *permissionPanel {
 	p := &permissionPanel{app: a, call: c, question: question, decide: decide, what: card.PreviewOf(c, a.lang)}
 	if p.what.Path != "" && a.talk != nil {
 		p.resolved = a.talk.Rules.Resolved(p.what.Path)
 	}
 	p.choices = append(p.choices, choice{'y', "Allow this once", allowOnce})
-	if question.AllowedIn == acceptEdits {
-		p.choices = append(p.choices, choice{'m', "Allow all edits this session (mode acceptEdits)", allowEdits})
-	}
 	if p.rule() != "" {
 		p.choices = append(p.choices, choice{'s', "Allow for this session", allowSession}, choice{'a', "Allow always", allowAlways})
 	}
+	if question.AllowedIn == acceptEdits {
+		p.choices = append(p.choices, choice{'m', "Allow all edits this session (mode acceptEdits)", allowEdits})
+	}
 	p.choices = append(p.choices, choice{'n', "Deny", denyCall}, choice{'e', "Deny and explain", denyWhy})
 	p.at = none(len(p.choices))
-	if p.staysHere() {
-		p.at.at = 0
-	}
 	return p
 }
 
 // acceptEdits is the mode in which edits inside the project need no approval.
 const acceptEdits = "acceptEdits"
-
-// staysHere reports whether all that the call does is on the screen: a change of files
-// that loses nothing for good.
-func (p *permissionPanel) staysHere() bool {
-	return len(p.what.Files) > 0 && p.what.Loss(nil) == ""
-}
 
 // lines are the question. What is to be read scrolls; the answers stay, in one line
 // where the screen is too low for a line each.
@@ -138,8 +128,16 @@ func (p *permissionPanel) lines(v view, height int) []string {
 func (p *permissionPanel) letters(v view) []string {
 	short := map[answer]lang.Text{allowOnce: "once", allowEdits: "all edits", allowSession: "session", allowAlways: "always", denyCall: "deny", denyWhy: "explain"}
 	var words []string
-	for _, c := range p.choices {
-		words = append(words, string(c.letter)+" "+v.t(short[c.answer]))
+	for i, c := range p.choices {
+		letter := string(c.letter)
+		switch text := letter + " " + v.t(short[c.answer]); {
+		case v.turned && i == p.at.at:
+			words = append(words, v.paint.Selected.Of("▸ "+text))
+		case v.turned:
+			words = append(words, v.paint.Accent.With(v.paint.Bold).Of(letter)+strings.TrimPrefix(text, letter))
+		default:
+			words = append(words, text)
+		}
 	}
 	var lines []string
 	for len(words) > 0 {
@@ -178,6 +176,17 @@ func (p *permissionPanel) title() string {
 
 // typing reports whether keys are letters of a word or a reason.
 func (p *permissionPanel) typing() bool { return p.word != nil }
+
+func (p *permissionPanel) backs() bool { return p.typing() }
+func (p *permissionPanel) goBack()     { p.word = nil }
+
+// lit is the answer that enter takes.
+func (p *permissionPanel) lit() any {
+	if p.word != nil || !p.at.made() { // words are what is decided, or nothing
+		return nil
+	}
+	return [2]any{p.at.lit(), p.scope}
+}
 
 func (p *permissionPanel) why() string {
 	why := visible.Indented(p.app.relative(p.app.lang.Sentence(p.question.Reason)))
@@ -267,7 +276,7 @@ func (p *permissionPanel) answers(v view) []string {
 	}
 	var lines []string
 	for i, c := range p.choices {
-		s := fmt.Sprintf("%c %s", c.letter, v.t(c.text))
+		s := v.t(c.text)
 		switch c.answer {
 		case allowSession:
 			s += ": " + ruleText(p.rule(), v)
@@ -277,7 +286,7 @@ func (p *permissionPanel) answers(v view) []string {
 				s += " " + v.t("(left and right choose where)")
 			}
 		}
-		lines = append(lines, wrappedOption(v, i == p.at.at, s)...)
+		lines = append(lines, letterOption(v, i == p.at.at, c.letter, s)...)
 	}
 	return append(lines, p.troubles(v)...)
 }
@@ -307,12 +316,19 @@ func (p *permissionPanel) key(k key.Key) bool {
 		return p.typeKey(k)
 	}
 	if i := slices.IndexFunc(p.choices, func(c choice) bool { return k == key.Key{Rune: c.letter} }); i >= 0 {
-		p.at.at = i
+		p.at.at, p.problem = i, ""
+		if p.choices[i].answer.widens() {
+			p.problem = p.app.t("enter confirms it")
+			return true
+		}
 		p.choose(&p.choices[i])
 		return true
 	}
 	p.problem = ""
 	switch {
+	case k == key.Key{Rune: '/'} && p.searches():
+		p.showAll()
+		p.app.viewer.asking = true
 	case k.Name == key.Left:
 		p.scope = (p.scope + len(scopes) - 1) % len(scopes)
 	case k.Name == key.Right:
@@ -322,8 +338,7 @@ func (p *permissionPanel) key(k key.Key) bool {
 	case k.Name == key.Enter:
 		p.problem = p.app.t("Nothing is selected: y allows it once, n denies it.")
 	case k.Rune == 'o' && k.Ctrl:
-		p.app.openText(p.title(), ansi.Strip(strings.Join(p.body(p.app.view()), "\n"))) // the escapes are ours: its own are visible
-		p.app.viewer.end = func() { p.scroll.seen = p.scroll.all }
+		p.showAll()
 	case p.scroll.key(k):
 	default:
 		return p.at.key(k)
@@ -331,8 +346,20 @@ func (p *permissionPanel) key(k key.Key) bool {
 	return true
 }
 
+// widens reports whether an answer allows more than the call.
+func (a answer) widens() bool { return a == allowEdits || a == allowSession || a == allowAlways }
+
+// showAll shows the question on the whole screen.
+func (p *permissionPanel) showAll() {
+	p.app.openText(p.title(), ansi.Strip(strings.Join(p.body(p.app.view()), "\n"))) // the escapes are ours: its own are visible
+	p.app.viewer.end = func() { p.scroll.seen = p.scroll.all }
+}
+
+// searches reports whether a slash searches: where not all of the question is on the screen.
+func (p *permissionPanel) searches() bool { return p.scroll.long() }
+
 // take selects the answer that was typed into the input box.
-func (p *permissionPanel) take(text string) bool {
+func (p *permissionPanel) take(text string, _ bool) bool {
 	var letters strings.Builder
 	for _, c := range p.choices {
 		letters.WriteRune(c.letter)

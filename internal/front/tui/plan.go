@@ -1,7 +1,7 @@
 package tui
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/haftdev/haft/internal/front/tui/composer"
 	"github.com/haftdev/haft/internal/front/tui/key"
@@ -19,6 +19,8 @@ type plan struct {
 	decide func(tool.Verdict)
 	at     selection
 	words  *composer.Composer
+
+	problem lang.Text
 }
 
 // newPlan returns nil for a call that has no plan which can be shown.
@@ -35,28 +37,35 @@ func newPlan(a *app, c tool.Case, decide func(tool.Verdict)) panel {
 	return newPlanPanel(a, words, decide)
 }
 
-// planChoices are the answers, with the letters of the other questions.
+// planChoices are the answers, with the letters of the other questions, the narrowest approval
+// first.
 var planChoices = []struct {
 	letter rune
 	text   lang.Text
 }{
-	{'m', "Approve, and allow all edits this session (mode acceptEdits)"},
 	{'y', "Approve, and ask about each edit"},
+	{'m', "Approve, and allow all edits this session (mode acceptEdits)"},
 	{'e', "Not yet: say what to change"},
 }
 
+// notYet is the last of them.
+const notYet = 2
+
 func newPlanPanel(a *app, text string, decide func(tool.Verdict)) *plan {
-	return &plan{app: a, text: text, decide: decide, at: selection{0, len(planChoices)}}
+	return &plan{app: a, text: text, decide: decide, at: none(len(planChoices))}
 }
 
 func (p *plan) lines(v view, _ int) []string {
 	lines := []string{v.paint.Accent.Of("? ") + v.paint.Bold.Of(v.t("Approve the plan above?"))}
 	for i, c := range planChoices {
-		text := fmt.Sprintf("%c %s", c.letter, v.t(c.text))
-		if i == 2 && p.words != nil {
-			text = fmt.Sprintf("%c %s", c.letter, typed(p.words))
+		text := v.t(c.text)
+		if i == notYet && p.words != nil {
+			text = typed(p.words)
 		}
-		lines = append(lines, wrappedOption(v, i == p.at.at, text)...)
+		lines = append(lines, letterOption(v, i == p.at.at, c.letter, text)...)
+	}
+	if p.problem != "" {
+		lines = append(lines, indentedWrap(v.t(p.problem), v, v.paint.Warn)...)
 	}
 	return lines
 }
@@ -64,28 +73,46 @@ func (p *plan) lines(v view, _ int) []string {
 // typing reports whether keys are letters of what is to be changed.
 func (p *plan) typing() bool { return p.words != nil }
 
+func (p *plan) backs() bool { return p.typing() }
+func (p *plan) goBack()     { p.words = nil }
+
+// lit is the answer that enter takes.
+func (p *plan) lit() any {
+	if p.words != nil {
+		return nil
+	}
+	return p.at.lit()
+}
+
 func (p *plan) key(k key.Key) bool {
+	p.problem = ""
 	switch {
 	case k.Name == key.Enter:
 		p.enter()
-	case p.words != nil && k.Name != key.Up && k.Name != key.Down:
+	case p.words != nil:
 		return p.words.Key(k)
+	case k == key.Key{Rune: 'y'}:
+		p.at.at = 0
+		p.enter()
+	case k == key.Key{Rune: 'm'}:
+		p.at.at, p.problem = 1, "enter confirms it"
+	case k == key.Key{Rune: 'e'}, k == key.Key{Rune: 'n'}:
+		p.at.at = notYet
+		p.enter()
 	default:
-		for i, c := range planChoices {
-			if (k == key.Key{Rune: c.letter}) {
-				p.at.at = i
-				p.enter()
-				return true
-			}
-		}
-		p.words = nil
 		return p.at.key(k)
 	}
 	return true
 }
 
 // take selects the answer that was typed into the input box.
-func (p *plan) take(text string) bool { return p.at.take(text, "mye") }
+func (p *plan) take(text string, _ bool) bool {
+	if text := strings.ToLower(text); text == "n" || text == "no" {
+		p.at.at = notYet
+		return true
+	}
+	return p.at.take(text, "yme")
+}
 
 func (p *plan) paste(text string) bool {
 	if p.words == nil {
@@ -98,13 +125,14 @@ func (p *plan) paste(text string) bool {
 func (p *plan) enter() {
 	switch {
 	case !p.at.made():
-	case p.at.at == 2 && p.words == nil:
+		p.problem = "Nothing is selected: y approves it, n does not."
+	case p.at.at == notYet && p.words == nil:
 		p.words = composer.New(nil)
-	case p.at.at == 2:
+	case p.at.at == notYet:
 		p.decide(tool.Verdict{Behavior: tool.Deny, Reason: "the user does not approve the plan yet", Message: ask.Denial(p.words.Filled())})
 	default:
 		mode := "default"
-		if p.at.at == 0 {
+		if p.at.at == 1 {
 			mode = acceptEdits
 		}
 		p.decide(ask.InMode(mode, "the user approved the plan"))

@@ -32,17 +32,20 @@ func TestEveryKeyOfAQuestion(t *testing.T) {
 		}
 	}
 	const short, long = 3, 100 // lines of the change
+	const wait = "…"           // a moment
 	cases := map[string]struct {
 		lines int
 		press []string
 		then  func(*testing.T, *bed, <-chan tool.Verdict)
 	}{
-		"y": {short, []string{"y"}, answers(tool.Allow)}, "m": {short, []string{"m"}, answers(tool.Allow)}, "s": {short, []string{"s"}, answers(tool.Allow)},
-		"a": {short, []string{"a"}, answers(tool.Allow)}, "n": {short, []string{"n"}, answers(tool.Deny)}, "e": {short, []string{"e"}, shows("Why not, or what instead?")},
+		"y": {short, []string{"y"}, answers(tool.Allow)}, "m": {short, []string{"m", wait, "\r"}, answers(tool.Allow)}, "s": {short, []string{"s", wait, "\r"}, answers(tool.Allow)},
+		"a": {short, []string{"a", wait, "\r"}, answers(tool.Allow)}, "n": {short, []string{"n"}, answers(tool.Deny)}, "e": {short, []string{"e"}, shows("Why not, or what instead?")},
 		"1": {short, []string{"1"}, shows("▸ y Allow this once")}, "6": {short, []string{"6"}, shows("▸ e Deny and explain")},
-		"down": {short, []string{"\x1b[B"}, shows("▸ m Allow all edits")}, "up": {short, []string{"\x1b[B", "\x1b[A"}, shows("▸ y Allow this once")},
+		"down": {short, []string{"\x1b[B"}, shows("▸ y Allow this once")}, "up": {short, []string{"\x1b[A"}, shows("▸ e Deny and explain")},
 		"page down": {long, []string{"\x1b[6~"}, shows("lines 10–")}, "space": {long, []string{" "}, shows("lines 10–")}, "page up": {long, []string{"\x1b[6~", "\x1b[5~"}, shows("lines 1–")},
-		"ctrl+o": {long, []string{"\x0f"}, shows("q closes")}, "shift+tab": {short, []string{"\x1b[Z"}, answers(tool.Allow)},
+		"ctrl+o": {long, []string{"\x0f"}, shows("q closes")}, "shift+tab": {short, []string{"\x1b[Z"}, shows("a question waits: answer it first")},
+		"home": {long, []string{"G", "\x1b[H"}, shows("lines 1–")}, "end": {long, []string{"\x1b[F"}, shows("of 102")}, "g": {long, []string{"G", "g"}, shows("lines 1–")}, "G": {long, []string{"G"}, shows("of 102")},
+		"/": {long, []string{"/", "line"}, shows("/line")},
 	}
 	for _, name := range documentedKeys(t) {
 		c, ok := cases[name]
@@ -58,6 +61,10 @@ func TestEveryKeyOfAQuestion(t *testing.T) {
 				answer := b.ask(ctx, call, q)
 				b.turnTo()
 				for _, k := range c.press {
+					if k == wait {
+						b.pause(settling)
+						continue
+					}
 					b.type_(k)
 				}
 				b.pause(2 * frame)

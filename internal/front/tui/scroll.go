@@ -8,9 +8,14 @@ import (
 // been on the screen.
 type scroll struct {
 	top, room int
-	width     int // of the screen that the text is laid out for
+	width     int  // of the screen that the text is laid out for
+	toEnd     bool // the user went to the end
+	lines     int
 	seen, all int // lines; all are those that must be seen
 }
+
+// long reports whether some of the text is not on the screen.
+func (s *scroll) long() bool { return s.lines > s.room }
 
 // read reports whether all of the text has been on the screen.
 func (s *scroll) read() bool { return s.all > 0 && s.seen >= s.all }
@@ -21,7 +26,7 @@ func (s *scroll) window(text []string, must, room int, v view) []string {
 	if s.width != v.width { // other lines than those that were seen
 		s.width, s.seen = v.width, 0
 	}
-	s.all = must
+	s.all, s.lines = must, len(text)
 	if len(text) <= room {
 		s.top, s.room, s.seen = 0, room, len(text)
 		return text
@@ -32,10 +37,10 @@ func (s *scroll) window(text []string, must, room int, v view) []string {
 	}
 	s.top = max(0, min(s.top, len(text)-s.room))
 	end := s.top + s.room
-	if s.top <= s.seen {
+	if s.top <= s.seen || s.toEnd {
 		s.seen = max(s.seen, end)
 	}
-	more := []string{v.t("lines %d–%d of %d", s.top+1, end, len(text)), v.t("page down: more"), v.t("ctrl+o: all")}
+	more := []string{v.t("lines %d–%d of %d", s.top+1, end, len(text)), v.t("page down: more"), v.t("end, /: go to the end, search"), v.t("ctrl+o: all")}
 	if s.read() {
 		more = []string{more[0], v.t("page up, page down")}
 	}
@@ -49,10 +54,10 @@ func (s *scroll) key(k key.Key) bool {
 		s.top += max(s.room, 1)
 	case k.Name == key.PageUp:
 		s.top -= max(s.room, 1)
-	case k.Name == key.Home:
+	case k.Name == key.Home, k == key.Key{Rune: 'g'}:
 		s.top = 0
-	case k.Name == key.End: // a page at a time is how it is read; the end is reached by pages
-		s.top = s.seen
+	case k.Name == key.End, k == key.Key{Rune: 'G'}: // who asks for the end has decided what to read, as in the full-screen text
+		s.top, s.toEnd = s.lines, true
 	default:
 		return false
 	}

@@ -17,6 +17,14 @@ type selection struct {
 // none is the selection of nothing among n answers.
 func none(n int) selection { return selection{-1, n} }
 
+// lit is what is selected, nil for nothing; see [chooser].
+func (s selection) lit() any {
+	if !s.made() {
+		return nil
+	}
+	return s.at
+}
+
 // made reports whether something is selected.
 func (s selection) made() bool { return s.at >= 0 }
 

@@ -160,4 +160,4 @@ func modeStyle(mode string, p style.Palette) style.Style {
 
 // cycle is the order in which shift+tab goes through the modes. Those that never
 // ask are not reached by accident.
-var cycle = map[string]string{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default"}
+var cycle = map[string]string{"default": "plan", "plan": "acceptEdits", "acceptEdits": "default"}

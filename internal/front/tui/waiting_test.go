@@ -133,9 +133,10 @@ func TestAnOptionShowsWhatItWouldLookLike(t *testing.T) {
 		input := `{"questions":[{"question":"Which?","header":"Layout","options":[{"label":"Wide","description":"","preview":"one | two"},{"label":"Tall","description":"","preview":"one above two"}]}]}`
 		b.ask(ctx, tool.Case{Call: &tool.Call{UseID: "1", Tool: "AskUserQuestion", Input: []byte(input)}}, tool.Verdict{})
 		b.pause(arming + 2*frame)
-		b.sees("│ one | two")
 		b.type_("\t")
 		b.pause(settling)
+		b.type_("1")
+		b.sees("▸ 1 Wide", "│ one | two")
 		b.type_("2")
 		b.sees("▸ 2 Tall", "│ one above two")
 	})
