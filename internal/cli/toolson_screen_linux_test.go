@@ -30,7 +30,7 @@ func TestAScreenWithToolsElsewhere(t *testing.T) {
 	s.type_("make it\r")
 	s.see("On 127.0.0.1: ")
 	s.turnTo()
-	s.type_("y")
+	s.type_("1\r") // allow
 	s.see("▸ Send this to toolhost:")
 	s.choose("2") // yes
 	s.see("It is made.")
