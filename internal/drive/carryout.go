@@ -76,7 +76,7 @@ func (d *Driver) next(ctx context.Context) bool {
 	d.carryOut(ctx, m)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.stop = nil
+	d.stop, d.handed = nil, false
 	if len(d.typed) > 0 { // otherwise another process has taken the session over
 		d.typed = d.typed[1:]
 	}
@@ -123,11 +123,11 @@ func (d *Driver) builtin(m Message, name, arguments string) {
 	}
 	switch {
 	case name == "compact":
-		d.talk.Agent.CompactAs(m.UUID, arguments)
+		d.hand(func() { d.talk.Agent.CompactAs(m.UUID, arguments) })
 	case name == "clear" && d.opts.OneSession:
 		d.answer(m, name, "", errors.New(d.words.Load().T("/clear is not available here: start a new session instead.")))
 	case name == "clear":
-		d.talk.Agent.ClearAs(m.UUID)
+		d.hand(func() { d.talk.Agent.ClearAs(m.UUID) })
 	default:
 		run := answers.Run
 		if d.opts.Terminal && !m.watcher {
@@ -185,7 +185,16 @@ func ScreenCommands() []command.Command {
 
 // answer reports what came of a command.
 func (d *Driver) answer(m Message, name, text string, err error) {
-	d.talk.Agent.Emit(CommandDone{Prompt: m.Prompt, Command: name, Text: text, Err: err})
+	d.hand(func() { d.talk.Agent.Emit(CommandDone{Prompt: m.Prompt, Command: name, Text: text, Err: err}) })
+}
+
+// hand gives the agent what came of the message that is carried out. Whoever reads of it finds
+// that the driver is not busy with the message any more: nothing else would tell them.
+func (d *Driver) hand(give func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.handed = true
+	give()
 }
 
 // warn tells the user what is wrong with a message that is sent nevertheless.
@@ -199,7 +208,7 @@ func (d *Driver) send(ctx context.Context, m Message) {
 		d.answer(m, "", "", ErrStopped)
 		return
 	}
-	d.talk.Send(m.Prompt)
+	d.hand(func() { d.talk.Send(m.Prompt) })
 }
 
 // complete adds the files, folders and images that a message mentions, if the model may read

@@ -104,6 +104,7 @@ type Driver struct {
 	waiting  []Message             // said before Begin
 	typed    []Message             // commands and mentions that are not carried out, and what was said after them
 	stop     context.CancelFunc    // stops the first of typed; nil if it has not begun
+	handed   bool                  // the first of typed is answered, or the agent's
 	finished bool                  // nothing more will be said
 	closing  bool                  // no more turns are wanted
 	told     bool                  // a turn or a command is done
@@ -259,7 +260,11 @@ func (d *Driver) notBegun() []Message {
 func (d *Driver) Busy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.typed)+len(d.waiting) > 0 || d.talk != nil && d.talk.Agent.Busy()
+	mine := len(d.typed) + len(d.waiting)
+	if d.handed {
+		mine--
+	}
+	return mine > 0 || d.talk != nil && d.talk.Agent.Busy()
 }
 
 // Withdraw takes back a message that has not begun, and reports whether it had not.

@@ -145,3 +145,30 @@ func TestStopTakesEverythingBack(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestWhoReadsOfTheEndFindsNothingBusy carries out commands beside turns: a front end that is told that the last of
+// them is done hears nothing more, so the driver must not be busy with it then.
+func TestWhoReadsOfTheEndFindsNothingBusy(t *testing.T) {
+	d := begin(t, &drive.Options{Beside: true})
+	const times = 500
+	say(d, "", "/statsu")
+	done := 0
+	for ev, err := range d.Run(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := ev.(drive.CommandDone); !ok {
+			continue
+		}
+		if d.Busy() {
+			t.Fatalf("after command %d the driver is busy", done)
+		}
+		if done++; done == times {
+			break
+		}
+		say(d, "", "/statsu")
+	}
+	if done < times {
+		t.Errorf("%d commands are done, want %d", done, times)
+	}
+}
