@@ -29,6 +29,7 @@ type Agent struct {
 	tasks    map[string]Task // those that run in the background
 	heard    map[string]bool // tasks whose end the model knows from a result
 	holds    int             // what else keeps Run waiting
+	prompt   string          // the last one of a turn
 	set      settings
 	revealed []string          // deferred tools that the model has found
 	refused  map[string]string // media that an API has refused, with their replacement texts, by digest
@@ -229,4 +230,12 @@ func (a *Agent) Session() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.journal.ID()
+}
+
+// Prompt is the id of the last prompt that the model was sent, or is about to be; "" if there
+// was none.
+func (a *Agent) Prompt() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.prompt
 }

@@ -125,6 +125,7 @@ func (a *Agent) next(ctx context.Context) *turn {
 
 // newTurn is called with a.mu held.
 func newTurn(ctx context.Context, a *Agent, p Prompt) *turn {
+	a.prompt = p.UUID
 	t := &turn{
 		a: a, prompt: p, prompts: []string{p.UUID}, tools: a.set.tools, journal: a.journal, began: time.Now(),
 		lasting: context.WithoutCancel(ctx), feed: sched.NewFeed(), relayed: make(chan struct{}), shown: newCounter(),

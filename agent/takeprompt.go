@@ -157,7 +157,7 @@ func (t *turn) join() Reason {
 			joins := p.Priority == Next && !ordered
 			if joins {
 				joining = append(joining, p)
-				t.prompts = append(t.prompts, p.UUID)
+				t.prompts, a.prompt = append(t.prompts, p.UUID), p.UUID
 			}
 			return joins
 		})

@@ -96,6 +96,14 @@ func (t *turn) run() {
 		reason = t.clearCommand()
 	default:
 		reason = t.converse()
+		t.tellFailure()
+	}
+}
+
+// tellFailure tells the hooks that the model could not be asked. They change nothing.
+func (t *turn) tellFailure() {
+	if e := t.res.Err; e != nil && t.a.opts.Agent == "" {
+		t.a.fire(t.lasting, hook.StopFailure{Error: e.Kind.WireName(), ErrorDetails: e.Message, LastAssistantMessage: t.res.Text})
 	}
 }
 

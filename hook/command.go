@@ -21,10 +21,14 @@ import (
 const linger = 200 * time.Millisecond
 
 // command runs a shell command that reads its input from standard input.
-func (r *Runner) command(ctx context.Context, h *Hook, dir string, input []byte, run *Run) (Output, error) {
+func (r *Runner) command(ctx context.Context, h *Hook, about Common, input []byte, run *Run) (Output, error) {
 	var stdout head
 	var stderr tail
-	cmd := r.newCmd(ctx, h, dir, h.Command)
+	cmd := r.newCmd(ctx, h, about.Cwd, h.Command)
+	cmd.Env = append(cmd.Env, "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID="+about.SessionID)
+	if about.Effort != nil {
+		cmd.Env = append(cmd.Env, "CLAUDE_EFFORT="+about.Effort.Level)
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	code, err := r.runProcess(ctx, cmd)
 	printed, dropped := stdout.get()

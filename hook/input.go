@@ -25,6 +25,13 @@ type Common struct {
 	// AgentID and AgentType are those of the sub-agent that the event is in.
 	AgentID   string `json:"agent_id,omitempty"`
 	AgentType string `json:"agent_type,omitempty"`
+	// Effort is how hard the model thinks; nil means that it decides.
+	Effort *Effort `json:"effort,omitempty"`
+}
+
+// Effort is a level of effort, such as high.
+type Effort struct {
+	Level string `json:"level"`
 }
 
 // A Detail is the part of an input that is specific to its event.
@@ -150,6 +157,14 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any(l))
 }
 
+// StopFailure is a turn that ended because the model could not be asked. Error is the kind of
+// the failure, such as rate_limit.
+type StopFailure struct {
+	Error                string `json:"error"`
+	ErrorDetails         string `json:"error_details,omitempty"`
+	LastAssistantMessage string `json:"last_assistant_message,omitempty"`
+}
+
 // SubagentStart is a sub-agent that starts.
 type SubagentStart struct {
 	AgentID   string `json:"agent_id"`
@@ -190,6 +205,31 @@ type BatchCall struct {
 	ToolResponse string          `json:"tool_response"`
 }
 
+// A Task is one of the list that the agents of a session share.
+type Task struct {
+	TaskID          string `json:"task_id"`
+	TaskSubject     string `json:"task_subject"`
+	TaskDescription string `json:"task_description,omitempty"`
+}
+
+// TaskCreated is a task that was added, and is removed if a hook blocks.
+type TaskCreated struct{ Task }
+
+// TaskCompleted is a task that is about to be completed.
+type TaskCompleted struct{ Task }
+
+// InstructionsLoaded is a file of instructions that a model is told.
+type InstructionsLoaded struct {
+	FilePath   string `json:"file_path"`
+	MemoryType string `json:"memory_type"` // User, Project or Local
+	// LoadReason is session_start, include, nested_traversal, or path_glob_match for a rule
+	// that is for certain files.
+	LoadReason      string   `json:"load_reason"`
+	Globs           []string `json:"globs,omitempty"`
+	TriggerFilePath string   `json:"trigger_file_path,omitempty"`
+	ParentFilePath  string   `json:"parent_file_path,omitempty"`
+}
+
 // Notification is something that a user should look at.
 type Notification struct {
 	Message string `json:"message"`
@@ -211,16 +251,24 @@ func (PreCompact) Event() Event         { return "PreCompact" }
 func (PostCompact) Event() Event        { return "PostCompact" }
 func (PostToolBatch) Event() Event      { return "PostToolBatch" }
 func (Notification) Event() Event       { return "Notification" }
+func (StopFailure) Event() Event        { return "StopFailure" }
+func (TaskCreated) Event() Event        { return "TaskCreated" }
+func (TaskCompleted) Event() Event      { return "TaskCompleted" }
+func (InstructionsLoaded) Event() Event { return "InstructionsLoaded" }
 
-func (d PreToolUse) subjects() []string        { return []string{d.ToolName} }
-func (d PermissionRequest) subjects() []string { return []string{d.ToolName} }
-func (UserPromptSubmit) subjects() []string    { return nil }
-func (d SessionStart) subjects() []string      { return []string{d.Source} }
-func (d SessionEnd) subjects() []string        { return []string{d.Reason} }
-func (Stop) subjects() []string                { return nil }
-func (d SubagentStart) subjects() []string     { return []string{d.AgentType} }
-func (d SubagentStop) subjects() []string      { return []string{d.AgentType} }
-func (d PreCompact) subjects() []string        { return []string{d.Trigger} }
-func (d PostCompact) subjects() []string       { return []string{d.Trigger} }
-func (PostToolBatch) subjects() []string       { return nil }
-func (d Notification) subjects() []string      { return []string{d.Type} }
+func (d PreToolUse) subjects() []string         { return []string{d.ToolName} }
+func (d PermissionRequest) subjects() []string  { return []string{d.ToolName} }
+func (UserPromptSubmit) subjects() []string     { return nil }
+func (d SessionStart) subjects() []string       { return []string{d.Source} }
+func (d SessionEnd) subjects() []string         { return []string{d.Reason} }
+func (Stop) subjects() []string                 { return nil }
+func (d SubagentStart) subjects() []string      { return []string{d.AgentType} }
+func (d SubagentStop) subjects() []string       { return []string{d.AgentType} }
+func (d PreCompact) subjects() []string         { return []string{d.Trigger} }
+func (d PostCompact) subjects() []string        { return []string{d.Trigger} }
+func (PostToolBatch) subjects() []string        { return nil }
+func (d Notification) subjects() []string       { return []string{d.Type} }
+func (d StopFailure) subjects() []string        { return []string{d.Error} }
+func (TaskCreated) subjects() []string          { return nil }
+func (TaskCompleted) subjects() []string        { return nil }
+func (d InstructionsLoaded) subjects() []string { return []string{d.LoadReason} }

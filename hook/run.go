@@ -152,7 +152,7 @@ func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output
 	}
 	switch {
 	case h.Command != "":
-		return r.command(ctx, h, in.Cwd, append(text, '\n'), run)
+		return r.command(ctx, h, in.Common, append(text, '\n'), run)
 	case h.URL != "":
 		return r.post(ctx, h, text, run)
 	case h.Prompt != "":

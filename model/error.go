@@ -46,6 +46,17 @@ const (
 	Garbled ErrorKind = "garbled"
 )
 
+// WireName is the kind as the wire and hooks spell it, which know fewer kinds.
+func (k ErrorKind) WireName() string {
+	switch k {
+	case Unauthorized, Billing, RateLimited, Overloaded, InvalidRequest, UnknownModel, ServerFailure:
+		return string(k)
+	case PromptTooLong:
+		return string(InvalidRequest)
+	}
+	return "unknown"
+}
+
 func (e *Error) Error() string {
 	if e.Status != 0 {
 		return fmt.Sprintf("%s (status %d)", e.Message, e.Status)

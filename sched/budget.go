@@ -11,10 +11,16 @@ import (
 // maxAside is how many characters a note or a message beside a result may have.
 const maxAside = 20_000
 
+// excerpt is how many characters of a result of an MCP server are shown if it is too long:
+// most such results are data, which the model searches in the file that has all of it.
+const excerpt = 2_000
+
 // bound limits everything that an outcome puts into the conversation.
 func (b *Batch) bound(f *execution, out *Outcome) {
-	granted := b.grant(f, min(f.limit(), output.Size(out.Result.Content)))
-	out.Result.Content, out.Kept = b.opts.Output.Bound(f.id+"-"+f.useID, out.Result.Content, granted)
+	if !b.excerpt(f, out) {
+		granted := b.grant(f, min(f.limit(), output.Size(out.Result.Content)))
+		out.Result.Content, out.Kept = b.opts.Output.Bound(f.id+"-"+f.useID, out.Result.Content, granted)
+	}
 	b.charge(f, output.Size(out.Result.Content)) // a note may be longer than what it replaces
 	for i, note := range out.Notes {
 		out.Notes[i] = output.Shorten(note, maxAside)
@@ -22,6 +28,20 @@ func (b *Batch) bound(f *execution, out *Outcome) {
 	for i, m := range out.Result.Messages {
 		out.Result.Messages[i].Content, _ = b.opts.Output.Bound(fmt.Sprintf("%s-%s-message-%d", f.id, f.useID, i), m.Content, maxAside)
 	}
+}
+
+// excerpt shortens a result of an MCP server that is too long, if all of it is in a file, and
+// reports whether it has.
+func (b *Batch) excerpt(f *execution, out *Outcome) bool {
+	if f.tool == nil || f.tool.MaxResult != 0 || !strings.HasPrefix(f.tool.Source, "mcp:") || output.Size(out.Result.Content) <= f.limit() {
+		return false
+	}
+	short, kept := b.opts.Output.Bound(f.id+"-"+f.useID, out.Result.Content, b.grant(f, excerpt))
+	if kept == nil || kept.Path == "" {
+		return false
+	}
+	out.Result.Content, out.Kept = short, kept
+	return true
 }
 
 // replace puts a sentence in the place of a result that the model can still see.

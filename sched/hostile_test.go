@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
@@ -283,6 +284,23 @@ func TestEverythingInAnOutcomeIsBounded(t *testing.T) {
 		}
 		if size > 60_000 {
 			t.Errorf("%s: %d characters", name, size)
+		}
+	}
+}
+
+// What an MCP server returns is data: of a very long result the model gets an excerpt, and the
+// file that it can search.
+func TestAHugeResultOfAServerCostsLittle(t *testing.T) {
+	for source, most := range map[string]int{"mcp:tin": 2_000, "": tool.DefaultMaxResult} {
+		tl := echo(func(d *tool.Def[note, string]) {
+			d.Run = func(context.Context, *tool.Call, note) (string, error) { return strings.Repeat("x", 1_500_000), nil }
+		})
+		tl.Source = source
+		opts := allowAll()
+		opts.Output = output.NewStore(t.TempDir())
+		out := call(t, opts, tl, `{}`)
+		if n := len(out.Result.Text()); n > most || n < most/2 || out.Kept == nil || out.Kept.Bytes != 1_500_000 || !strings.Contains(out.Result.Text(), out.Kept.Path) {
+			t.Errorf("from %q: %d characters, kept %+v", source, n, out.Kept)
 		}
 	}
 }

@@ -203,11 +203,12 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 		}
 	}
 	o.System = prompt.System(&prompt.Options{Custom: &d.Prompt, Tools: o.Tools})
-	nested := w.nested.Tell(s.ID)
+	nested, told := w.nested.Tell(s.ID), w.told(o.ModelName, nil)
+	told.Agent = s.ID
 	o.News = func(ctx context.Context) []string { return nested(ctx, false) }
 	o.Carry = func() []string { return c.skills.carry(s.ID) }
 	o.Facts = prompt.NewFacts(&prompt.FactsOptions{
-		Elsewhere: w.Project.Elsewhere(), Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: w.told(d.Model, nil).Instructions,
+		Elsewhere: w.Project.Elsewhere(), Dir: dir.Path(), Added: w.Project.Guard.Roots()[1:], Cwd: dir.Path, Instructions: told.Instructions,
 		More: sysprompt.Together(c.preload(d), nested),
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}

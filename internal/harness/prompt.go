@@ -9,7 +9,7 @@ import (
 func (w *World) told(modelName string, earlier []string) *sysprompt.Source {
 	return &sysprompt.Source{
 		Project: w.Project, Model: modelName, Earlier: earlier, Ahead: w.ahead,
-		Readable: w.MayShow, MaySkill: w.mayUse("Skill", "skill"), Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge,
+		Readable: w.MayShow, MaySkill: w.mayUse("Skill", "skill"), Dir: func() string { return w.Shell.Dir("") }, Warn: w.link.WarnKnowledge, Loaded: w.instructionsLoaded,
 	}
 }
 

@@ -289,5 +289,11 @@ func (w *World) common(agent string) hook.Common {
 	if s := w.link.Journal(); s != nil {
 		c.SessionID, c.TranscriptPath = s.ID(), s.Path()
 	}
+	if a := w.link.Agent(); a != nil {
+		c.PromptID = a.Prompt()
+		if effort := a.Effort(); effort != "" && agent == "" {
+			c.Effort = &hook.Effort{Level: effort}
+		}
+	}
 	return c
 }

@@ -120,13 +120,14 @@ func (s *Settings) hooksFailClosed() bool {
 var Events = []string{
 	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "UserPromptSubmit", "SessionStart",
 	"SessionEnd", "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "PostToolBatch", "Notification",
+	"StopFailure", "TaskCreated", "TaskCompleted", "InstructionsLoaded",
 }
 
 // elsewhere are events of Claude Code that haft does not have. A shared file must not cause
 // a warning for them.
 var elsewhere = []string{
-	"ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged", "InstructionsLoaded", "PermissionDenied", "Setup",
-	"StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
+	"ConfigChange", "CwdChanged", "Elicitation", "ElicitationResult", "FileChanged", "PermissionDenied", "Setup", "TeammateIdle",
+	"UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
 }
 
 // strange reports a name that is not an event: its hooks never run.

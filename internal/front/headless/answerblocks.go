@@ -30,7 +30,7 @@ func (t *teller) said(ev agent.Said) {
 	}
 	if ev.Error != nil {
 		m.Message.Model, m.Message.StopReason = "<synthetic>", "stop_sequence"
-		m.Error, m.IsAPIErrorMessage, m.APIErrorStatus, m.APIErrorType = errorName(ev.Error.Kind), true, status(ev.Error), ev.Error.Type
+		m.Error, m.IsAPIErrorMessage, m.APIErrorStatus, m.APIErrorType = ev.Error.Kind.WireName(), true, status(ev.Error), ev.Error.Type
 	}
 	t.send(m)
 }

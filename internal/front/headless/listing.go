@@ -147,7 +147,7 @@ func listHooks(_ context.Context, q *requests, talk *harness.Conversation, _ *wi
 }
 
 // matchless are the events without anything that a matcher could select.
-var matchless = map[string]bool{"UserPromptSubmit": true, "Stop": true, "PostToolBatch": true}
+var matchless = map[string]bool{"UserPromptSubmit": true, "Stop": true, "PostToolBatch": true, "TaskCreated": true, "TaskCompleted": true}
 
 var eventSummaries = map[string]string{
 	"PreToolUse": "before a call", "PostToolUse": "after a call", "PostToolUseFailure": "after a call that failed",
@@ -155,4 +155,6 @@ var eventSummaries = map[string]string{
 	"UserPromptSubmit": "when a prompt is sent", "SessionStart": "when a session starts", "SessionEnd": "when a session ends",
 	"Stop": "when a turn is about to end", "SubagentStart": "when a sub-agent starts", "SubagentStop": "when a sub-agent is about to end",
 	"PreCompact": "before the conversation is compacted", "PostCompact": "after the conversation was compacted", "Notification": "when the user's attention is needed",
+	"StopFailure": "when a turn ends because the model could not be asked", "TaskCreated": "when a task is added to the list",
+	"TaskCompleted": "when a task is about to be completed", "InstructionsLoaded": "when a file of instructions is loaded",
 }

@@ -241,7 +241,7 @@ func (t *teller) changed(ev agent.Changed) {
 func (t *teller) retrying(ev agent.Retrying) {
 	m := &wire.APIRetry{Stamp: t.stamp(""), Attempt: ev.Attempt, MaxRetries: ev.Max, RetryDelayMS: int(ev.Delay.Milliseconds()), Error: "unknown"}
 	if ev.Err != nil {
-		m.ErrorStatus, m.Error = status(ev.Err), errorName(ev.Err.Kind)
+		m.ErrorStatus, m.Error = status(ev.Err), ev.Err.Kind.WireName()
 	}
 	t.send(m)
 }
@@ -303,17 +303,6 @@ func status(err *model.Error) *int {
 		return nil
 	}
 	return &err.Status
-}
-
-// errorName is the error as the wire spells it.
-func errorName(k model.ErrorKind) string {
-	switch k {
-	case model.Unauthorized, model.Billing, model.RateLimited, model.Overloaded, model.InvalidRequest, model.UnknownModel, model.ServerFailure:
-		return string(k)
-	case model.PromptTooLong:
-		return string(model.InvalidRequest)
-	}
-	return "unknown"
 }
 
 func timestamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }

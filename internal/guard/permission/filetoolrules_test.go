@@ -55,3 +55,18 @@ func TestRulesAboutOneFileTool(t *testing.T) {
 		}
 	}
 }
+
+// A rule that allows all edits does not allow to write what is probably a secret, but leaves
+// it to the user, where there is one.
+func TestARuleForAllEditsAsksAboutSecrets(t *testing.T) {
+	project := newRealPlace(t, ".env")
+	for _, rule := range []string{"Edit", "Edit(*)", "Edit(**)", "Write"} {
+		in, err := json.Marshal(map[string]string{"file_path": filepath.Join(project.dir, ".env"), "content": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := project.policyAt(t, ".", permission.Rule{Text: rule, Behavior: tool.Allow}).Decide(called("Write", in)); v.Behavior != tool.Ask {
+			t.Errorf("%s: %s (%s), want a question", rule, v.Behavior, v.Reason)
+		}
+	}
+}

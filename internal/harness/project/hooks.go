@@ -166,14 +166,18 @@ func (h *Hooks) stillTrusted(one *hook.Hook) error {
 			return err
 		}
 	}
-	for _, now := range counting.Hooks() {
+	trusted := false
+	for _, now := range counting.Hooks() { // several on one line may differ in their matcher only
 		if now.Origin.String() != one.Origin || now.Event != string(one.Event) || now.Command != one.Command || !slices.Equal(now.Args, one.Args) || now.URL != one.URL || now.Prompt != one.Prompt {
 			continue
 		}
-		if !now.Source.InProject() && h.binding.Hook(now).Hash != was.Hash {
-			return fmt.Errorf("what it runs (%s) has changed since the session started; review it and restart the session", strings.Join(was.Files, ", "))
+		if now.Source.InProject() || h.binding.Hook(now).Hash == was.Hash {
+			return nil
 		}
-		return nil
+		trusted = true
+	}
+	if trusted {
+		return fmt.Errorf("what it runs (%s) has changed since the session started; review it and restart the session", strings.Join(was.Files, ", "))
 	}
 	return fmt.Errorf("what it runs (%s) has changed since it was trusted; review it and trust it again with: haft trust", strings.Join(was.Files, ", "))
 }

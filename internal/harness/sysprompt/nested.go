@@ -27,7 +27,14 @@ type nested struct {
 	earlier []string      // what it was told before this process began
 	resumed bool          // until it was told what is new since
 	waiting []string      // what it is to be told next
+	loaded  []arrival     // files that the hooks have not heard of
 	told    []string      // what a compaction makes it forget
+}
+
+// An arrival is files that are for one which an agent came to.
+type arrival struct {
+	trigger string
+	files   []instructions.File
 }
 
 // maxAgents bounds of how many agents it is known what they were told: a session may start
@@ -50,6 +57,9 @@ func (n *Nested) Saw(agent, path string) {
 	}
 	files, problems := a.found.For(path)
 	s.Warn(problems)
+	if len(files) > 0 {
+		a.loaded = append(a.loaded, arrival{path, files})
+	}
 	var texts []string
 	for _, f := range files {
 		texts = append(texts, "These instructions are for work in the folder of "+f.Path+":\n"+f.Text)
@@ -100,10 +110,18 @@ func (n *Nested) Clear() {
 
 // Tell is the reminder of an agent.
 func (n *Nested) Tell(agent string) Reminder {
-	return func(_ context.Context, first bool) []string {
+	return func(ctx context.Context, first bool) []string {
+		n.mu.Lock()
+		a := n.of(agent)
+		loaded := a.loaded
+		a.loaded = nil
+		n.mu.Unlock()
+		for _, l := range loaded {
+			n.source().Loaded(ctx, agent, l.trigger, l.files)
+		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		a := n.of(agent)
+		a = n.of(agent)
 		texts := a.waiting
 		a.waiting, a.told = nil, append(a.told, texts...)
 		if first && !a.resumed { // a compaction has made it forget

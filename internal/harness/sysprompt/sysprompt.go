@@ -17,6 +17,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/instructions"
 	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/knowledge/style"
+	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/internal/world/workspace/worktree"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
@@ -39,8 +40,8 @@ func System(custom []string, st style.Style, more string, tools *tool.Set) []mod
 // A Source is where the facts come from. Model, Earlier and Ahead may be empty; all other fields are needed.
 type Source struct {
 	Project *project.Project
-	// Model is the name of the model that is told.
-	Model string
+	// Model is the name of the model that is told, and Agent the agent; "" is the main one.
+	Model, Agent string
 	// Earlier are the reminders that the conversation already holds; they are not repeated.
 	Earlier []string
 	// Ahead is what was already looked up; nil means nothing.
@@ -53,6 +54,9 @@ type Source struct {
 	Dir func() string
 	// Warn hears what is wrong with what was written for models.
 	Warn func([]knowledge.Problem)
+	// Loaded hears which files of instructions an agent is told, "" being the main one, and
+	// which file it came to that they are for, if it is that.
+	Loaded func(ctx context.Context, agent, trigger string, files []instructions.File)
 }
 
 // A Reminder returns what the model should hear now; first is at the beginning and after a
@@ -100,9 +104,10 @@ func Once(text string) Reminder {
 }
 
 // Instructions are what people have written for every conversation in this folder.
-func (s *Source) Instructions(context.Context) string {
+func (s *Source) Instructions(ctx context.Context) string {
 	files, problems := s.Files()
 	s.Warn(problems)
+	s.Loaded(ctx, s.Agent, "", files)
 	var texts []string
 	for _, f := range files {
 		texts = append(texts, "From "+f.Path+":\n"+f.Text)
@@ -136,5 +141,9 @@ func (s *Source) options() *instructions.Options {
 			sources = append(sources, settings.User)
 		}
 	}
-	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes()}
+	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes(), MaxFile: s.room(), MaxTotal: s.room()}
 }
+
+// room is how many bytes of instructions the model is told: half of its window, at four bytes
+// for a token. 0 means the usual.
+func (s *Source) room() int64 { return int64(catalog.Lookup(s.Model).Context) * 2 }

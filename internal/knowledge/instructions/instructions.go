@@ -34,7 +34,9 @@ type File struct {
 	Source settings.Source `json:"source"`
 	// IncludedBy is the file that includes it; "" means none.
 	IncludedBy string `json:"included_by,omitempty"`
-	Text       string `json:"-"`
+	// Globs are what a rule for certain files is for; nil means every file.
+	Globs []string `json:"globs,omitempty"`
+	Text  string   `json:"-"`
 	// Cut files are longer than Text.
 	Cut bool `json:"cut,omitempty"`
 }

@@ -254,3 +254,33 @@ func TestInstructionsThatMayNotBeShownAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// Of an AGENTS.md that is nearly the same as the CLAUDE.md beside it, a model is told only
+// what is different.
+func TestNearlyTheSameFilesAreSentOnce(t *testing.T) {
+	lines := strings.Split(strings.Repeat("Use tabs %d.\n", 20), "\n")
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "%d", fmt.Sprint(i))
+	}
+	same := strings.Join(lines, "\n")
+	for _, c := range []struct{ name, agents, want string }{
+		{"the same", same, ""},
+		{"in another order, with other blank lines", "\n\n" + strings.Join(lines[10:], "\n\n") + "\n" + strings.Join(lines[:10], "\n"), ""},
+		{"one line more", same + "\nRun the tests.\n", "The same as CLAUDE.md beside it, except for these lines:\nRun the tests."},
+		{"quite different", "Run the tests.\nUse tabs 1.\n", "Run the tests.\nUse tabs 1."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlace(t, "")
+			p.write("project/CLAUDE.md", same)
+			p.write("project/AGENTS.md", c.agents)
+			files, _ := instructions.Load(filepath.Join(p.base, "project"), "", nil)
+			got := ""
+			for _, f := range files[1:] {
+				got += f.Text
+			}
+			if got != c.want {
+				t.Errorf("AGENTS.md is %q, want %q", got, c.want)
+			}
+		})
+	}
+}

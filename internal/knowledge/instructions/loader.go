@@ -84,8 +84,8 @@ type request struct {
 	from   string // the file that includes it; "" if none does
 	depth  int
 	rules  string // the folder whose rule it is; "" if it is none
-	// forFile is set for a rule that waited for a file which was read now.
-	forFile bool
+	// globs are those of a rule that waited for a file which was read now.
+	globs []string
 }
 
 // load takes a file and what it includes.
@@ -114,7 +114,7 @@ func (l *loader) load(r request) {
 	if r.rules != "" && l.waits(r, &file) {
 		return
 	}
-	if r.forFile {
+	if r.globs != nil {
 		doc, _ := frontmatter.Parse(file.Text) // what is wrong with it was said when it was found
 		file.Text = doc.Body
 	}
@@ -185,6 +185,9 @@ func (l *loader) take(r request, file shelf.File) bool {
 		return false
 	}
 	l.texts[sum] = true
+	if text = l.withoutRepetition(r.path, text); text == "" {
+		return false
+	}
 	if int64(len(text)) > l.left {
 		text, file.Cut = strings.ToValidUTF8(text[:l.left], ""), true
 	}
@@ -199,9 +202,46 @@ func (l *loader) take(r request, file shelf.File) bool {
 	if file.Mended {
 		l.report(r.path, "is not entirely UTF-8: invalid bytes were replaced")
 	}
-	l.files = append(l.files, File{Path: r.path, Source: r.source, IncludedBy: r.from, Text: text, Cut: file.Cut})
+	l.files = append(l.files, File{Path: r.path, Source: r.source, IncludedBy: r.from, Globs: r.globs, Text: text, Cut: file.Cut})
 	return true
 }
+
+// withoutRepetition shortens an AGENTS.md to the lines in which it is different from another
+// file of its folder, if these are few: many projects keep the same text for several programs.
+func (l *loader) withoutRepetition(path, text string) string {
+	if filepath.Base(path) != "AGENTS.md" {
+		return text
+	}
+	for _, f := range l.files {
+		if filepath.Dir(f.Path) != filepath.Dir(path) || f.Cut {
+			continue
+		}
+		known := make(map[string]bool)
+		for line := range strings.Lines(f.Text) {
+			known[strings.TrimSpace(line)] = true
+		}
+		var own []string
+		lines := 0
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines++
+				if !known[line] {
+					own = append(own, line)
+				}
+			}
+		}
+		switch {
+		case len(own) == 0:
+			return ""
+		case lines >= fewLines && len(own)*10 <= lines:
+			return "The same as " + filepath.Base(f.Path) + " beside it, except for these lines:\n" + strings.Join(own, "\n")
+		}
+	}
+	return text
+}
+
+// fewLines are as many as are sent twice rather than compared.
+const fewLines = 10
 
 // wholeLines takes the beginning of a line off the end.
 func wholeLines(text string) string {
@@ -350,7 +390,7 @@ func (l *loader) loadWaiting(file string) {
 		if err == nil {
 			delete(l.paths, path)
 		}
-		w.forFile = true
+		w.globs = w.patterns
 		l.load(w.request)
 		return true
 	})

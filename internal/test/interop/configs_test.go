@@ -24,7 +24,7 @@ type config struct {
 	// means something of no importance.
 	tool, input, prompt string
 	// want says whether the call is denied, or what the requests to the model contain:
-	// "denied", "runs", "sees TEXT", "sees no TEXT".
+	// "denied", "runs", "sees TEXT", "sees no TEXT", or how the program exits: "exits with N".
 	want string
 	// reference is what Claude Code does instead, and why haft does not; "" means the same.
 	reference, why string
@@ -208,12 +208,14 @@ var seen = []config{
 	{name: "a variable of the settings", settings: `{"env":{"BOAT":"marker-eighteen"},"permissions":{"allow":["Bash"]}}`, tool: "Bash", input: `{"command":"echo \"$BOAT\"","description":"d"}`, want: "sees marker-eighteen"},
 	{name: "a default mode", settings: `{"permissions":{"defaultMode":"acceptEdits"}}`, tool: "Write", input: `{"file_path":"P/new.txt","content":"x"}`, want: "runs"},
 	{name: "plan mode", settings: `{"permissions":{"defaultMode":"plan"}}`, tool: "Write", input: `{"file_path":"P/new.txt","content":"x"}`, want: "denied"},
+	{name: "instructions that are very long", files: map[string]string{"P/CLAUDE.md": strings.Repeat("Paint each boat.\n", 8000) + "Marker nineteen."}, want: "sees Marker nineteen."},
+	{name: "a hook that ends the turn", settings: `{"hooks":{"PostToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"echo '{\"continue\":false,\"stopReason\":\"enough\"}'"}]}]}}`, tool: "Bash", input: `{"command":"echo x","description":"d"}`, want: "exits with 0"},
 	{name: "keys that nobody knows", settings: `{"theme":"dark","somethingElse":{"a":1},"permissions":{"allow":["Bash(make:*)"]}}`, tool: "Bash", input: `{"command":"make x","description":"d"}`, want: "runs"},
 }
 
-// play runs a configuration with a program, and returns its verdict on the call and all that
-// the model was sent.
-func play(t *testing.T, program string, c config, own ...string) (denied bool, sent string) {
+// play runs a configuration with a program, and returns its verdict on the call, all that the
+// model was sent, and the exit code.
+func play(t *testing.T, program string, c config, own ...string) (denied bool, sent string, code int) {
 	t.Helper()
 	home, project := t.TempDir(), t.TempDir()
 	fill := strings.NewReplacer("P/", project+"/").Replace
@@ -281,11 +283,17 @@ func play(t *testing.T, program string, c config, own ...string) (denied bool, s
 			break
 		}
 	}
-	return refused || len(result.Denials) > 0 || c.tool != "" && !strings.Contains(first, fmt.Sprintf(`"name":%q`, c.tool)), sent
+	return refused || len(result.Denials) > 0 || c.tool != "" && !strings.Contains(first, fmt.Sprintf(`"name":%q`, c.tool)), sent, cmd.ProcessState.ExitCode()
 }
 
 // outcome says whether what comes of a configuration is what is wanted; "" means yes.
-func outcome(want string, denied bool, sent string) string {
+func outcome(want string, denied bool, sent string, code int) string {
+	if text, ok := strings.CutPrefix(want, "exits with "); ok {
+		if fmt.Sprint(code) != text {
+			return fmt.Sprintf("exits with %d", code)
+		}
+		return ""
+	}
 	if text, ok := strings.CutPrefix(want, "sees no "); ok {
 		if strings.Contains(sent, text) {
 			return "the model sees " + text
@@ -314,8 +322,8 @@ func TestConfigurationsAsPeopleWriteThem(t *testing.T) {
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			denied, sent := play(t, haft, c, "--preview", "off")
-			if wrong := outcome(c.want, denied, sent); wrong != "" {
+			denied, sent, code := play(t, haft, c, "--preview", "off")
+			if wrong := outcome(c.want, denied, sent, code); wrong != "" {
 				t.Errorf("%s; want %s", wrong, c.want)
 			}
 		})
@@ -329,12 +337,12 @@ func TestConfigurationsBesideReference(t *testing.T) {
 	for _, c := range configs() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			denied, sent := play(t, claude, c)
+			denied, sent, code := play(t, claude, c)
 			want := c.want
 			if c.reference != "" {
 				want = c.reference
 			}
-			if wrong := outcome(want, denied, sent); wrong != "" {
+			if wrong := outcome(want, denied, sent, code); wrong != "" {
 				t.Errorf("%s; want %s (%s)", wrong, want, c.why)
 			}
 		})

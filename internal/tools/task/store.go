@@ -27,6 +27,9 @@ type StoreOptions struct {
 	// Changed, if not nil, is called with the list after each change that this store made, in
 	// order. It must not call the store.
 	Changed func(List)
+	// Created and Completed, if not nil, are called when an agent, "" being the main one, has
+	// added a task, and is about to complete one. An error prevents it, and is its reason.
+	Created, Completed func(ctx context.Context, agent string, t Task) error
 }
 
 // fileName is the list's file in its directory.
@@ -93,6 +96,40 @@ func (s *Store) Update(ctx context.Context, change func(*List) error) error {
 		s.opts.Changed(after)
 	}
 	return s.explain(ctx, err)
+}
+
+// created asks about a task that an agent has added, and removes it if it must not be there.
+func (s *Store) created(ctx context.Context, agent string, t Task) error {
+	if s.opts.Created == nil {
+		return nil
+	}
+	why := s.opts.Created(ctx, agent, t)
+	if why == nil {
+		return nil
+	}
+	return errors.Join(tool.Errorf("The task was not added, because a hook blocked it: %s", why), s.Update(ctx, func(l *List) error {
+		l.remove(t.ID)
+		return nil
+	}))
+}
+
+// completes asks about a task that an agent is about to complete.
+func (s *Store) completes(ctx context.Context, agent, id string) error {
+	if s.opts.Completed == nil {
+		return nil
+	}
+	l, err := s.Load()
+	if err != nil {
+		return err
+	}
+	t, err := l.find(id)
+	if err != nil || t.Status == Completed {
+		return err
+	}
+	if why := s.opts.Completed(ctx, agent, *t); why != nil {
+		return tool.Errorf("Task %s was not completed, because a hook blocked it: %s", id, why)
+	}
+	return nil
 }
 
 // parse reads a file; nil is an empty list.

@@ -72,14 +72,18 @@ func newCreate(s *Store) tool.Tool {
 		Name: "TaskCreate", SearchHint: "create add task work todo team list", Description: createText,
 		Marks:      func(createInput) tool.Marks { return creates },
 		Permission: harmless[createInput],
-		Run: func(ctx context.Context, _ *tool.Call, in createInput) (out CreateOutput, err error) {
+		Run: func(ctx context.Context, c *tool.Call, in createInput) (out CreateOutput, err error) {
+			var added Task
 			err = s.Update(ctx, func(l *List) error {
 				t, err := l.add(Task{Subject: in.Subject, Description: in.Description, ActiveForm: in.ActiveForm, Metadata: in.Metadata})
 				if err == nil {
-					out.Task = Ref{t.ID, t.Subject}
+					added, out.Task = *t, Ref{t.ID, t.Subject}
 				}
 				return err
 			})
+			if err == nil {
+				err = s.created(ctx, c.Agent, added)
+			}
 			return out, err
 		},
 		Render: func(out CreateOutput) tool.Result {

@@ -46,6 +46,11 @@ func newUpdate(s *Store) tool.Tool {
 		Marks:      func(updateInput) tool.Marks { return updates },
 		Permission: harmless[updateInput],
 		Run: func(ctx context.Context, c *tool.Call, in updateInput) (out updateOutput, err error) {
+			if in.Status == Completed {
+				if err := s.completes(ctx, c.Agent, in.ID); err != nil {
+					return out, err
+				}
+			}
 			err = s.Update(ctx, func(l *List) error {
 				out, err = in.apply(l, c.Agent)
 				return err
