@@ -22,7 +22,8 @@ import (
 
 type pluginFlags struct {
 	Streams
-	json, yes, dryRun bool
+	json, yes, dryRun, check bool
+	scope, digest            string
 }
 
 func newPlugin(s Streams) *cobra.Command {
@@ -97,6 +98,8 @@ func (f *pluginFlags) list() error {
 	return w.Flush()
 }
 
+const digestHelp = "install only this content, as --dry-run names it"
+
 const yesHelp = "do not ask about hooks and MCP servers, which run programs"
 
 func (f *pluginFlags) newInstall() *cobra.Command {
@@ -108,6 +111,9 @@ plugin with hooks or MCP servers runs programs in your sessions, so you are aske
 without a terminal, use --yes. Sessions that start afterwards use the plugin.`,
 		Example: "  haft plugin marketplace add https://example.com/tools.git\n  haft plugin install review@tools --dry-run\n  haft plugin install review@tools",
 		RunE: func(c *cobra.Command, args []string) error {
+			if _, ok := scopes[f.scope]; !ok && f.scope != "user" {
+				return usageError{fmt.Errorf("unknown scope %q: use user, project or local", f.scope)}
+			}
 			s, err := f.store("install")
 			if err != nil {
 				return err
@@ -121,6 +127,8 @@ without a terminal, use --yes. Sessions that start afterwards use the plugin.`,
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what the plugin contains and install nothing")
+	c.Flags().StringVarP(&f.scope, "scope", "s", "user", "where it is enabled: user, everywhere; project or local, only in this project, by its shared or your own settings for it")
+	c.Flags().StringVar(&f.digest, "digest", "", digestHelp)
 	return c
 }
 
@@ -128,12 +136,19 @@ func (f *pluginFlags) newUpdate() *cobra.Command {
 	c := &cobra.Command{
 		Use: "update [NAME…]", Short: message("Update plugins from their marketplaces"), Args: cobra.ArbitraryArgs,
 		Long: `Update plugins from their marketplaces, which are fetched again first. Without a name,
-update all plugins that haft has installed. If hooks or MCP servers change, or run files in
+update all plugins that haft has installed. What would change is shown first. If hooks or MCP servers change, or run files in
 the plugin, you are asked; without a terminal, use --yes. A plugin that cannot be updated stays as it is.`,
-		RunE: func(c *cobra.Command, args []string) error { return f.update(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.check {
+				return f.checkUpdates(c.Context())
+			}
+			return f.update(c.Context(), args)
+		},
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, yesHelp)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would change and install nothing")
+	c.Flags().BoolVar(&f.check, "check", false, "only list what has updates; sessions do so once a day if plugins.checkForUpdates is set")
+	c.Flags().StringVar(&f.digest, "digest", "", digestHelp)
 	return c
 }
 
@@ -143,6 +158,8 @@ type installed struct {
 	Version string        `json:"version,omitempty"`
 	Before  string        `json:"previous_version,omitempty"`
 	Commit  string        `json:"commit,omitempty"`
+	Digest  string        `json:"digest"`
+	Diff    string        `json:"diff,omitempty"`
 	Status  string        `json:"status"` // installed, updated, current or not installed
 	Brings  market.Brings `json:"brings"`
 }
@@ -154,7 +171,7 @@ func (f *pluginFlags) install(ctx context.Context, s *market.Store, id string) (
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	warnWritten(f.Err, p.Problems, nil)
-	done = installed{ID: p.ID(), Version: p.Version, Commit: p.Commit, Status: "installed", Brings: p.Brings}
+	done = installed{ID: p.ID(), Version: p.Version, Commit: p.Commit, Digest: p.Digest, Status: "installed", Brings: p.Brings}
 	if p.Replaces != nil {
 		done.Status, done.Before = "updated", p.Replaces.Version
 	}
@@ -165,6 +182,16 @@ func (f *pluginFlags) install(ctx context.Context, s *market.Store, id string) (
 	}
 	f.say("%s contains:", described(p.ID(), p.Version))
 	f.showBrings(p.Brings)
+	if done.Diff, err = p.Diff(); err != nil {
+		return done, err
+	}
+	for line := range strings.Lines(shownDiff(done.Diff)) {
+		f.say("%s", strings.TrimSuffix(line, "\n"))
+	}
+	f.say("digest: %s", p.Digest)
+	if f.digest != "" && f.digest != p.Digest {
+		return done, fmt.Errorf("could not install %s: its content has the digest %s, not the one that was asked for; review it with --dry-run", p.ID(), p.Digest)
+	}
 	if f.dryRun {
 		done.Status = "not installed"
 		return done, nil
@@ -175,12 +202,26 @@ func (f *pluginFlags) install(ctx context.Context, s *market.Store, id string) (
 	if err := p.Install(); err != nil {
 		return done, fmt.Errorf("could not install %s: %w", id, err)
 	}
+	if err := f.enableIn(ctx, p); err != nil {
+		return done, err
+	}
 	if done.Before != "" && done.Before != done.Version {
 		f.say("Updated from %s.", done.Before)
 		return done, nil
 	}
 	f.say("%s.", strings.ToUpper(done.Status[:1])+done.Status[1:])
 	return done, nil
+}
+
+// maxDiff is how many lines of a difference are shown; JSON has all of it.
+const maxDiff = 400
+
+func shownDiff(diff string) string {
+	lines := strings.SplitAfter(diff, "\n")
+	if len(lines) <= maxDiff {
+		return diff
+	}
+	return strings.Join(lines[:maxDiff], "") + fmt.Sprintf("(%d more lines; see them all with --json)\n", len(lines)-maxDiff)
 }
 
 func described(id, version string) string {
@@ -262,6 +303,22 @@ func (f *pluginFlags) update(ctx context.Context, names []string) error {
 	return errors.Join(errs...)
 }
 
+// checkUpdates lists what has updates.
+func (f *pluginFlags) checkUpdates(ctx context.Context) error {
+	s, err := f.store("update")
+	if err != nil {
+		return err
+	}
+	found, err := s.Check(ctx)
+	if f.json {
+		return errors.Join(err, writeJSON(f.Out, found))
+	}
+	for _, u := range found {
+		f.say("%s", u)
+	}
+	return err
+}
+
 // refresh fetches the marketplaces of plugins, each once.
 func (f *pluginFlags) refresh(ctx context.Context, s *market.Store, chosen []plugin.Record) (errs []error) {
 	var seen []string
@@ -332,6 +389,36 @@ func (f *pluginFlags) newSwitch(word string, on bool) *cobra.Command {
 	}
 }
 
+// enableIn enables a plugin for one project only, if that is wanted. One that was there
+// before stays as it is elsewhere.
+func (f *pluginFlags) enableIn(ctx context.Context, plan *market.Plan) error {
+	if f.scope == "" || f.scope == "user" {
+		return nil
+	}
+	p, err := project.Open(nil)
+	if err != nil {
+		return err
+	}
+	places := map[settings.Source]bool{scopes[f.scope]: true}
+	if plan.Replaces == nil {
+		places[settings.User] = false
+	}
+	for source, on := range places {
+		target, err := p.Target(source)
+		if err != nil {
+			return err
+		}
+		if err := editFile(ctx, target, putEnabled(plan.ID(), on)); err != nil {
+			return err
+		}
+	}
+	f.say("Enabled in this project only. If haft warns that its settings are not trusted, review and trust them with: haft trust")
+	return nil
+}
+
+// scopes are the settings that a plugin can be enabled in.
+var scopes = map[string]settings.Source{"project": settings.Project, "local": settings.Local}
+
 func putEnabled(id string, on bool) edit {
 	return func(document map[string]json.RawMessage) []patchOp {
 		var ops []patchOp
@@ -353,8 +440,9 @@ See 'haft help skills'.`,
 		&cobra.Command{
 			Use: "add FOLDER|URL|OWNER/NAME", Short: message("Add a marketplace"), Args: exactly(1),
 			Long: `Add a marketplace: a folder, which is read where it is; the https, ssh or file address
-of a git repository, which is cloned; or OWNER/NAME of a GitHub repository. #REF after an
-address chooses a branch or tag.`,
+of a git repository, which is cloned; OWNER/NAME of a GitHub repository; or the https address
+of a marketplace.json, whose plugins are elsewhere. #REF after the address of a repository
+chooses a branch or tag.`,
 			Example: "  haft plugin marketplace add ./tools\n  haft plugin marketplace add https://example.com/tools.git#stable\n  haft plugin marketplace add example/tools",
 			RunE: func(c *cobra.Command, args []string) error {
 				s, err := f.store("marketplace add")

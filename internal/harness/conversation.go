@@ -115,6 +115,9 @@ func (c *Conversation) Driver() Driver { return c.driver }
 
 // Close ends the conversation and everything it has started.
 func (c *Conversation) Close(ctx context.Context) error {
+	if c.stopChecking != nil {
+		c.stopChecking()
+	}
 	if c.prepare != nil {
 		c.prepare.Stop()
 	}

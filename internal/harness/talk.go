@@ -145,8 +145,10 @@ type Conversation struct {
 	taking    sync.Mutex                    // while what servers offer is taken in: the last to look decides
 	first     sync.Once
 	prepare   *time.Timer // makes the list of files; nil in a folder of everything
-	server    string      // the address that is asked; "" of a client that was given
-	small     string      // a fast and cheap model of the same provider; "" if none is known
+	// stopChecking ends the search for updates of plugins; nil if there is none.
+	stopChecking context.CancelFunc
+	server       string // the address that is asked; "" of a client that was given
+	small        string // a fast and cheap model of the same provider; "" if none is known
 }
 
 // Talk begins or resumes a conversation. Closing it closes the world.
@@ -288,6 +290,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 			return err
 		}
 	}
+	c.checkPlugins(o.Interactive)
 	if dir := c.Dir(); dir != w.Project.Home && dir != "/" && w.Project.Options.ToolHost == nil {
 		c.prepare = time.AfterFunc(settle, func() { w.Search.Prepare(dir) })
 	}
@@ -330,7 +333,7 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 		if w.Project.Options.ToolHost == nil { // no tool could write it
 			w.Project.Kept.BeginPlan(filepath.Join(dir, planName))
 		}
-		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged})
+		b.Tasks = task.NewStore(filepath.Join(dir, "tasks"), &task.StoreOptions{Changed: c.tasksChanged, Created: w.taskCreated, Completed: w.taskCompleted})
 	}
 	b.Todos = todo.NewList(&todo.ListOptions{Changed: c.todosChanged, Items: map[string][]todo.Item{"": state[[]todo.Item](restored, stateTodos)}})
 	b.Schedule = c.schedule(o, restored)

@@ -199,6 +199,7 @@ var topLevel = sync.OnceValue(func() map[string]shape {
 		"attribution":                 idle(anObject),
 		"worktree":                    idle(anObject),
 		"enabledPlugins":              anObject,
+		"plugins":                     {kinds: "{", members: map[string]shape{"checkForUpdates": aFlag}},
 		"extraKnownMarketplaces":      idle(anObject),
 		"strictKnownMarketplaces":     noGuard(aList),
 		"blockedMarketplaces":         noGuard(aList),

@@ -65,10 +65,12 @@ func (c *catalog) check() error {
 	return nil
 }
 
-// A source is where the folder of a plugin is: in the marketplace, or in a repository.
+// A source is where the folder of a plugin is: in the marketplace, in a repository, or in a
+// package of npm.
 type source struct {
 	dir        string // "." means all of it
 	repository *repository
+	npm        *npmPackage
 }
 
 // source reads where a plugin is from.
@@ -86,6 +88,7 @@ func (c *catalog) source(e entry) (source, error) {
 		Repo string `json:"repo"`
 		Path string `json:"path"`
 		repository
+		npmPackage
 	}
 	if err := json.Unmarshal(e.Source, &o); err != nil || o.Kind == "" {
 		return source{}, errors.New("the marketplace does not say where it is from")
@@ -96,8 +99,10 @@ func (c *catalog) source(e entry) (source, error) {
 	case "github":
 		r.URL, err = github(o.Repo)
 	case "url", "git", "git-subdir":
+	case "npm":
+		return source{dir: ".", npm: &o.npmPackage}, o.npmPackage.check()
 	default:
-		return source{}, fmt.Errorf("haft cannot install from its source %q: only folders in the marketplace and git repositories are supported", o.Kind)
+		return source{}, fmt.Errorf("haft cannot install from its source %q: only folders in the marketplace, git repositories and npm packages are supported", o.Kind)
 	}
 	if err == nil {
 		err = r.check()

@@ -6,14 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 )
 
 // A Plan is a plugin that was fetched and checked, and does not count yet.
@@ -41,11 +44,17 @@ func (p *Plan) copy(ctx context.Context, tree string, c *catalog, e entry) error
 	if err != nil {
 		return err
 	}
-	if src.repository != nil {
-		tree = filepath.Join(p.temp, ".clone")
-		if p.Commit, err = src.repository.clone(ctx, tree); err != nil {
-			return err
-		}
+	fetched := filepath.Join(p.temp, ".fetched")
+	switch {
+	case src.repository != nil:
+		tree = fetched
+		p.Commit, err = src.repository.clone(ctx, tree)
+	case src.npm != nil:
+		tree = fetched
+		p.Commit, err = src.npm.fetch(ctx, tree)
+	}
+	if err != nil {
+		return err
 	}
 	if err := os.Mkdir(p.prepared, 0o700); err != nil {
 		return err
@@ -137,6 +146,65 @@ func (p *Plan) look() error {
 // Current reports whether the same is installed already.
 func (p *Plan) Current() bool {
 	return p.Replaces != nil && p.Replaces.Digest == p.Digest && p.Replaces.Version == p.Version
+}
+
+// Diff is what is different from what is installed, as a unified diff; "" if nothing is.
+func (p *Plan) Diff() (string, error) {
+	if p.Replaces == nil {
+		return "", nil
+	}
+	before, err := filesBelow(p.store.path(pluginsDir, p.Plugin))
+	if err != nil {
+		return "", err
+	}
+	after, err := filesBelow(p.prepared)
+	if err != nil {
+		return "", err
+	}
+	names := slices.Sorted(maps.Keys(after))
+	for name := range before {
+		if _, ok := after[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var out strings.Builder
+	for _, name := range names {
+		old, now := before[name], after[name]
+		switch {
+		case !utf8.ValidString(old) || !utf8.ValidString(now):
+			if old != now {
+				fmt.Fprintf(&out, "Binary file %s differs\n", name)
+			}
+		default:
+			out.WriteString(patch.Unified("a/"+name, "b/"+name, patch.Diff([]byte(old), []byte(now), 2)))
+		}
+	}
+	return out.String(), nil
+}
+
+// filesBelow returns the files of a plugin, without haft's record. Links are their targets.
+func filesBelow(dir string) (map[string]string, error) {
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil || name == plugin.RecordName {
+			return err
+		}
+		var text []byte
+		if d.Type()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(path)
+			files[filepath.ToSlash(name)] = "link to " + target + "\n"
+			return err
+		}
+		text, err = os.ReadFile(path)
+		files[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	return files, err
 }
 
 // Install makes the plugin count.

@@ -20,6 +20,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -259,6 +260,9 @@ type origin struct {
 	Repository repository `json:"repository,omitzero"`
 	Local      bool       `json:"local,omitempty"` // the user has typed a file URL
 	Commit     string     `json:"commit,omitempty"`
+	// File is the address of a marketplace.json that is fetched alone. Its plugins are
+	// elsewhere.
+	File string `json:"file,omitempty"`
 }
 
 const (
@@ -266,8 +270,8 @@ const (
 	treeName   = "tree"
 )
 
-// Add adds a marketplace: a folder, OWNER/NAME at GitHub or the address of a git
-// repository, with #REF after it for a branch or tag.
+// Add adds a marketplace: a folder, OWNER/NAME at GitHub, the address of a git repository,
+// with #REF after it for a branch or tag, or that of a marketplace.json.
 func (s *Store) Add(ctx context.Context, place string) (Marketplace, error) {
 	o, err := newOrigin(place)
 	if err != nil {
@@ -285,6 +289,9 @@ func newOrigin(place string) (origin, error) {
 	if info, err := os.Stat(place); err == nil && info.IsDir() {
 		dir, err := filepath.Abs(place)
 		return origin{Folder: dir}, err
+	}
+	if isCatalog(place) {
+		return origin{File: place}, nil
 	}
 	address, ref, _ := strings.Cut(place, "#")
 	o := origin{Repository: repository{URL: address, Ref: ref, local: strings.HasPrefix(address, "file://")}}
@@ -308,7 +315,12 @@ func (s *Store) fetch(ctx context.Context, o origin, name string) (Marketplace, 
 	tree := o.Folder
 	if tree == "" {
 		tree = filepath.Join(prepared, treeName)
-		if o.Commit, err = o.Repository.clone(ctx, tree); err != nil {
+		if o.File != "" {
+			err = fetchCatalog(ctx, o.File, tree)
+		} else {
+			o.Commit, err = o.Repository.clone(ctx, tree)
+		}
+		if err != nil {
 			return Marketplace{}, err
 		}
 	}
@@ -333,7 +345,7 @@ func (s *Store) fetch(ctx context.Context, o origin, name string) (Marketplace, 
 func offers(tree string, o origin) (Marketplace, error) {
 	m := Marketplace{Source: o.Folder, Ref: o.Repository.Ref, Commit: o.Commit, Plugins: []Offer{}}
 	if m.Source == "" {
-		m.Source = o.Repository.URL
+		m.Source = cmp.Or(o.File, o.Repository.URL)
 	}
 	root, err := os.OpenRoot(tree)
 	if err != nil {
