@@ -23,6 +23,7 @@ var inputReaders = map[string]string{
 	". call":                               "the input of a hook that the program has, not of a tool",
 	"agent answer":                         "is itself the tool that takes a structured answer",
 	"agent object":                         "makes sure that an input is an object before it goes to a provider",
+	"hook InstructionsLoaded":              "is the input of a hook about a file of instructions, not of a call",
 	"internal/front/card fields":           "shows every field of a call in another process, whose tools are not at hand",
 	"internal/front/card told":             "shows every field except those that the harness adds",
 	"internal/world/mcp/serve fields":      "shows every field in the question to a client",
