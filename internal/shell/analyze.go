@@ -224,7 +224,7 @@ type analyzer struct {
 	removes    bool                      // some command removes directories
 	fed        bool                      // some shell reads its script from its input
 	aliases    map[string]string         // what alias defines
-	fedText    bool                      // some program that is no shell may run what is in its input
+	fedText    string                    // a program that is no shell and may run what is in its input
 	pushed     int                       // directories that popd would return to
 	links      []link                    // that the command makes
 	runsFiles  bool                      // some program may run what is in files

@@ -85,7 +85,15 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	if len(args) == 0 {
 		return
 	}
-	c := a.addWords(args)
+	c := command(args)
+	a.addDeny(c)
+	if slices.ContainsFunc(args, vanishes) { // some word may become nothing, or any other
+		standing := slices.Clone(args)
+		for i, v := range args {
+			standing[i].split = v.split && !vanishes(v)
+		}
+		a.denyWords(standing, depth)
+	}
 	key := a.inContext(strings.Join(c.Words, unknown))
 	if a.taken[key] {
 		return // its inner commands are known; without this, time could double at each level
@@ -95,12 +103,12 @@ func (a *analyzer) denyWords(args []value, depth int) {
 	name := args[0].guess
 	if base := path.Base(name); strings.Contains(name, "/") && base != "/" && base != "." {
 		args = append(words(base), args[1:]...)
-		a.addWords(args)
+		a.addDeny(command(args))
 		name = base
 	}
 	if sub, ok := strings.CutPrefix(name, "git-"); ok { // git keeps its commands as programs, too
 		args = append(words("git", sub), args[1:]...)
-		a.addWords(args)
+		a.addDeny(command(args))
 		name = "git"
 	}
 	if depth == 0 {
@@ -111,20 +119,6 @@ func (a *analyzer) denyWords(args []value, depth int) {
 		a.denyWords(append(words(strings.Fields(text)...), args[1:]...), depth-1)
 	}
 	a.denyInner(name, args, depth)
-}
-
-// addWords adds the words as one command, and once more if some may become nothing or any others.
-func (a *analyzer) addWords(args []value) Command {
-	c := command(args)
-	a.addDeny(c)
-	if slices.ContainsFunc(args, vanishes) {
-		args = slices.Clone(args)
-		for i, v := range args {
-			args[i].split = v.split && !vanishes(v)
-		}
-		a.addDeny(command(args))
-	}
-	return c
 }
 
 // vanishes reports whether nothing is known of a word, so that it is left out of a guess.

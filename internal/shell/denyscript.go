@@ -30,9 +30,12 @@ func (a *analyzer) denyFed() {
 	for i := 0; a.fed && i < len(a.texts); i++ { // a script may feed another
 		a.denyScript(a.texts[i], maxDenyWrappers)
 	}
-	may := a.fedText || a.runsFiles && (a.writes || len(a.written) > 0)
+	may := a.fedText != "" || a.runsFiles && (a.writes || len(a.written) > 0)
 	for i := 0; may && i < len(a.texts); i++ {
 		a.mayRunText(a.texts[i] + "\n")
+		if startsUnknown(a.fedText, a.texts[i]) {
+			a.unseen("it runs code that may start any program")
+		}
 	}
 }
 

@@ -18,6 +18,14 @@ var textRunners = strings.Fields(`awk gawk mawk nawk perl python pypy ipython no
 // fileRunners take what they run from files that they find themselves.
 var fileRunners = strings.Fields("npm npx pnpm yarn bun go cargo rake gradle gradlew mvn ant tox nox pytest pre-commit task run-parts")
 
+// manyInOne are programs whose first operand says which of many things they do.
+var manyInOne = strings.Fields(`git hg svn jj gh glab npm pnpm yarn cargo go rustup pip pip3 poetry conda gem bundle composer dotnet mvn gradle gradlew bazel
+	docker-compose kubectl helm oc terraform tofu pulumi aws gcloud az gsutil fly flyctl heroku vercel netlify wrangler firebase
+	apt apt-get dnf yum pacman apk brew snap flatpak nix systemctl launchctl ip nmcli adb`)
+
+// HasSubcommands reports whether the first operand of a program says which of many things it does.
+func HasSubcommands(program string) bool { return slices.Contains(manyInOne, program) }
+
 // quoters take text for people to read, so that what looks like a command in it is none.
 var quoters = strings.Fields("git gh glab echo printf grep egrep fgrep rg ag ack curl notify-send logger read test [ [[ case jq")
 
@@ -32,14 +40,16 @@ func (a *analyzer) mayRun(name string, args []value) {
 				a.unseen("it runs code that may start any program")
 			}
 		}
-		a.fedText = a.fedText || a.piped || slices.ContainsFunc(args, isProcSubstValue)
+		if a.piped || slices.ContainsFunc(args, isProcSubstValue) {
+			a.fedText = plain
+		}
 		a.runsFiles = true
 	case name == "sed" || name == "gsed":
 		for _, v := range args[1:] {
 			script := strings.ReplaceAll(v.guess, "/", "\n")
 			if a.feed(script); sedRuns.MatchString(v.guess) {
 				a.mayRunText(script)
-				a.fedText = true
+				a.fedText = name
 			}
 		}
 	case slices.Contains(fileRunners, name), slices.Contains(shells, name):
@@ -55,8 +65,11 @@ func (a *analyzer) mayRun(name string, args []value) {
 	case name == "git" && slices.ContainsFunc(args, func(v value) bool { return strings.Contains(strings.ToLower(v.guess), "hook") }):
 		a.runsFiles = true
 	case !slices.Contains(quoters, name):
-		for _, v := range args[1:] {
+		for i, v := range args[1:] {
 			a.mayRunText(v.guess)
+			if i < maxSuffixes && !a.table.Knows(name) && !HasSubcommands(name) { // it may start any of its operands
+				a.maybe(strings.Fields(joinGuesses(args[1+i:])))
+			}
 		}
 	}
 	if slices.Contains(copiers, name) {
@@ -102,13 +115,13 @@ func startsUnknown(program, code string) bool {
 var (
 	awkPipe        = lazyregexp.New(`[^|]\|&?\s*(?:getline|"(?:/bin/)?(?:ba|da)?sh")`)
 	startModules   = lazyregexp.New(`\b(?:subprocess|child_process|ctypes|pty)\b`)
-	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|popen[234]?|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
+	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|exec\.Command|popen[234]?|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
 	starts         = lazyregexp.New(startNames + `\s*(?:\(\s*[^)\s]|["'\[])`)
 	startsLiteral  = lazyregexp.New(startNames + `\s*[(\[\s]*` + literals + `(?:\s*,\s*[\[\s]*` + literals + `)*\s*(?:$|[\]);}\n]|,\s*(?:\{|\w+\s*=|\w+\)))`)
 )
 
 const (
-	startNames = `\b(?:system|exec[lvpe]*|execFile|execSync|execFileSync|popen|Popen|spawn\w*|run|call|check_output|check_call|getoutput|shell_exec|passthru|syscall)`
+	startNames = `\b(?:system|exec[lvpe]*|execFile|execSync|execFileSync|exec\.Command|popen|Popen|spawn\w*|run|call|check_output|check_call|getoutput|shell_exec|passthru|syscall)`
 	literals   = `(?:"[^"$]*"|'[^']*')`
 )
 
@@ -134,6 +147,7 @@ func (a *analyzer) mayRunText(text string) {
 		return
 	}
 	var joined []string
+	var begins []int // of the parts in them
 	for _, part := range separators.Get().Split(quotations.Replace(text), -1) {
 		fields := strings.Fields(spellings.Replace(part))
 		for len(fields) > 1 && skippable(fields[0]) {
@@ -145,14 +159,12 @@ func (a *analyzer) mayRunText(text string) {
 		for len(fields) > 1 && slices.Contains(startWords, strings.TrimLeft(fields[0], ".:@")) {
 			fields = fields[1:]
 		}
-		fields[0] = path.Base(fields[0])
+		begins = append(begins, len(joined))
 		joined = append(joined, fields...)
 		a.maybe(fields)
 	}
-	for i := range joined { // ["git", "push"]
-		if i < maxTexts && slices.Contains([]string{"git", "sudo", "env"}, joined[i]) {
-			a.maybe(joined[i:min(len(joined), i+maxSuffixes)])
-		}
+	for _, i := range begins[:min(len(begins), maxTexts)] { // ["git", "push"]
+		a.maybe(joined[i:min(len(joined), i+maxSuffixes)])
 	}
 }
 
@@ -160,6 +172,13 @@ func (a *analyzer) mayRunText(text string) {
 var startWords = strings.Fields("shell exec system spawn run call sh popen COMMAND execute_process pipe")
 
 func (a *analyzer) maybe(fields []string) {
+	if len(fields) == 0 || strings.HasPrefix(fields[0], "-") {
+		return
+	}
+	fields = append([]string{path.Base(fields[0])}, fields[1:]...)
+	if sub, ok := strings.CutPrefix(fields[0], "git-"); ok {
+		fields = append([]string{"git", sub}, fields[1:]...)
+	}
 	c := command(words(fields...))
 	c.Maybe = true
 	a.addDeny(c)

@@ -29,11 +29,6 @@ const destroyers = names("rm rmdir unlink shred truncate dd")
 
 func removes(program string) bool { return destroyers.has(filepath.Base(program)) }
 
-// manyInOne are programs whose first operand says which of many things they do.
-const manyInOne = names(`git hg svn jj gh glab npm pnpm yarn cargo go rustup pip pip3 poetry conda gem bundle composer dotnet mvn gradle gradlew bazel
-	docker-compose kubectl helm oc terraform tofu pulumi aws gcloud az gsutil fly flyctl heroku vercel netlify wrangler firebase
-	apt apt-get dnf yum pacman apk brew snap flatpak nix systemctl launchctl ip nmcli adb`)
-
 // namers hand on what they read as words of another command.
 const namers = names("xargs parallel entr")
 

@@ -101,7 +101,7 @@ func commandRule(a *shell.Analysis, c shell.Command) string {
 	case runsScripts.has(filepath.Base(program)) && c.Words[1] == "run":
 	case isSubcommand(c.Words[1]) && !namesFile(a, c, c.Words[1]):
 		return "Bash(" + program + " " + c.Words[1] + ":*)"
-	case manyInOne.has(filepath.Base(program)):
+	case shell.HasSubcommands(filepath.Base(program)):
 		return "" // options come before the subcommand, and a prefix cannot leave them open
 	default:
 		return "Bash(" + program + ":*)"

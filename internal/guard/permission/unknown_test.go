@@ -21,6 +21,8 @@ func TestUnknownMeansAsk(t *testing.T) {
 			`perl -e 'system("git pu"."sh")'`, "printf '#!/bin/sh\ngit push\n' > .git/hooks/post-checkout; git checkout -b z", "printf 'git push\n' > h/post-commit; git -c core.hooksPath=h commit -m x",
 			"printf 'all:\n\tgit push\n' > Makefile; make", `printf '{"scripts":{"x":"git push"}}' > package.json; npm run x`, "npx -c 'git push'", "bash --rcfile <(echo git push) -ic :",
 			"BASH_ENV=e bash -c :; echo git push > e; BASH_ENV=e bash -c :", "echo 'git push' > .bashrc; HOME=. bash -ic :", "bash f & echo 'git push' > f; wait", "dd of=q <<< 'git push'; sh q",
+			"python3 - <<'X'\nimport subprocess\nsubprocess.call(['git','pu'+'sh'])\nX", `perl -e 'exec {"/usr/bin/git"} "git-push","origin"'`, "nsenter -t $$ git push", "logsave log git push", "wrapper -x git push",
+			"printf 'package main\nfunc main(){exec.Command(\"git\",\"pu\"+\"sh\").Run()}' > x.go; go run x.go",
 			"cp a s; sed -i '1s/.*/git push/' s; sh s",
 		},
 		"Bash(rm:*)": {
@@ -56,6 +58,7 @@ func TestKnownIsNotAsked(t *testing.T) {
 		"FOO='a b' make test", "find . -name x | xargs touch", "for f in *; do cp $f $f.bak; done",
 		"gcc x.c -o x && ./x", "go build -o app . && ./app --help", "make && ./z", "python3 -c 'import platform; print(platform.system())'", `python3 -c 'db.execute("select 1")'`, `python3 -c 'import subprocess; subprocess.run(["ls","-l"], check=True)'`,
 		`node -e 'require("child_process").execSync("ls", {stdio: "inherit"})'`, "export PATH=$PATH:/usr/local/go/bin && go build ./...", "echo 'int main(){}' > x.c && gcc x.c && ./a.out", "printf 'all:\n\tls\n' > Makefile && make",
+		"aws s3 rm s3://x", "yarn remove x", "svn rm x", "wrapper -x ls", "nsenter -t $$ ls", "python3 - <<'X'\nprint('x')\nX",
 		`gh pr create --title "Do not git push" --body "rm x"`, "env - ls", "cat a | awk -F: '/a|b/ {print $1}'", "tar czf /tmp/x.tgz src",
 	} {
 		if d := policy.Decide(bash(command)); d.Behavior != tool.Allow {

@@ -28,6 +28,9 @@ type Table struct {
 	Examples []Example
 }
 
+// Knows reports whether there is a grammar of the program.
+func (t *Table) Knows(name string) bool { return t.specs[name] != nil }
+
 // ReadsFiles reports whether operands of the program name files.
 func (t *Table) ReadsFiles(name string) bool {
 	s := t.specs[name]
