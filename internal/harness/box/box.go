@@ -35,6 +35,7 @@ type Boxes struct {
 	Counts    *settings.Settings // of which those about the sandbox are read
 	Guard     *guard.Guard       // of the session
 	Tmp       *sandbox.Tmp       // what the session found in the temporary directories
+	Kept      func() []string    // the folders of what the session keeps for its model; nil: none
 }
 
 // Confinable refuses a session whose settings demand a sandbox that cannot be
@@ -73,11 +74,15 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 		}
 	}
 	readable := sandbox.Resolve(b.settingPaths(set.AllowRead)...)
-	spec = &sandbox.Spec{
-		Scratch: sandbox.Resolve(caches...),
-		Hide:    slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool { return slices.Contains(readable, path) }),
-	}
 	roots := sandbox.Resolve(g.Roots()...)
+	closed, looked := b.closedInHome(roots)
+	seen = append(seen, looked...)
+	spec = &sandbox.Spec{
+		Scratch: sandbox.Resolve(caches...), Deny: sandbox.Resolve(closed...),
+		Hide: slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool {
+			return slices.Contains(readable, path) || slices.ContainsFunc(closed, func(dir string) bool { return pathin.Contains(dir, path) })
+		}),
+	}
 	if c == tool.ProjectOnly {
 		seen = append(seen, gitFolders(roots)...)
 		spec.Network, spec.Tmp = sandbox.Proxied, b.Tmp
@@ -320,7 +325,7 @@ func (b *Boxes) Preview(readOnly *sandbox.Spec, g *guard.Guard) (preview.Request
 	}
 	return preview.Request{
 		Dirs: dirs, Home: homeBeside(dirs), Store: filepath.Join(workspace.StateDir(), "previews"),
-		Hide: readOnly.Hide, Scratch: readOnly.Scratch, Protected: protectedBy(g),
+		Hide: readOnly.Hide, Deny: readOnly.Deny, Scratch: readOnly.Scratch, Protected: protectedBy(g),
 	}, nil
 }
 

@@ -21,6 +21,8 @@ type Request struct {
 	Scratch []string
 	// Hide are files and folders that look empty to the command.
 	Hide []string
+	// Deny are files and folders that the command cannot open.
+	Deny []string
 	// Store is where layers and copies are kept while they are needed.
 	Store string
 	// Protected says why it matters who changes a path, which is then shown before

@@ -64,6 +64,13 @@ func (k *Kept) Holds(path string) bool {
 	return slices.ContainsFunc(k.dirs, func(dir string) bool { return pathin.Contains(dir, path) })
 }
 
+// Folders are the folders and files of the session.
+func (k *Kept) Folders() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.dirs)
+}
+
 // BeginPlan names the file that the model may write its plan in from now on, and read. It need
 // not exist yet; a link in its place leads nowhere.
 func (k *Kept) BeginPlan(path string) {

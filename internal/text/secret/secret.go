@@ -74,7 +74,7 @@ func GuardedNames() []string {
 	return names
 }
 
-// An Anchored path is of a file or folder of the user or the system that no tool shows.
+// An Anchored path is of a file or folder of the user or the system that nobody sees unasked.
 type Anchored struct {
 	// Path is absolute. Its last name may be a pattern, as [filepath.Glob] takes it.
 	Path string
@@ -82,16 +82,16 @@ type Anchored struct {
 	Except []string
 }
 
-// Paths returns the closed files and folders for a home directory. They need not exist.
+// Paths returns the closed files and folders for a home directory, and the guarded ones in it. They need not exist.
 func Paths(home string) []Anchored {
 	var out []Anchored
 	for _, e := range list() {
-		if e.Level != Closed {
+		if e.Level == Open || e.Level == Guarded && !strings.HasPrefix(e.Pattern, "~/") {
 			continue
 		}
 		a := Anchored{Path: absolute(e.Pattern, home)}
 		for _, other := range list() {
-			if o := absolute(other.Pattern, home); other.Level != Closed && o != "" && pathin.Contains(a.Path, o) {
+			if o := absolute(other.Pattern, home); other.Level == Open && o != "" && pathin.Contains(a.Path, o) {
 				a.Except = append(a.Except, o)
 			}
 		}

@@ -70,7 +70,11 @@ func (t *Tools) confinedEnd(o *Output, agent string, in Input, box *sandbox.Spec
 	if o.Confinement == tool.Held || o.ExitCode == 0 || o.CodeMeaning != "" {
 		return
 	}
-	wanted := o.wanted(s.Refused)
+	var closed []string
+	if box != nil {
+		closed = box.Deny
+	}
+	wanted := o.wanted(s.Refused, closed)
 	if wanted == "" {
 		return
 	}

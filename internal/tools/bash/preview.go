@@ -132,7 +132,7 @@ func (t *Tools) missed(task *shellrun.Task) string {
 		return ""
 	}
 	out, _ := t.output(task)
-	wanted := out.wanted(nil)
+	wanted := out.wanted(nil, nil)
 	if wanted == "" && missing().MatchString(lastBytes(out.Stdout)) {
 		wanted = "use a service or process of this machine"
 	}
@@ -205,7 +205,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 		out.Notes = append(out.Notes, droppedNote(c.Dropped))
 	}
 	failed := out.ExitCode != 0 && out.CodeMeaning == "" && len(shown.Files) == 0
-	if t.opts.Unsandboxed && (failed || out.wanted(nil) != "" || missing().MatchString(lastBytes(out.Stdout))) {
+	if t.opts.Unsandboxed && (failed || out.wanted(nil, nil) != "" || missing().MatchString(lastBytes(out.Stdout))) {
 		out.note("%s", asideNote)
 	}
 	return out, nil

@@ -317,14 +317,24 @@ func held(box *sandbox.Spec, path string) string {
 	return "is outside the project"
 }
 
-// wanted says what a command was refused, "" if nothing shows that it was.
-func (o *Output) wanted(refused []string) string {
+// wanted says what a command was refused, "" if nothing shows that it was. Closed are the files
+// and folders that it could not open.
+func (o *Output) wanted(refused, closed []string) string {
 	if len(refused) > 0 {
 		return "reach " + strings.Join(refused[:min(len(refused), 5)], ", ")
 	}
 	text := lastBytes(o.Stdout)
 	if m := readOnlyPath().FindStringSubmatch(text); m != nil {
 		return "write to " + strings.Trim(m[1], "‘’'\"`")
+	}
+	for _, m := range closedPath().FindAllStringSubmatch(text, 50) {
+		path := strings.Trim(m[1]+m[2], "‘’'\"`")
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(o.WorkingDirectory, path)
+		}
+		if slices.ContainsFunc(closed, func(dir string) bool { return pathin.Contains(dir, path) }) {
+			return "read " + path
+		}
 	}
 	switch {
 	case readOnlyFault().MatchString(text):
@@ -343,6 +353,9 @@ func (o *Output) wanted(refused []string) string {
 var (
 	readOnlyPath = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`([^\s:]*/[^\s:]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])\s*(?:to ([^:\n]+))?: (?:Read-only file system|Device or resource busy)`)
+	})
+	closedPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([^\s:'"]*/[^\s:'"]*|[‘'"` + "`" + `][^:\n]+?[’'"` + "`" + `])[’'"` + "`" + `]?: (?:[Pp]ermission denied)|(?:Permission denied|EACCES)[^\n]*?[:,][^\n/]*['"]?(/[^'"\s]+)`)
 	})
 	readOnlyFault = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)read-only file ?system|device or resource busy|\b(?:EROFS|EBUSY)\b`)
