@@ -174,6 +174,7 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 		a.denyEnvSplit(args, depth)
 	}
 	a.mayRun(name, args)
+	a.alsoRemoves(append([]string{name}, strings.Fields(joinGuesses(args[1:]))...))
 	a.denyLoose(name, args, depth)
 	a.denyFlags(name, args, depth)
 	if inner, exact := a.peelGuess(name, args); inner != nil {
@@ -302,7 +303,8 @@ func (a *analyzer) denyEnvSplit(args []value, depth int) {
 				text = args[i+2]
 				script = text.guess
 			}
-			text.Shape = strings.TrimPrefix(text.Shape, flag)
+			script = strings.ReplaceAll(script, `\_`, " ")
+			text.Shape = strings.ReplaceAll(strings.TrimPrefix(text.Shape, flag), `\_`, " ")
 			a.checkScript(text)
 			a.denyScript(script, depth)
 			break

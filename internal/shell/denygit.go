@@ -40,10 +40,6 @@ func (a *analyzer) denyGit(args []value, depth int) {
 			rest = rest[1:]
 		}
 		a.denyWords(append(words("git"), rest...), depth-1)
-	case sub == "rm" && !has("--cached", "-n", "--dry-run"), sub == "clean" && !has("-n", "--dry-run"):
-		c := command(append(words("rm"), rest...))
-		c.Maybe = true
-		a.addDeny(c)
 	}
 }
 

@@ -51,6 +51,9 @@ func (a *analyzer) mayRun(name string, args []value) {
 				a.mayRunText(script)
 				a.fedText = name
 			}
+			if strings.HasPrefix(v.guess, "-f") || strings.HasPrefix(v.guess, "--file") { // with a script from its input, or one that was written before
+				a.fedText, a.runsFiles = name, true
+			}
 		}
 	case slices.Contains(fileRunners, name), slices.Contains(shells, name):
 		a.runsFiles = true
@@ -72,7 +75,7 @@ func (a *analyzer) mayRun(name string, args []value) {
 			}
 		}
 	}
-	if slices.Contains(copiers, name) {
+	if slices.Contains(copiers, name) || !a.table.Knows(name) && !isLoose(name) && len(args) > 2 {
 		a.checkCopied(args[1:])
 	}
 	a.writes = a.writes || slices.Contains(writers, name)
@@ -105,6 +108,9 @@ func (a *analyzer) isProgramFile(v value) bool {
 // startsUnknown reports whether code in some language starts a program that is not written out
 // in it.
 func startsUnknown(program, code string) bool {
+	if strings.HasSuffix(program, "make") && recipeStart.MatchString(code) {
+		return true
+	}
 	if strings.HasSuffix(program, "awk") && awkPipe.MatchString(code) {
 		return true
 	}
@@ -113,6 +119,7 @@ func startsUnknown(program, code string) bool {
 }
 
 var (
+	recipeStart    = lazyregexp.New(`(?m)^(?:\t|[^\n:=]*:[^\n=;]*;)[\t @+-]*\$[({]`) // which names the program
 	awkPipe        = lazyregexp.New(`[^|]\|&?\s*(?:getline|"(?:/bin/)?(?:ba|da)?sh")`)
 	startModules   = lazyregexp.New(`\b(?:subprocess|child_process|ctypes|pty)\b`)
 	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|exec\.Command|popen[234]?|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
@@ -180,6 +187,44 @@ func (a *analyzer) maybe(fields []string) {
 		fields = append([]string{"git", sub}, fields[1:]...)
 	}
 	c := command(words(fields...))
+	c.Maybe = true
+	a.addDeny(c)
+	a.alsoRemoves(fields)
+	if i := slices.Index(fields, "-S"); i > 0 && fields[0] == "env" {
+		a.maybe(fields[i+1:])
+	}
+	if inner, _ := a.peelGuess(fields[0], words(fields...)); len(inner) > 0 && len(inner) < len(fields) {
+		a.maybe(strings.Fields(joinGuesses(inner)))
+	}
+}
+
+// alsoRemoves notes what does the same as rm: a rule about that may be about files.
+func (a *analyzer) alsoRemoves(fields []string) {
+	has := func(flags ...string) bool {
+		return slices.ContainsFunc(fields, func(s string) bool { return slices.Contains(flags, s) })
+	}
+	switch fields[0] {
+	case "unlink", "trash", "trash-put", "srm":
+	case "shred":
+		if !has("-u", "--remove") && !slices.ContainsFunc(fields[1:], func(s string) bool {
+			return strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "--") && strings.Contains(s, "u")
+		}) {
+			return
+		}
+	case "find", "fd", "fdfind":
+		if !has("-delete") {
+			return
+		}
+	case "git":
+		i := GitCommand(fields)
+		if i >= len(fields) || has("--cached", "-n", "--dry-run") || fields[i] != "rm" && fields[i] != "clean" {
+			return
+		}
+		fields = fields[i:]
+	default:
+		return
+	}
+	c := command(words(append([]string{"rm"}, fields[1:]...)...))
 	c.Maybe = true
 	a.addDeny(c)
 }

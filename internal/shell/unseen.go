@@ -36,6 +36,9 @@ func (a *analyzer) checkProgram(args []value) {
 			args = append(words(strings.Fields(args[0].guess)...), args[1:]...)
 		}
 		name := path.Base(args[0].guess)
+		if isDevice(path.Clean(args[0].guess)) && !strings.Contains(args[0].guess, "/root/") {
+			a.unseen("the program behind " + args[0].guess + " is not known before it runs")
+		}
 		if name != args[0].guess {
 			a.checkWritten(args[0])
 			a.runsFiles = a.runsFiles || !programFile.MatchString(path.Clean(args[0].guess))

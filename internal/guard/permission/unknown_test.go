@@ -32,6 +32,8 @@ func TestUnknownMeansAsk(t *testing.T) {
 			`awk 'BEGIN{system("r" "m a")}'`, `awk '{print "rm " $0 | "sh"}' a`, "gdb -batch -ex 'shell rm a'", "make -s -f <(printf 'x:;rm a')", "make -f - <<< '$(shell rm a)'", "sqlite3 x '.shell rm a'", "zip -T -TT 'rm a;' z.zip a",
 			`printf 'package main\nfunc main(){exec.Command("rm","a").Run()}' > x.go; go run x.go`, `printf 'int main(){return system("rm a");}' > x.c; gcc x.c -o x; ./x`, "capsh -- -c 'rm a'", "dd if=/bin/rm of=x; ./x a",
 			"(cd /bin; cp rm /tmp/x); /tmp/x a", "printf '/bin/rm a' > b/ls; PATH=$PWD/b:$PATH ls", "printf 'rm a' > rp/x; run-parts rp", "f() { . \"$1\"; }; echo 'rm a' > s; f s", "echo -n r > s; echo 'm a' >> s; sh s", "env - /bin/rm a",
+			"sed -f /dev/stdin a <<< '1e rm a'", "exec 9</bin/rm; /proc/self/fd/9 a", "exec 9</bin/rm; /dev/fd/9 a", "objcopy /bin/rm x; ./x a", "printf '#!/usr/bin/env -S rm a\\n' > x.sh; chmod +x x.sh; ./x.sh",
+			"printf 'all:\\n\\t$(RM) a\\n' | make -f -", "gpg-agent --daemon rm a", `env -S'rm\_a'`, "unlink a", "shred -u a", "shred -zu a", "find . -name a -delete", "perl -e 'unlink \"a\"'",
 		},
 		"Bash(kubectl delete:*)": {"kubectl $VERB pod x", `kubectl -n "$NS" "$VERB" pod`, "echo delete | xargs kubectl"},
 	} {
@@ -58,7 +60,8 @@ func TestKnownIsNotAsked(t *testing.T) {
 		"FOO='a b' make test", "find . -name x | xargs touch", "for f in *; do cp $f $f.bak; done",
 		"gcc x.c -o x && ./x", "go build -o app . && ./app --help", "make && ./z", "python3 -c 'import platform; print(platform.system())'", `python3 -c 'db.execute("select 1")'`, `python3 -c 'import subprocess; subprocess.run(["ls","-l"], check=True)'`,
 		`node -e 'require("child_process").execSync("ls", {stdio: "inherit"})'`, "export PATH=$PATH:/usr/local/go/bin && go build ./...", "echo 'int main(){}' > x.c && gcc x.c && ./a.out", "printf 'all:\n\tls\n' > Makefile && make",
-		"aws s3 rm s3://x", "yarn remove x", "svn rm x", "wrapper -x ls", "nsenter -t $$ ls", "python3 - <<'X'\nprint('x')\nX",
+		"aws s3 rm s3://x", "yarn remove x", "svn rm x", "wrapper -x ls", "shred a", "sed -f s.sed a", "printf 'all:\\n\\tgcc $(CFLAGS) a.c\\n' | make -f -", "make -f build.mk", "ffmpeg -i a b.mp4", "objdump -d /bin/ls", "nm /usr/bin/git", "ldd /bin/ls",
+		"nsenter -t $$ ls", "python3 - <<'X'\nprint('x')\nX",
 		`gh pr create --title "Do not git push" --body "rm x"`, "env - ls", "cat a | awk -F: '/a|b/ {print $1}'", "tar czf /tmp/x.tgz src",
 	} {
 		if d := policy.Decide(bash(command)); d.Behavior != tool.Allow {

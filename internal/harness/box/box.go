@@ -106,6 +106,43 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 	return spec, seen
 }
 
+// closedInHome lists what is closed to confined commands in the home folder, other projects
+// among it, and in haft's own folders: everything but the roots and what programs need to do
+// their work. Seen are the folders that were looked at. If the home folder is in the project,
+// nothing is closed there.
+func (b *Boxes) closedInHome(roots []string) (closed, seen []string) {
+	c := closer{kept: b.Kept, open: slices.Clone(roots)}
+	for _, root := range roots {
+		for dir := root; dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // the work tree is what the project is a part of
+			if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+				c.open = append(c.open, dir)
+				break
+			}
+		}
+	}
+	c.open = slices.Concat(c.open, repositories(roots), b.settingPaths(b.Counts.Sandbox().AllowRead))
+	state := workspace.StateDir()
+	c.open = append(c.open, filepath.Join(state, "results"))
+	home, err := filepath.EvalSymlinks(b.Home)
+	if b.Home == "" || err != nil || home == "/" {
+		c.walk(state)
+		return c.closed, c.seen
+	}
+	for line := range strings.Lines(openInHome) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			c.open = append(c.open, filepath.Join(home, line))
+		}
+	}
+	c.open = append(c.open, namedByEnvironment(home)...)
+	if !slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(root, home) }) {
+		c.walk(home)
+	}
+	if !pathin.Contains(home, state) || slices.ContainsFunc(c.open, func(dir string) bool { return matchesAbove(dir, state) }) {
+		c.walk(state)
+	}
+	return c.closed, c.seen
+}
+
 // keptContents are the folders with what sessions keep of files, also of those that a command
 // must not see.
 func (b *Boxes) keptContents() []string {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/sys/pathin"
-	"github.com/haftdev/haft/internal/world/workspace"
 )
 
 //go:embed openhome.txt
@@ -19,43 +18,6 @@ var toolchainVariables = strings.Fields(`GOROOT GOPATH GOMODCACHE GOCACHE CARGO_
 	npm_config_cache YARN_CACHE_FOLDER PYENV_ROOT PIP_CACHE_DIR UV_CACHE_DIR VIRTUAL_ENV CONDA_PREFIX PYTHONPATH PYTHONUSERBASE POETRY_CACHE_DIR RBENV_ROOT GEM_HOME GEM_PATH JAVA_HOME M2_HOME MAVEN_HOME
 	GRADLE_USER_HOME SDKMAN_DIR ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT NUGET_PACKAGES COMPOSER_HOME OPAMROOT STACK_ROOT CABAL_DIR GHCUP_INSTALL_BASE_PREFIX ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR
 	JULIA_DEPOT_PATH R_LIBS_USER VCPKG_ROOT EMSDK CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH PUPPETEER_CACHE_DIR HOMEBREW_PREFIX FLUTTER_ROOT`)
-
-// closedInHome lists what is closed to confined commands in the home folder, other projects
-// among it, and in haft's own folders: everything but the roots and what programs need to do
-// their work. Seen are the folders that were looked at. If the home folder is in the project,
-// nothing is closed there.
-func (b *Boxes) closedInHome(roots []string) (closed, seen []string) {
-	c := closer{kept: b.Kept, open: slices.Clone(roots)}
-	for _, root := range roots {
-		for dir := root; dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // the work tree is what the project is a part of
-			if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-				c.open = append(c.open, dir)
-				break
-			}
-		}
-	}
-	c.open = slices.Concat(c.open, repositories(roots), b.settingPaths(b.Counts.Sandbox().AllowRead))
-	state := workspace.StateDir()
-	c.open = append(c.open, filepath.Join(state, "results"))
-	home, err := filepath.EvalSymlinks(b.Home)
-	if b.Home == "" || err != nil || home == "/" {
-		c.walk(state)
-		return c.closed, c.seen
-	}
-	for line := range strings.Lines(openInHome) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			c.open = append(c.open, filepath.Join(home, line))
-		}
-	}
-	c.open = append(c.open, namedByEnvironment(home)...)
-	if !slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(root, home) }) {
-		c.walk(home)
-	}
-	if !pathin.Contains(home, state) || slices.ContainsFunc(c.open, func(dir string) bool { return matchesAbove(dir, state) }) {
-		c.walk(state)
-	}
-	return c.closed, c.seen
-}
 
 // namedByEnvironment returns the folders that PATH and the variables of toolchains name below a
 // home folder, with the folder of which a program's is the part bin.

@@ -64,8 +64,8 @@ func (k *Kept) Holds(path string) bool {
 	return slices.ContainsFunc(k.dirs, func(dir string) bool { return pathin.Contains(dir, path) })
 }
 
-// Folders are the folders and files of the session.
-func (k *Kept) Folders() []string {
+// folders are the folders and files of the session.
+func (k *Kept) folders() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.dirs)

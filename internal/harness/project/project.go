@@ -123,7 +123,7 @@ func (p *Project) newGuard(cwd string) (err error) {
 		}
 	}
 	p.Guard, err = p.GuardOf(roots, cwd)
-	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Shared: p.files.Shared, Counts: p.Counts, Guard: p.Guard, Tmp: p.Tmp, Kept: p.Kept.Folders}
+	p.Boxes = box.Boxes{Dir: p.Dir, Home: p.Home, Shared: p.files.Shared, Counts: p.Counts, Guard: p.Guard, Tmp: p.Tmp, Kept: p.Kept.folders}
 	return err
 }
 
