@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -66,6 +67,21 @@ func (a *analyzer) denyGitPrograms(sub string, args []value, depth int) {
 			}
 		}
 	}
+}
+
+// GitRuns reports whether an option before the command of git has it run a program or look elsewhere
+// for its own.
+func GitRuns(words []string) bool {
+	if len(words) == 0 || path.Base(words[0]) != "git" {
+		return false
+	}
+	for i, w := range words[:GitCommand(words)] {
+		key, _, _ := strings.Cut(w, "=")
+		if words[max(i-1, 0)] == "-c" && runs(strings.ToLower(key)) || key == "--config-env" || key == "--exec-path" {
+			return true
+		}
+	}
+	return false
 }
 
 // GitCommand returns which of the words of git, the first of which is its name, is the command of

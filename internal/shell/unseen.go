@@ -36,7 +36,7 @@ func (a *analyzer) checkProgram(args []value) {
 			args = append(words(strings.Fields(args[0].guess)...), args[1:]...)
 		}
 		name := path.Base(args[0].guess)
-		if isDevice(path.Clean(args[0].guess)) && !strings.Contains(args[0].guess, "/root/") {
+		if isDevice(path.Clean(args[0].guess)) && strings.Contains(args[0].guess, "/fd/") {
 			a.unseen("the program behind " + args[0].guess + " is not known before it runs")
 		}
 		if name != args[0].guess {

@@ -224,6 +224,9 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 		if o.Sensitive.Hard {
 			h.hard = fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)
 		}
+		if shared(o) {
+			h.shared = o.Facts.Verdict(guard.Write).Reason
+		}
 		switch {
 		case isNull(o):
 		case o.Dynamic:
@@ -388,8 +391,11 @@ func (h *evaluation) editable(paths []shell.Path) bool {
 }
 
 func (h *evaluation) mayEdit(o operand) bool {
-	return !o.Dynamic && (o.Root != "" || o.Scratch) && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
+	return !o.Dynamic && !shared(o) && (o.Root != "" || o.Scratch) && o.Sensitive.Write == guard.Allow && !strings.ContainsAny(o.Value, "*?[")
 }
+
+// shared reports whether a file has other names, perhaps outside the project, with which it changes.
+func shared(o operand) bool { return o.Exists && o.Info.Mode.IsRegular() && o.Info.Links > 1 }
 
 // coverWrite returns what allows the target of a redirection: the mode, or a rule about
 // edits; nil if nothing does.

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func (h *evaluation) runsDirectly() bool {
 	if slices.ContainsFunc(h.policy.deny, about) || slices.ContainsFunc(h.policy.ask, about) {
 		return false
 	}
-	if why := gitLoses(h.analysis); why != "" {
+	if why := cmp.Or(h.shared, gitLoses(h.analysis)); why != "" {
 		h.why = why
 		return false
 	}

@@ -23,6 +23,7 @@ type evaluation struct {
 	protected string          // why no allow rule and no careful mode may approve it
 	hard      string          // why not even a session that bypasses permissions may do it
 	allowed   *finding        // allow rules account for all of it
+	shared    string          // why a change of a file that it names may reach outside the project
 	edits     bool            // it only edits project files
 	readOnly  bool            // it was shown to change nothing
 	contained bool            // it runs unasked because it is confined to reading

@@ -243,6 +243,8 @@ func (r *Rule) allowsCommand(c shell.Command) bool {
 	}
 	exact := r.command.exact()
 	switch {
+	case !exact && shell.GitRuns(c.Words) && !strings.HasSuffix(r.command.source, "*"): // its stars stand for words of git's commands
+		return false
 	case !exact && c.ExactOnly:
 		return false
 	case c.Wrapped != "" && len(c.Assigns) == 0 && r.command.matches(c.Wrapped): // and so is about what comes from the input

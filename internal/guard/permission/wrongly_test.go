@@ -1,6 +1,7 @@
 package permission_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,6 +57,48 @@ func TestAcceptEditsAsksBeforeWhatOtherAgentsFollow(t *testing.T) {
 	} {
 		if d := p.decide(t, permission.AcceptEdits, "Write", `{"file_path":"`+filepath.Join(p.dir, name)+`","content":"x"}`); d.Behavior != tool.Ask {
 			t.Errorf("%s: %s (%s)", name, d.Behavior, d.Reason)
+		}
+	}
+}
+
+// TestAFileWithOtherNamesIsAskedAbout: a change of it may reach outside the project.
+func TestAFileWithOtherNamesIsAskedAbout(t *testing.T) {
+	p := newRealPlace(t, "a", "b")
+	if err := errors.Join(os.WriteFile(filepath.Join(p.home, "x"), nil, 0o600), os.Link(filepath.Join(p.home, "x"), filepath.Join(p.dir, "hl"))); err != nil {
+		t.Fatal(err)
+	}
+	yes := func() bool { return true }
+	policy := heldPolicy(t, p, "Bash(nothing)", permission.Options{Mode: permission.AcceptEdits, Sandbox: permission.Sandbox{Direct: yes, Boxed: yes, Works: yes}})
+	for _, command := range []string{"echo >> hl", "cp a hl", "tee hl < a", "sed -i s/a/b/ hl", "truncate -s 0 hl", "dd if=a of=hl", "cat a > hl", "cd . && echo x > hl"} {
+		if d := policy.Decide(bash(command)); d.Behavior != tool.Ask {
+			t.Errorf("%s is %s: %s", command, d.Behavior, d.Reason)
+		}
+	}
+	for _, command := range []string{"echo >> b", "cp a b", "sed -i s/a/b/ b"} {
+		if d := policy.Decide(bash(command)); d.Behavior != tool.Allow {
+			t.Errorf("%s is %s: %s", command, d.Behavior, d.Reason)
+		}
+	}
+}
+
+// TestAStarStandsForNoSettingOfGit: a setting in front of git's command may name a program.
+func TestAStarStandsForNoSettingOfGit(t *testing.T) {
+	p := newRealPlace(t, "a", ".git/HEAD")
+	for rule, commands := range map[string][]string{
+		"Bash(git * main)": {"git -c core.fsmonitor=./x status main", "git -c alias.status='!./x' status main", "git --exec-path=. status main", "git --config-env=core.pager=X log main", "/usr/bin/git -c core.sshCommand=./x fetch o main"},
+		"Bash(git * -m x)": {"git -c core.hooksPath=h commit -m x"},
+	} {
+		policy := heldPolicy(t, p, "Bash(nothing)", permission.Options{Rules: []permission.Rule{{Text: rule, Behavior: tool.Allow}}})
+		for _, command := range commands {
+			if d := policy.Decide(bash(command)); d.Behavior == tool.Allow {
+				t.Errorf("%s is allowed by %s: %s", command, rule, d.Reason)
+			}
+		}
+	}
+	policy := heldPolicy(t, p, "Bash(nothing)", permission.Options{Rules: []permission.Rule{{Text: "Bash(git * main)", Behavior: tool.Allow}}})
+	for _, command := range []string{"git push origin main", "git -c color.ui=never merge main", "git -C . rebase main"} {
+		if d := policy.Decide(bash(command)); d.Behavior != tool.Allow {
+			t.Errorf("%s is %s: %s", command, d.Behavior, d.Reason)
 		}
 	}
 }

@@ -60,9 +60,113 @@ func (b *binder) command(text string) {
 			b.call(n)
 		case *syntax.Redirect:
 			b.redirect(n)
+		case *syntax.Stmt:
+			b.input(n)
+		case *syntax.BinaryCmd:
+			b.pipe(n)
+		case *syntax.Assign:
+			b.assign(n)
 		}
 		return true
 	})
+}
+
+// assign binds what a variable names by which programs find what they run.
+func (b *binder) assign(as *syntax.Assign) {
+	if as.Name == nil || as.Value == nil || !Risky(as.Name.Value) {
+		return
+	}
+	for _, v := range b.values(as.Value) {
+		for _, part := range strings.FieldsFunc(v, func(c rune) bool { return strings.ContainsRune(": ;'\"", c) }) {
+			b.file(part)
+			b.tree(part)
+		}
+	}
+}
+
+// input looks at the text that a statement gives a shell.
+func (b *binder) input(st *syntax.Stmt) {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || !b.readsScript(call) {
+		return
+	}
+	for _, r := range st.Redirs {
+		word := r.Hdoc
+		if r.Op == syntax.WordHdoc {
+			word = r.Word
+		}
+		if word == nil {
+			continue
+		}
+		values := b.values(word)
+		if values == nil {
+			b.cannot("the input of " + wordText(call.Args[0]))
+		}
+		for _, text := range values {
+			b.command(text)
+		}
+	}
+}
+
+// pipe binds what is piped to a shell, if it is the content of files that are named.
+func (b *binder) pipe(c *syntax.BinaryCmd) {
+	to, ok := c.Y.Cmd.(*syntax.CallExpr)
+	if !ok || c.Op != syntax.Pipe && c.Op != syntax.PipeAll || !b.readsScript(to) || slices.ContainsFunc(c.Y.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.RdrIn || r.Hdoc != nil }) {
+		return
+	}
+	from, ok := c.X.Cmd.(*syntax.CallExpr)
+	if !ok || len(from.Args) == 0 || !slices.Contains([]string{"cat", "echo", "printf"}, from.Args[0].Lit()) {
+		b.cannot("what is piped to " + wordText(to.Args[0]))
+		return
+	}
+	for _, w := range from.Args[1:] {
+		values := b.values(w)
+		if values == nil {
+			b.cannot("what is piped to " + wordText(to.Args[0]))
+		}
+		b.names(values)
+		if from.Args[0].Lit() != "cat" {
+			for _, text := range values {
+				b.command(text)
+			}
+		}
+	}
+}
+
+// readsScript reports whether a command is a shell that runs what it reads.
+func (b *binder) readsScript(c *syntax.CallExpr) bool {
+	for i, w := range c.Args {
+		values := b.values(w)
+		if len(values) != 1 || i == 0 && !shells.MatchString(filepath.Base(values[0])) || i > 0 && (values[0] == "-c" || !strings.HasPrefix(values[0], "-")) {
+			return false
+		}
+	}
+	return len(c.Args) > 0
+}
+
+// tree binds all files of a folder; a name that is none has no files.
+func (b *binder) tree(name string) {
+	paths := b.below(name)
+	if b.h.root != nil && filepath.Clean(name) == "." {
+		paths = append(paths, ".")
+	}
+	for _, path := range paths {
+		if info, err := b.h.root.Stat(path); err != nil || !info.IsDir() {
+			continue
+		}
+		files := 0
+		_ = fs.WalkDir(b.h.root.FS(), filepath.ToSlash(path), func(file string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil // what cannot be read runs nothing
+			}
+			if files++; files > maxMatches {
+				b.cannot("the folder " + name)
+				return fs.SkipAll
+			}
+			b.file(filepath.Join(b.h.base, file))
+			return nil
+		})
+	}
 }
 
 func (b *binder) redirect(r *syntax.Redirect) {
@@ -144,6 +248,7 @@ var wrappers = []string{"env", "sudo", "doas", "timeout", "nice", "ionice", "noh
 
 // run looks at a program and its arguments.
 func (b *binder) run(args [][]string, texts []string) {
+	given := false // xargs adds words
 	for len(args) > 0 {
 		if args[0] == nil {
 			b.cannot("the program " + texts[0])
@@ -152,7 +257,13 @@ func (b *binder) run(args [][]string, texts []string) {
 		if !slices.Contains(wrappers, filepath.Base(args[0][0])) {
 			break
 		}
+		given = given || filepath.Base(args[0][0]) == "xargs"
 		args, texts = args[1:], texts[1:]
+		if len(args) > 1 && (contains(args[0], "-S") || contains(args[0], "--split-string")) {
+			for _, text := range args[1] {
+				b.command(text)
+			}
+		}
 		for len(args) > 1 && args[0] != nil && (strings.HasPrefix(args[0][0], "-") || strings.Contains(args[0][0], "=") || strings.Trim(args[0][0], "0123456789.smhd") == "") {
 			args, texts = args[1:], texts[1:]
 		}
@@ -161,6 +272,9 @@ func (b *binder) run(args [][]string, texts []string) {
 		return
 	}
 	for _, program := range b.expand(args[0]) {
+		if given && interpreters.MatchString(filepath.Base(program)) {
+			b.cannot("what xargs gives " + program)
+		}
 		b.file(program)
 		b.bin(program)
 		b.program(filepath.Base(program), args[1:], texts[1:])
@@ -185,6 +299,10 @@ func (b *binder) file(name string) {
 	for _, path := range b.below(name) {
 		if sum := b.h.sum(path); sum != "" {
 			b.found[filepath.ToSlash(path)] = sum
+		} else if info, err := os.Stat(filepath.Join(b.h.base, path)); err == nil && info.Mode().IsRegular() {
+			if _, err := b.h.root.Stat(path); err != nil {
+				b.cannot(path + ", which a link leads out of the project")
+			}
 		}
 	}
 }

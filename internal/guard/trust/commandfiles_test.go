@@ -191,3 +191,66 @@ func TestWhatCannotBeBoundIsAskedForAtEachStart(t *testing.T) {
 		t.Errorf("it is not told: %s", text)
 	}
 }
+
+// TestWhatAHookMayRunUnseenIsAskedFor: these run content that their text does not name as a script.
+// Either trust is bound to it, or the hook is asked about at each start.
+func TestWhatAHookMayRunUnseenIsAskedFor(t *testing.T) {
+	for command, file := range map[string]string{
+		"cat hk.sh | sh":                             "hk.sh",
+		"cat < hk.sh | bash -s":                      "hk.sh",
+		"sh <<X\n. ./hk.sh\nX":                       "hk.sh",
+		"sh <<'X'\nsh hk.sh\nX":                      "hk.sh",
+		"BASH_ENV=hk.sh bash -c true":                "hk.sh",
+		"ENV=./hk.sh sh -i -c true":                  "hk.sh",
+		"PATH=./bin:$PATH tool":                      "bin/tool",
+		"export PATH=$PWD/bin:$PATH; tool":           "bin/tool",
+		"git -c core.hooksPath=hooks commit -m x":    "hooks/pre-commit",
+		"git -c core.fsmonitor=./hk.sh status":       "hk.sh",
+		"run-parts hooks":                            "hooks/pre-commit",
+		"find hooks -type f -exec sh {} ';'":         "hooks/pre-commit",
+		"find . -name hk.sh -exec sh {} +":           "hk.sh",
+		"ls hk.sh | xargs sh":                        "hk.sh",
+		"perl -Ilib -MCheck -e 1":                    "lib/Check.pm",
+		"perl -I lib check.pl":                       "lib/Check.pm",
+		"PERL5LIB=lib perl -MCheck -e 1":             "lib/Check.pm",
+		"PYTHONPATH=lib python3 -m check":            "lib/check.py",
+		"PYTHONPATH=lib python3 -c 'import check'":   "lib/check.py",
+		"NODE_PATH=lib node -e 'require(\"check\")'": "lib/check.js",
+		"node -r ./lib/check.js -e 1":                "lib/check.js",
+		"ruby -Ilib -rcheck -e 1":                    "lib/check.rb",
+		"awk -f hk.awk /dev/null":                    "hk.awk",
+		"sed -f hk.sed a":                            "hk.sed",
+		"make -f build.mk":                           "build.mk",
+		"xargs -a list sh -c":                        "list",
+		"sh out/x.sh":                                "out/x.sh",
+		"eval \"$(cat hk.sh)\"":                      "hk.sh",
+		"sh -c \"$(cat hk.sh)\"":                     "hk.sh",
+		". <(cat hk.sh)":                             "hk.sh",
+		"bash --rcfile hk.sh -ic true":               "hk.sh",
+		"env -S 'sh hk.sh'":                          "hk.sh",
+		"GIT_SSH_COMMAND=./hk.sh git fetch":          "hk.sh",
+		"EDITOR=./hk.sh git commit":                  "hk.sh",
+		"LD_PRELOAD=./lib/x.so ls":                   "lib/x.so",
+	} {
+		m := newMachine(t)
+		for _, name := range []string{"hk.sh", "bin/tool", "hooks/pre-commit", "lib/Check.pm", "lib/check.py", "lib/check.js", "lib/check.rb", "lib/x.so", "check.pl", "hk.awk", "hk.sed", "build.mk", "list", "a"} {
+			m.write("project/"+name, "# one\n")
+		}
+		m.write("outside/x.sh", "# one\n")
+		if err := os.Symlink(m.path("outside"), m.path("project/out")); err != nil {
+			t.Fatal(err)
+		}
+		m.write("project/.claude/settings.json", fmt.Sprintf(`{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": %q}]}]}}`, command))
+		if err := grantAll(t.Context(), m.folder(), m.load()); err != nil {
+			t.Fatal(err)
+		}
+		before := m.untrusted(m.folder(), m.load())
+		if file == "out/x.sh" {
+			file = "../outside/x.sh"
+		}
+		m.write("project/"+file, "# two\n")
+		if after := m.untrusted(m.folder(), m.load()); len(after) == 0 {
+			t.Errorf("%s: runs %s, which has changed (asked before: %v)", command, file, len(before) > 0)
+		}
+	}
+}

@@ -276,7 +276,7 @@ func folded(e *entry) string {
 		return "lock file"
 	case strings.Contains(e.path, "/node_modules/"):
 		return "installed"
-	case isGenerated(e.before.raw) && e.before.Exists(), isGenerated(e.after.raw) && !e.before.Exists(), strings.HasSuffix(name, ".min.js"), strings.HasSuffix(name, ".map"):
+	case e.before.Exists() && (isGenerated(e.before.raw) || strings.HasSuffix(name, ".min.js") || strings.HasSuffix(name, ".map")): // a new file only says so
 		return "generated"
 	}
 	return ""
@@ -288,8 +288,7 @@ func isProgram(e *entry) bool {
 	return e.after.Mode.IsRegular() && e.after.Mode&0o111 != 0 && !strings.HasSuffix(e.path, ".sample")
 }
 
-// isGenerated reports whether a text says of itself that a program wrote it. A file
-// that only says so after the change is shown.
+// isGenerated reports whether a text says of itself that a program wrote it.
 func isGenerated(raw []byte) bool {
 	head := raw[:min(len(raw), 1024)]
 	return bytes.Contains(head, []byte("Code generated ")) && bytes.Contains(head, []byte("DO NOT EDIT")) || bytes.Contains(head, []byte("@generated"))

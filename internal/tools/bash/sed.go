@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/haftdev/haft/internal/world/workspace/disk"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -30,8 +30,9 @@ func (t *Tools) sedEdit(c *tool.Call) (*substitution, string) {
 	if f.sed == nil {
 		return nil, ""
 	}
-	// sed replaces a link by a file, and edits nothing but files.
-	if info, err := os.Lstat(f.file); err != nil || !info.Mode().IsRegular() {
+	// sed replaces a link by a file, gives a file with several names one of its own, and edits
+	// nothing but files.
+	if info, err := disk.OS().Lstat(f.file); err != nil || !info.Mode.IsRegular() || info.Links > 1 {
 		return nil, ""
 	}
 	return f.sed, f.file

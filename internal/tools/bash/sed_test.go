@@ -186,7 +186,10 @@ func TestSedIsShownAndAppliedAsAnEdit(t *testing.T) {
 	if data, _ := os.ReadFile(file); string(data) != "one 2\n" {
 		t.Errorf("the file has %q", data)
 	}
-	for _, other := range []string{`{"command":"sed -i s/two/2/ missing"}`, `{"command":"sed -i s/two/2/ f.txt; true"}`, `{"command":"ls"}`} {
+	if err := os.Link(file, filepath.Join(dir, "linked.txt")); err != nil { // of which sed makes a file of its own
+		t.Fatal(err)
+	}
+	for _, other := range []string{`{"command":"sed -i s/two/2/ missing"}`, `{"command":"sed -i s/2/two/ linked.txt"}`, `{"command":"sed -i s/two/2/ f.txt; true"}`, `{"command":"ls"}`} {
 		c := &tool.Call{Input: []byte(other)}
 		if v := bash.Permission(t.Context(), c); v.Behavior != tool.NoView {
 			t.Errorf("%s: verdict %+v", other, v)

@@ -204,6 +204,9 @@ func (r *Repo) Add(ctx context.Context, name string) (*Tree, error) {
 	if _, err := os.Lstat(t.Path); err == nil {
 		return nil, fmt.Errorf("%s already exists", t.Path)
 	}
+	if info, err := os.Lstat(filepath.Dir(t.Path)); err == nil && !info.IsDir() { // a committed link would have the tree elsewhere
+		return nil, fmt.Errorf("%s is not a folder", filepath.Dir(t.Path))
+	}
 	if _, err := git(ctx, r.Root, nil, "rev-parse", "--verify", "--quiet", "refs/heads/"+t.Branch); err == nil {
 		return nil, fmt.Errorf("the branch %s already exists", t.Branch)
 	}

@@ -70,6 +70,20 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// A repository may have a link in place of the folder of trees, which leads anywhere.
+func TestNoTreeIsMadeBehindALink(t *testing.T) {
+	repo, elsewhere := newRepo(t), t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(repo.Root, ".worktrees")); err != nil {
+		t.Fatal(err)
+	}
+	if tree, err := repo.Add(t.Context(), "skill"); err == nil {
+		t.Errorf("a tree in %s", tree.Path)
+	}
+	if entries, _ := os.ReadDir(elsewhere); len(entries) > 0 {
+		t.Errorf("%v was made there", entries)
+	}
+}
+
 func TestATreeIsMadeAndDoesNotShowInTheRepository(t *testing.T) {
 	repo := newRepo(t)
 	tree := add(t, repo, "fix")
