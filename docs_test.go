@@ -10,38 +10,6 @@ import (
 	"github.com/haftdev/haft"
 )
 
-var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
-
-// squeeze makes code comparable whatever its indentation.
-func squeeze(code string) string {
-	var b strings.Builder
-	for line := range strings.Lines(code) {
-		b.WriteString(strings.TrimSpace(line) + "\n")
-	}
-	return b.String()
-}
-
-func TestGuideShowsWhatIsCompiled(t *testing.T) {
-	page, err := os.ReadFile("docs/sdk.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiled := squeeze(string(source))
-	blocks := goBlock.FindAllStringSubmatch(string(page), -1)
-	if len(blocks) < 10 {
-		t.Fatalf("the guide has only %d pieces of code", len(blocks))
-	}
-	for _, b := range blocks {
-		if !strings.Contains(compiled, squeeze(b[1])) {
-			t.Errorf("no example holds this code:\n%s", b[1])
-		}
-	}
-}
-
 func TestGuideNamesEveryMethodOfAClient(t *testing.T) {
 	page, err := os.ReadFile("docs/sdk.md")
 	if err != nil {

@@ -232,3 +232,11 @@ func ExampleSessions() {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
+
+// The conversation runs on a server, which shows it in its page too.
+func ExampleRemote() {
+	token, opts := os.Getenv("HAFT_SERVE_TOKEN"), &haft.Options{Dir: "/project"}
+	opts.Transport = haft.Remote("http://127.0.0.1:7420", token)
+	_, err := haft.Ask(ctx, "What does this repository do?", opts)
+	fmt.Println(err)
+}

@@ -30,10 +30,10 @@ var groups = []struct {
 	name   string
 	topics []string
 }{
-	{"use", []string{"first-hour", "terminal", "cli", "permissions", "preview", "sandbox", "sessions",
-		"skills", "agents", "hooks", "mcp", "tools", "acp", "serve", "migrate"}},
+	{"use", []string{"first-hour", "install", "terminal", "cli", "models", "settings", "permissions", "preview", "sandbox", "sessions",
+		"skills", "agents", "hooks", "mcp", "tools", "acp", "serve", "cookbook", "troubleshooting", "comparison", "migrate"}},
 	{"build", []string{"sdk", "write-tools", "agent", "wire"}},
-	{"operate", []string{"fleet", "platforms", "reference", "rough-edges"}},
+	{"operate", []string{"fleet", "threat-model", "platforms", "reference", "rough-edges"}},
 	{"change", []string{"architecture", "glossary", "dependencies", "fail-closed", "release"}},
 }
 

@@ -1,7 +1,10 @@
 package wire_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/haftdev/haft/wire"
@@ -38,4 +41,28 @@ func ExampleEncode() {
 	fmt.Println(string(line), err)
 	// Output:
 	// {"type":"user","message":{"role":"user","content":[{"type":"text","text":"What is in this folder?"}]},"parent_tool_use_id":null,"session_id":""} <nil>
+}
+
+// A CLI asks the program that started it, over their two streams.
+func ExampleConn() {
+	ctx := context.Background()
+	in, toCLI := io.Pipe()
+	fromCLI, out := io.Pipe()
+	program := wire.NewConn(wire.Lines(wire.NewReader(fromCLI), wire.NewWriter(toCLI)), &wire.ConnOptions{
+		Handle: func(context.Context, wire.Request) (any, error) {
+			return &wire.PermissionAnswer{Behavior: wire.BehaviorDeny, Message: "not today"}, nil
+		},
+	})
+	go program.Run(ctx, func(wire.Message) {})
+	input := json.RawMessage(`{"command":"git push"}`)
+
+	answer := func(_ context.Context, r wire.Request) (any, error) { return nil, wire.Unsupported(r) }
+	conn := wire.NewConn(wire.Lines(wire.NewReader(in), wire.NewWriter(out)), &wire.ConnOptions{Handle: answer})
+	go conn.Run(ctx, func(m wire.Message) { /* everything that is not a control request */ })
+
+	var reply wire.PermissionAnswer
+	err := conn.Call(ctx, &wire.CanUseTool{ToolName: "Bash", Input: input}, &reply)
+	fmt.Println(reply.Behavior, reply.Message, err)
+	// Output:
+	// deny not today <nil>
 }

@@ -43,6 +43,17 @@ func TestTheToolsKeepTheContract(t *testing.T) {
 	})
 }
 
+// TestOpenTicket is how a program tests one tool of its own.
+func TestOpenTicket(t *testing.T) {
+	dir := t.TempDir()
+	tooltest.Run(t, tooltest.Subject{
+		Tool:  openTicket(),
+		Dir:   dir,
+		Valid: []string{`{"name":"late","text":"An order is late."}`},
+		Reset: func(*testing.T) { os.RemoveAll(filepath.Join(dir, "tickets")) },
+	})
+}
+
 func TestAToolThatOnlyReadsRunsUnasked(t *testing.T) {
 	eachWay(t, func(t *testing.T, w way) {
 		dir, _ := shop(t, w.calls("QueryOrders", `{"column":"town","equals":"Ulm"}`), w.calls("QueryOrders", `{"column":"city","equals":"Ulm"}`), says("Two."))

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/haftdev/haft/internal/test/golden"
 )
 
 var (
@@ -191,4 +194,24 @@ func TestNumbersAndChoicesAreChecked(t *testing.T) {
 			t.Errorf("%s\ngot  %q\nwant %q", text, joined, want)
 		}
 	}
+}
+
+// TestTheGuideListsWhatHasNoEffect writes two lists of the guide about settings.
+func TestTheGuideListsWhatHasNoEffect(t *testing.T) {
+	lists := map[effect][]string{}
+	var look func(prefix string, members map[string]shape)
+	look = func(prefix string, members map[string]shape) {
+		for name, s := range members {
+			if s.effect != acts {
+				lists[s.effect] = append(lists[s.effect], "`"+prefix+name+"`")
+			} else {
+				look(prefix+name+".", s.members)
+			}
+		}
+	}
+	look("", topLevel())
+	for _, l := range lists {
+		slices.Sort(l)
+	}
+	golden.Part(t, "../../../docs/settings.md", "settings without an effect", strings.Join(lists[idles], ", ")+"\n\n"+strings.Join(lists[unkept], ", ")+"\n")
 }

@@ -2,12 +2,16 @@ package provider
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/haftdev/haft/internal/models/catalog"
+	"github.com/haftdev/haft/internal/test/golden"
 )
 
 type env map[string]string
@@ -103,4 +107,19 @@ func BenchmarkOpen(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestTheGuideListsTheServers writes the table of the guide about models.
+func TestTheGuideListsTheServers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| model | address | other address | key |\n|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		s := servers[name]
+		key := "`" + s.keyEnv + "`"
+		if !s.mustKey {
+			key += ", if it needs one"
+		}
+		fmt.Fprintf(&b, "| `%s/…` | %s | `%s` | %s |\n", name, s.base, strings.Join(s.baseEnv, "`, `"), key)
+	}
+	golden.Part(t, "../../../docs/models.md", "servers", b.String())
 }

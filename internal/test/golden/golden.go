@@ -12,6 +12,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,23 @@ func Check(t testing.TB, path, got string) {
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got); if the change is intended, rewrite it with -update:\n%s", path, d)
 	}
+}
+
+// Part compares a part of a page, such as a table that a test makes. It stands between the comments
+// <!-- NAME: made by a test; -update writes it --> and <!-- end of NAME -->.
+func Part(t testing.TB, path, name, got string) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+": made by a test; -update writes it -->\n", "\n<!-- end of "+name+" -->"
+	before, rest, ok := strings.Cut(string(page), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no place for %s", path, name)
+	}
+	Check(t, path, before+begin+"\n"+got+end+after)
 }
 
 // write makes the file at path hold text.
