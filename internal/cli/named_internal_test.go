@@ -111,3 +111,61 @@ func misnames(line string) string {
 	}
 	return ""
 }
+
+// ownVariables are set by haft for processes of its own or used by its tests: users have no use for them.
+var ownVariables = map[string]bool{
+	"HAFT_SHELLRUN_TIDY": true, "HAFT_SHELLRUN_KEEPER": true, "HAFT_SHELLRUN_BOX": true, "HAFT_TEST_LANGUAGE_SERVER": true,
+	"HAFT_AUTH_TOKEN": true, "HAFT_API_KEY": true, // kept from commands, should somebody set them
+	"HAFT_NIGHTLY": true, // of tests
+}
+
+// TestEveryVariableIsDocumented compares the variables of haft in the source with those in the guides.
+func TestEveryVariableIsDocumented(t *testing.T) {
+	variable := regexp.MustCompile(`\bHAFT_[A-Z_]*[A-Z]\b`)
+	used, named := map[string]string{}, map[string]string{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "test" || d.Name() == "bench"):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
+			texts := map[string]string{}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					texts[lit.Value] = path
+				}
+				return true
+			})
+			for text := range texts {
+				for _, name := range variable.FindAllString(text, -1) {
+					used[name] = path
+				}
+			}
+		case strings.HasPrefix(path, "../../docs/") && strings.HasSuffix(path, ".md"):
+			text, err := os.ReadFile(path)
+			for _, name := range variable.FindAllString(string(text), -1) {
+				named[name] = path
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range used {
+		if named[name] == "" && !ownVariables[name] {
+			t.Errorf("%s uses %s, which no guide names", path, name)
+		}
+	}
+	for name, path := range named {
+		if used[name] == "" && !ownVariables[name] {
+			t.Errorf("%s names %s, which nothing reads", path, name)
+		}
+	}
+}
