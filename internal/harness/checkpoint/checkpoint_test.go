@@ -496,6 +496,36 @@ func TestARewindThatFailsIsTakenBack(t *testing.T) {
 	b.same(mixed)
 }
 
+// Another program swaps a folder for a link while a rewind is under way, which then fails: what it
+// did there cannot be taken back. The error says so, and the next start takes it back.
+func TestARewindThatCannotBeTakenBackSaysSo(t *testing.T) {
+	b := newBench(t, nil)
+	b.outside("mkdir d e; echo 0 > d/a; echo 0 > z; echo 0 > e/a")
+	b.say("go")
+	b.bash("echo 1 > d/a; echo 1 > z")
+	p := b.plan("")
+	mixed := b.tree()
+	for i, s := range p.Steps {
+		if filepath.Base(s.Path) == "z" {
+			p.Steps[i].Want.Digest = strings.Repeat("0", 64) // a content that is gone
+		}
+	}
+	opts := new(checkpoint.ApplyOptions).Telling(func(path string) {
+		if filepath.Base(path) == "a" {
+			b.outside("mv d away; ln -s e d")
+		}
+	})
+	var partial *checkpoint.PartialError
+	if _, err := p.Apply(t.Context(), b.session, opts); !errors.As(err, &partial) || len(partial.Paths) != 1 || !strings.HasSuffix(partial.Paths[0], "d/a") {
+		t.Fatalf("error %v", err)
+	}
+	b.outside("grep -q 0 e/a && rm d && mv away d")
+	if _, left := b.reopen(); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	b.same(mixed)
+}
+
 func TestARewindDoesNotWriteThroughLinks(t *testing.T) {
 	b := newBench(t, nil)
 	elsewhere := t.TempDir()

@@ -23,3 +23,9 @@ func (p *Plan) ApplyUntil(ctx context.Context, s *session.Session, steps int) er
 	}
 	return nil
 }
+
+// Telling has Apply tell of each file that it has changed.
+func (o *ApplyOptions) Telling(did func(path string)) *ApplyOptions {
+	o.did = did
+	return o
+}

@@ -336,11 +336,14 @@ func (p *Plan) Apply(ctx context.Context, s *session.Session, opts *ApplyOptions
 			err = w.put(ctx, &steps[i])
 		}
 		if err != nil {
-			return "", errors.Join(fmt.Errorf("rewind: %w", err), p.takeBack(ctx, steps[:i], s.Blobs()), os.Remove(file))
+			return "", p.failed(ctx, err, steps[:i], s.Blobs(), file)
+		}
+		if opts != nil && opts.did != nil {
+			opts.did(steps[i].Path)
 		}
 	}
 	if err := errors.Join(w.modes(steps), w.sync(filepath.Dir(steps[0].Path))); err != nil {
-		return "", errors.Join(fmt.Errorf("rewind: %w", err), p.takeBack(ctx, steps, s.Blobs()), os.Remove(file))
+		return "", p.failed(ctx, err, steps, s.Blobs(), file)
 	}
 	return undo, os.Remove(file)
 }
@@ -414,20 +417,49 @@ func (p *Plan) save(path string) error {
 	return os.Rename(temp, path)
 }
 
-// takeBack undoes the steps that were done.
-func (p *Plan) takeBack(ctx context.Context, done []Step, blobs blob.Store) error {
+// A PartialError says that a plan failed, and that some of what was done by then could not be
+// taken back: another program has moved it meanwhile. The next start of the session tries again.
+type PartialError struct {
+	Paths []string // that are as the plan wanted them, or were moved
+	Err   error
+}
+
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("%v; what was done could not all be taken back: %s", e.Err, strings.Join(e.Paths, ", "))
+}
+
+func (e *PartialError) Unwrap() error { return e.Err }
+
+// failed takes back the steps that were done, because of an error.
+func (p *Plan) failed(ctx context.Context, err error, done []Step, blobs blob.Store, file string) error {
+	err = fmt.Errorf("rewind: %w", err)
+	left, backErr := p.takeBack(ctx, done, blobs)
+	if backErr == nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	partial := &PartialError{Err: errors.Join(err, backErr, left.save(file))}
+	for _, s := range left.Steps {
+		partial.Paths = append(partial.Paths, s.Path)
+	}
+	return partial
+}
+
+// takeBack undoes the steps that were done. With an error, it returns what is left to do.
+func (p *Plan) takeBack(ctx context.Context, done []Step, blobs blob.Store) (left *Plan, err error) {
 	back := &Plan{}
 	for _, s := range done {
 		back.Steps = append(back.Steps, Step{Path: s.Path, Want: s.Had, Had: s.Want, InPlace: s.InPlace})
 	}
 	slices.SortFunc(back.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
 	w := writer{blobs: blobs}
+	left = &Plan{}
 	var errs []error
 	steps := back.ordered()
 	for i := range steps {
 		if err := w.put(ctx, &steps[i]); err != nil {
 			errs = append(errs, fmt.Errorf("take back: %w", err))
+			left.Steps = append(left.Steps, steps[i])
 		}
 	}
-	return errors.Join(append(errs, w.modes(steps))...)
+	return left, errors.Join(append(errs, w.modes(steps))...)
 }

@@ -22,6 +22,8 @@ type ApplyOptions struct {
 	// Name is what the change is recorded as, such as the call that it belongs to;
 	// "" means a new name.
 	Name string
+
+	did func(path string) // is told of each file that was changed; for tests
 }
 
 // rewindFile is the plan of a rewind that is being done, in the session's folder.

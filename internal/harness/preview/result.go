@@ -125,7 +125,10 @@ func (r *Result) Apply(ctx context.Context, s *session.Session, name string, dro
 	}
 	_, err = plan.Apply(ctx, s, &checkpoint.ApplyOptions{Name: name})
 	var conflict *checkpoint.ConflictError
+	var partial *checkpoint.PartialError
 	switch {
+	case errors.As(err, &partial):
+		return fmt.Errorf("only a part was changed: another program has moved folders meanwhile, so that %s could not be changed back. The next start of this session tries again", Listed(partial.Paths, 5))
 	case errors.As(err, &conflict):
 		return &ConflictError{Paths: conflict.Paths, While: "the change was applied"}
 	case err != nil:

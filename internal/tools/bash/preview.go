@@ -184,7 +184,7 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 		return Output{}, err
 	}
 	if err != nil {
-		return Output{}, tool.Errorf("The command ran, but its changes were not applied: %w.", err)
+		return Output{}, tool.Errorf("The command ran, but its changes could not be applied: %w.", err)
 	}
 	task := p.ran.Task()
 	out, _ := t.output(task)
