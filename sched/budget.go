@@ -22,6 +22,9 @@ func (b *Batch) bound(f *execution, out *Outcome) {
 		out.Result.Content, out.Kept = b.opts.Output.Bound(f.id+"-"+f.useID, out.Result.Content, granted)
 	}
 	b.charge(f, output.Size(out.Result.Content)) // a note may be longer than what it replaces
+	if holdsForgedReminder(f.name, out.Result.Content) {
+		out.Notes = append(out.Notes, forgedReminderNote)
+	}
 	for i, note := range out.Notes {
 		out.Notes[i] = output.Shorten(note, maxAside)
 	}
