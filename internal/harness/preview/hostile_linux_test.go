@@ -3,10 +3,12 @@ package preview_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,6 +76,44 @@ func TestALinkInTheWayIsNotFollowed(t *testing.T) {
 	}
 	if got := tree(t, outside); len(got) != 1 {
 		t.Errorf("outside: %v", got)
+	}
+}
+
+// A program of this machine that listens on a socket in the file system would act for a command
+// before anybody has agreed to it.
+func TestSocketsOfTheMachineAreOutOfReach(t *testing.T) {
+	needtest.Need(t, needtest.Overlay, "python3")
+	dir, err := os.MkdirTemp(".", "s") // not in a folder that is private to a box, as /tmp
+	if err != nil {
+		needtest.Missing(t, "the folder of the package cannot be written")
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if dir, err = filepath.Abs(dir); err != nil {
+		t.Fatal(err)
+	}
+	server, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var reached atomic.Bool
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			reached.Store(true)
+			c.Close()
+		}
+	}()
+	b := newBench(t, map[string]string{"file": "1\n"})
+	r := b.mustRun("cd " + dir + ` && python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.connect("s")'; cd -; python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(); c=socket.socket(socket.AF_UNIX); c.connect("own"); open("file","w")'; rm own`)
+	if reached.Load() {
+		t.Error("it reached a server outside")
+	}
+	if got := b.paths(b.shown(r)); !slices.Equal(got, []string{"~file"}) {
+		t.Errorf("a socket of its own does not work: %q", got)
 	}
 }
 

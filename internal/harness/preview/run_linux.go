@@ -60,7 +60,12 @@ func (r *Request) run(ctx context.Context, way func(context.Context, Request) (*
 // spec is the box of a previewed command. The caches in the home folder are part of its
 // layer.
 func (r *Request) spec(layers []sandbox.Layer) *sandbox.Spec {
-	spec := &sandbox.Spec{Layers: layers, Read: r.read, NoSockets: r.read != nil, Deny: r.Deny}
+	spec := &sandbox.Spec{Layers: layers, Read: r.read, NoSockets: r.read != nil}
+	layered := slices.Clone(r.Dirs)
+	if r.Home != "" {
+		layered = append(layered, r.Home)
+	}
+	spec.Deny = slices.Concat(r.Deny, foreignSockets(layered))
 	spec.Hide = append(r.Hide[:len(r.Hide):len(r.Hide)], r.Store) // a copy there has what is hidden in the folders
 	for _, dir := range r.Scratch {
 		if r.Home == "" || !pathin.Contains(r.Home, dir) {
