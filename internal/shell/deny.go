@@ -16,7 +16,8 @@ const (
 	maxDeny         = 20_000
 	maxDenyWrappers = 24
 	maxSuffixes     = 40
-	maxOthers       = 16 // values that a word, or words that a command, may have besides the likely ones
+	maxTokens       = 4096 // words of a text that is split; the rest is one
+	maxOthers       = 16   // values that a word, or words that a command, may have besides the likely ones
 )
 
 // deny adds a command in every form that deny and ask rules should see.
@@ -402,8 +403,15 @@ func (a *analyzer) denyTokens(text string) {
 		if len(fields) == 0 {
 			continue
 		}
-		a.denyWords(words(fields...), 1)
-		a.critical(words(fields...))
+		if len(fields) > maxTokens {
+			fields = append(fields[:maxTokens:maxTokens], strings.Join(fields[maxTokens:], " "))
+		}
+		list := words(fields...)
+		a.critical(list)
+		if len(a.out.Deny) >= maxDeny {
+			continue
+		}
+		a.denyWords(list, 1)
 		if strings.Contains(fields[0], ",") { // braces
 			a.denyWords(words(append(strings.Split(fields[0], ","), fields[1:]...)...), 1)
 		}

@@ -18,6 +18,8 @@ type pieces struct {
 	kept  int   // bytes of a piece that were part of the one before
 	read  int64 // bytes of the file so far
 	end   bool
+	// binary says that a NUL took the place of a line break
+	binary bool
 }
 
 // next returns the next piece. It begins with what the one before had from keep on.
@@ -41,6 +43,11 @@ func (p *pieces) next(keep int) ([]byte, error) {
 			return p.buf[:p.used], nil
 		}
 		if i := bytes.LastIndexByte(p.buf[p.kept:p.full], '\n'); i >= 0 {
+			p.used = p.kept + i + 1
+			return p.buf[:p.used], nil
+		}
+		if i := bytes.LastIndexByte(p.buf[p.kept:p.full], 0); i >= 0 && bytes.IndexByte(p.buf[p.kept:p.full], 0) < i { // a NUL ends a line of a binary file, of which another one tells
+			p.buf[p.kept+i], p.binary = '\n', true
 			p.used = p.kept + i + 1
 			return p.buf[:p.used], nil
 		}

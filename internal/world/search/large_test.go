@@ -1,10 +1,12 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +53,33 @@ func TestALargeFileIsSearchedInPieces(t *testing.T) {
 				t.Fatalf("round %d, %+v (-whole +pieces):\n%s", round, q, diff)
 			}
 		}
+	}
+}
+
+// TestAHoleTakesNoMemory: a sparse file has no line breaks, but need not be in memory as a whole.
+func TestAHoleTakesNoMemory(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "image")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 512<<20)); err != nil {
+		t.Skip("no sparse files here")
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("needle"); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := New(&Options{MaxFileSize: 8 << 20}).Grep(t.Context(), Query{Dir: dir, Path: "image", Pattern: "needle", Mode: Files})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(r.Hits) != 1 || !r.Hits[0].Binary {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 100 {
+		t.Errorf("it takes %d MB", got)
 	}
 }
 

@@ -440,7 +440,7 @@ func (w *worker) searchLarge(st *Stats) (hit Hit, ok bool, err error) {
 		}
 	}
 	st.Bytes += p.read
-	if binary {
+	if binary || p.binary && w.c.hit.Count > 0 {
 		return Hit{Count: max(1, w.c.hit.Count), Binary: true}, true, nil
 	}
 	return w.c.hit, w.c.hit.Count > 0, nil
