@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,6 +30,8 @@ word, and the MCP servers are started. The exit code is 1 if something is broken
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context()) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "write JSON")
+	c.Flags().StringVar(&f.modelName, "model", "", "check this model instead of the configured one")
+	c.Flags().StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	c.Flags().BoolVar(&f.connect, "connect", false, "ask the model for one word and start the MCP servers, to see whether they work")
 	return c
 }
@@ -37,11 +40,13 @@ type doctorFlags struct {
 	Streams
 	reexec        shellrun.Reexec
 	json, connect bool
+
+	modelName, settings string // of the flags
 }
 
 func (f *doctorFlags) run(ctx context.Context) error {
 	credentialsFile().use()
-	p, err := project.Open(&project.Options{Reexec: f.reexec})
+	p, err := project.Open(&project.Options{Reexec: f.reexec, Settings: f.settings})
 	if err != nil {
 		return err
 	}
@@ -49,7 +54,7 @@ func (f *doctorFlags) run(ctx context.Context) error {
 	if f.json {
 		words = nil
 	}
-	d := doctor.Diagnose(p, &doctor.Options{Version: version(), NoServers: f.connect, Lang: words})
+	d := doctor.Diagnose(p, &doctor.Options{Version: version(), Model: f.modelName, NoServers: f.connect, Lang: words})
 	if f.connect {
 		f.model(ctx, p, d, words)
 		if err := f.servers(ctx, p, d); err != nil {
@@ -76,7 +81,7 @@ func (f *doctorFlags) model(ctx context.Context, p *project.Project, d *doctor.D
 	defer cancel()
 	env := p.ModelEnv()
 	set, _ := p.Counts.Text("model")
-	answer, err := askForAWord(ctx, &provider.Options{Model: set.Text, MaxRetries: -1, Getenv: env.WithKey(env.Helper.Run)})
+	answer, err := askForAWord(ctx, &provider.Options{Model: cmp.Or(f.modelName, set.Text), MaxRetries: -1, Getenv: env.WithKey(env.Helper.Run)})
 	switch {
 	case env.Helper.Err != nil:
 		d.Bad("model", env.Helper.Err.Error(), words.T("fix the command in the settings"))

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/haftdev/haft/internal/text/lang"
 )
 
 // newFleet runs the command of the fleet, which is a separate program: haft contains
@@ -19,6 +21,10 @@ func newFleet(s Streams) *cobra.Command {
 		Use: "fleet", Short: message("Run sessions on many machines, with haft-fleet"), DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := findFleet()
+			if err != nil && len(args) > 0 && (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+				_, err = fmt.Fprintf(s.folded(), "%s.\n\nhaft-fleet is a program of its own. To build it from a checkout: cd fleet && go build -o DIR ./cmd/haft-fleet, where DIR is the folder that haft is in. 'haft help fleet' is the guide.\n", s.words().T(lang.Text(c.Short)))
+				return err
+			}
 			if err != nil {
 				return err
 			}

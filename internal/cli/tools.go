@@ -305,6 +305,9 @@ func (f *toolsFlags) recoverFiles(w *harness.World) {
 }
 
 func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.Set, name, input string) error {
+	if needs, off := set.Disabled(name); off { // what the pipeline would answer is meant for a model
+		return usageError{fmt.Errorf("%s works only in a conversation%s", name, parenthesized(needs))}
+	}
 	var raw []byte
 	if input == "-" {
 		var err error
@@ -326,6 +329,13 @@ func (f *toolsFlags) callOne(ctx context.Context, s *sched.Scheduler, set *tool.
 		return nil
 	}
 	return outcomeError{out.Status}
+}
+
+func parenthesized(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // pipeline is the pipeline of a session in this folder, for the user at the shell: what the

@@ -176,6 +176,7 @@ func TestNumbersAndChoicesAreChecked(t *testing.T) {
 		`{"agents":{"maxRunning":-1}}`:                    "must be a whole number of at least 0, not -1: it is ignored",
 		`{"agents":{"maxRunning":1.5}}`:                   "must be a whole number of at least 0, not 1.5: it is ignored",
 		`{"agents":{"maxRuning":2}}`:                      "is not a known key; did you mean maxRunning?",
+		`{"autoAllowBashIfSandboxed":true}`:               `is not a known key here; it belongs into "sandbox"`,
 		`{"calls":{"afterFailure":"cancel"}}`:             "",
 		`{"calls":{"afterFailure":"stop"}}`:               `must be one of continue, cancel, not "stop": it is ignored`,
 		`{"calls":{"sameResults":{"warn":-1,"stop":9}}}`:  "",

@@ -2,9 +2,11 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -215,7 +217,7 @@ func checkObject(f *File, object *node, prefix string, known map[string]shape) *
 		want, ok := known[m.name]
 		switch {
 		case !ok:
-			f.report(Unknown, m.line, key, unknownKey(m.name, known))
+			f.report(Unknown, m.line, key, cmp.Or(misplaced(key), unknownKey(m.name, known)))
 		case m.value.kind == 'n': // said to be unset
 			continue
 		case !want.fits(m.value):
@@ -255,6 +257,16 @@ func wrongEntry(f *File, key string, entry *node, each byte) bool {
 	}
 	f.report(Ignored, entry.line, key, fmt.Sprintf("must contain %s, not %s: the entry is ignored", kindName(each), kindName(entry.kind)))
 	return true
+}
+
+// misplaced says where a key of the top level belongs, if it belongs into an object.
+func misplaced(key string) string {
+	for _, outer := range slices.Sorted(maps.Keys(topLevel())) {
+		if _, ok := topLevel()[outer].members[key]; ok {
+			return fmt.Sprintf("is not a known key here; it belongs into %q", outer)
+		}
+	}
+	return ""
 }
 
 func unknownKey(name string, known map[string]shape) string {

@@ -79,6 +79,8 @@ func (d *Diagnosis) Bad(area, text, advice string) {
 type Options struct {
 	// Version is that of the program.
 	Version string
+	// Model is the model to check; "" means the configured one.
+	Model string
 	// NoServers leaves MCP servers to the caller, who starts them.
 	NoServers bool
 	// Lang is the language of the sentences; nil is English. What lower layers report, such
@@ -94,7 +96,7 @@ func Diagnose(p *project.Project, opts *Options) *Diagnosis {
 		o = *opts
 	}
 	d := &Diagnosis{Version: o.Version, Project: p.Dir, words: o.Lang}
-	d.model(p)
+	d.model(p, o.Model)
 	d.settings(p)
 	d.policy(p)
 	d.sandbox(p)
@@ -170,10 +172,10 @@ func (d *Diagnosis) Conclude() {
 }
 
 // model says who answers and where the key is from, never the key.
-func (d *Diagnosis) model(p *project.Project) {
+func (d *Diagnosis) model(p *project.Project, chosen string) {
 	set, _ := p.Counts.Text("model")
 	env := p.ModelEnv()
-	_, info, err := provider.Open(&provider.Options{Model: set.Text, Getenv: env.WithKey(func() string { return env.Helper.Command })})
+	_, info, err := provider.Open(&provider.Options{Model: cmp.Or(chosen, set.Text), Getenv: env.WithKey(func() string { return env.Helper.Command })})
 	if errors.Is(err, provider.ErrNotConfigured) {
 		text, advice, _ := strings.Cut(err.Error(), "\n")
 		var ways []string
@@ -208,6 +210,11 @@ func isLoopback(host string) bool {
 func (d *Diagnosis) settings(p *project.Project) {
 	var names []string
 	for _, file := range p.Settings.Files() {
+		if slices.ContainsFunc(p.Settings.Problems(), func(found settings.Problem) bool {
+			return found.Kind == settings.Skipped && found.File == file.Path
+		}) {
+			continue // it is reported below
+		}
 		names = append(names, fmt.Sprintf("%s (%s)", file.Path, file.Source))
 	}
 	if len(names) == 0 {
