@@ -19,6 +19,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/config/keep"
 	"github.com/haftdev/haft/internal/front/card"
+	"github.com/haftdev/haft/internal/front/headless"
 	"github.com/haftdev/haft/internal/front/live"
 	"github.com/haftdev/haft/internal/front/plain"
 	"github.com/haftdev/haft/internal/front/serve"
@@ -46,7 +47,8 @@ type attachFlags struct {
 	person  *plain.Person // answers questions
 	greeted chan struct{} // closed when it was said what this terminal is attached to
 
-	mu    sync.Mutex     // held while something is shown
+	mu    sync.Mutex // held while something is shown
+	calls map[string]shownProgress
 	early []wire.Message // that came before that
 	busy  bool           // a turn runs
 }
@@ -338,6 +340,8 @@ func (f *attachFlags) show(m wire.Message) {
 		for _, b := range m.Message.Content {
 			f.block(b, "", m.AgentID, false)
 		}
+	case *wire.ToolProgress:
+		f.progress(m)
 	case *wire.QuestionAnswered:
 		if m.By != "" {
 			fmt.Fprintf(f.Out, "  %s by %s\n", visible.Text(m.Behavior), visible.Text(m.By))
@@ -348,6 +352,29 @@ func (f *attachFlags) show(m wire.Message) {
 		f.busy = false
 		fmt.Fprintf(f.Out, "  [%s, $%.4f]\n", visible.Text(m.Subtype), m.TotalCostUSD)
 	}
+}
+
+// A shownProgress is what was shown of the progress of a call, and from when on more is.
+type shownProgress struct {
+	line string
+	next float64
+}
+
+// progress writes how far a call is: what is new, and less and less often.
+func (f *attachFlags) progress(m *wire.ToolProgress) {
+	if m.State == wire.CallCompleted {
+		delete(f.calls, m.ToolUseID)
+		return
+	}
+	line, last := headless.ProgressLine(m), f.calls[m.ToolUseID]
+	if line == "" || line == last.line || m.ElapsedTimeSeconds < last.next {
+		return
+	}
+	if f.calls == nil {
+		f.calls = make(map[string]shownProgress)
+	}
+	f.calls[m.ToolUseID] = shownProgress{line, max(m.ElapsedTimeSeconds+1, m.ElapsedTimeSeconds*1.2)}
+	fmt.Fprintf(f.Out, "  … %s, %.0f s: %s\n", visible.Text(m.ToolName), m.ElapsedTimeSeconds, inOneLine(line, 160))
 }
 
 // block writes a piece of a message. A synthetic one is haft's own.

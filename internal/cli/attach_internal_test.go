@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,29 @@ import (
 	"github.com/haftdev/haft/internal/front/plain"
 	"github.com/haftdev/haft/wire"
 )
+
+// What a call reports is shown once, and less and less often while it runs.
+func TestProgressIsShownInLines(t *testing.T) {
+	var out bytes.Buffer
+	f := &attachFlags{Streams: Streams{Out: &out}, greeted: make(chan struct{})}
+	close(f.greeted)
+	for i := range 100 {
+		f.heard(&wire.ToolProgress{ToolUseID: "a", ToolName: "Bash", State: wire.CallExecuting, ElapsedTimeSeconds: float64(i) / 4, Progress: json.RawMessage(fmt.Sprintf(`{"type":"bash_progress","output":"more\nline %d\n"}`, i))})
+	}
+	f.heard(&wire.ToolProgress{ToolUseID: "a", ToolName: "Bash", State: wire.CallCompleted})
+	f.heard(&wire.ToolProgress{ToolUseID: "b", ToolName: "mcp__s__t", State: wire.CallQueued})
+	for range 2 {
+		f.heard(&wire.ToolProgress{ToolUseID: "b", ToolName: "mcp__s__t", State: wire.CallExecuting, ElapsedTimeSeconds: 9, Progress: json.RawMessage(`{"type":"mcp_progress","progress":3,"total":10}`)})
+	}
+	want := ""
+	for _, i := range []int{0, 4, 8, 12, 16, 20, 24, 29, 35, 42, 51, 62, 75, 90} {
+		want += fmt.Sprintf("  … Bash, %.0f s: line %d\n", float64(i)/4, i)
+	}
+	want += "  … mcp__s__t, 9 s: 3 of 10\n"
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
+	}
+}
 
 // TestOnlyAnAnswerDecides answers the question of a session that runs elsewhere. What is no
 // answer asks again.

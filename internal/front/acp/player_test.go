@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/test/scripttest"
+	"github.com/haftdev/haft/internal/test/waiting"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model/script"
 )
@@ -25,6 +26,9 @@ var reexec shellrun.Reexec
 
 func TestMain(m *testing.M) {
 	reexec = shellrun.Supervise()
+	if waiting.Serving() {
+		return
+	}
 	if os.Getenv("ACP_TEST_SERVER") != "" {
 		serveQuestions()
 		return

@@ -1,7 +1,9 @@
 package headless
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -168,6 +170,24 @@ func encodeProgress(p tool.Progress) json.RawMessage {
 	}
 	object["type"] = mustJSON(p.ProgressType())
 	return mustJSON(object)
+}
+
+// ProgressLine is what a report says of a call's progress, in one line; "" if it says nothing.
+func ProgressLine(m *wire.ToolProgress) string {
+	var p struct {
+		Text, Message, Activity, Query, Output string
+		Progress, Total                        float64
+	}
+	if json.Unmarshal(m.Progress, &p) != nil {
+		return ""
+	}
+	if p.Message == "" && p.Progress > 0 {
+		p.Message = fmt.Sprintf("%g", p.Progress)
+		if p.Total > 0 {
+			p.Message += fmt.Sprintf(" of %g", p.Total)
+		}
+	}
+	return cmp.Or(p.Text, p.Message, p.Activity, p.Query, tool.ProgressLine(tool.EvalProgress{Output: p.Output}))
 }
 
 // tail is the end of a long text.

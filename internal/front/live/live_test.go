@@ -39,23 +39,29 @@ type stage struct {
 
 func newStage(t *testing.T, person sched.Asker, turns ...script.Turn) *stage {
 	t.Helper()
+	return newStageOf(t, harness.Options{}, harness.TalkOptions{Person: person}, func(string) *script.Scenario { return &script.Scenario{Turns: turns} })
+}
+
+// newStageOf is newStage with more options, and a scenario for its folder.
+func newStageOf(t *testing.T, o harness.Options, talk harness.TalkOptions, scenario func(dir string) *script.Scenario) *stage {
+	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HAFT_HOME", filepath.Join(home, ".haft"))
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, ".claude"))
-	server, err := script.Serve(&script.Options{Scenario: &script.Scenario{Turns: turns}})
+	s := &stage{dir: t.TempDir(), done: make(chan struct{}), ended: make(chan struct{}, 16)}
+	server, err := script.Serve(&script.Options{Scenario: scenario(s.dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	s := &stage{dir: t.TempDir(), done: make(chan struct{}), ended: make(chan struct{}, 16)}
-	w, err := harness.Open(&harness.Options{Dir: s.dir})
+	o.Dir = s.dir
+	w, err := harness.Open(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.talk, err = w.Talk(t.Context(), &harness.TalkOptions{
-		Client: anthropic.New(&anthropic.Options{BaseURL: server.URL(), Key: "k"}), Model: "claude-opus-5-5", Person: person, Interactive: true, Watch: live.Open("test"),
-	})
+	talk.Client, talk.Model, talk.Interactive, talk.Watch = anthropic.New(&anthropic.Options{BaseURL: server.URL(), Key: "k"}), "claude-opus-5-5", true, live.Open("test")
+	s.talk, err = w.Talk(t.Context(), &talk)
 	if err != nil {
 		t.Fatal(err)
 	}

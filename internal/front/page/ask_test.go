@@ -5,6 +5,7 @@ package page_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,10 +17,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/test/waiting"
 	"github.com/haftdev/haft/internal/world/mcp/config"
 )
 
 func TestMain(m *testing.M) {
+	if waiting.Serving() {
+		return
+	}
 	if os.Getenv("PAGE_TEST_SERVER") != "" {
 		serveForm()
 		return
@@ -52,6 +57,37 @@ func serveForm() {
 	}
 }
 
+// Calls show that they run and what they report, also to a page that is loaded meanwhile.
+func showsProgress(t *testing.T, s *site, p *tab) {
+	settings := filepath.Join(os.Getenv("HAFT_HOME"), "settings.json")
+	allowed, err := json.Marshal(in{"permissions": in{"allow": waiting.Allowed}})
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(settings), 0o700), os.WriteFile(settings, allowed, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(settings)
+	s.create(p, waiting.Prompt)
+	running := func(kind waiting.Kind) string {
+		title := kind.Tool[strings.LastIndex(kind.Tool, "_")+1:] + " runs"
+		return fmt.Sprintf(`document.querySelector(".session")?.dataset.ready && [...document.querySelectorAll(".running")].some((e) => e.textContent.includes(%q) && e.textContent.includes(%q))`, title, kind.Report)
+	}
+	for i, kind := range waiting.Kinds {
+		p.wait(running(kind))
+		if i == 0 {
+			p.do("Page.reload", nil)
+			p.wait(running(kind))
+		}
+		if err := kind.End(s.dir); err != nil {
+			t.Fatal(err)
+		}
+		p.wait("!(" + running(kind) + ")")
+	}
+	said(p, waiting.Done)
+	p.wait(`!document.querySelector(".running")`)
+}
+
 // asker is that server as settings would have it.
 func asker(t testing.TB) []config.Entry {
 	t.Helper()
@@ -60,7 +96,8 @@ func asker(t testing.TB) []config.Entry {
 		t.Fatal(err)
 	}
 	raw, _ := json.Marshal(in{"type": "stdio", "command": command, "args": []string{}, "env": map[string]string{"PAGE_TEST_SERVER": "1"}})
-	return []config.Entry{{Name: "asker", Raw: raw, Scope: "dynamic", Origin: "the test"}}
+	worker, _ := json.Marshal(in{"type": "stdio", "command": command, "args": []string{}, "env": map[string]string{waiting.Variable: "1"}})
+	return []config.Entry{{Name: "asker", Raw: raw, Scope: "dynamic", Origin: "the test"}, {Name: waiting.Server, Raw: worker, Scope: "dynamic", Origin: "the test"}}
 }
 
 // said waits until the model has said something.

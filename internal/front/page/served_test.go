@@ -26,10 +26,12 @@ import (
 	"github.com/haftdev/haft/internal/front/timeline"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/test/sessiontest"
+	"github.com/haftdev/haft/internal/test/waiting"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/model/anthropic"
 	"github.com/haftdev/haft/model/script"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 const token = "the-token-of-the-test-server"
@@ -109,7 +111,7 @@ func newSite(t testing.TB, parts func(dir string) []script.Part) *site {
 		t.Fatal(err)
 	}
 	st.browser = openBrowser(t) // first, so that it ends last
-	m, err := script.Serve(&script.Options{Scenario: &script.Scenario{Parts: parts(st.dir)}})
+	m, err := script.Serve(&script.Options{Scenario: &script.Scenario{Parts: slices.Concat(parts(st.dir), waiting.Parts(st.dir))}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func newSite(t testing.TB, parts func(dir string) []script.Part) *site {
 	_, port, _ := net.SplitHostPort(front.Addr().String())
 	st.phone = "phone.test:" + port
 	talk := harness.TalkOptions{Client: anthropic.New(&anthropic.Options{BaseURL: m.URL(), Key: "k"}), Model: "claude-sonnet-4-5", Watch: live.Open("test")}
-	talk.MCP.Entries = asker(t)
+	talk.MCP.Entries, talk.MCP.Wait = asker(t), 20*time.Second
 	st.run = func(l net.Listener) {
 		st.t.Helper()
 		kept, err := serve.OpenHome(filepath.Join(home, "serve"), false)
@@ -137,7 +139,7 @@ func newSite(t testing.TB, parts func(dir string) []script.Part) *site {
 		}
 		st.home = kept
 		s := serve.New(&serve.Options{
-			Harness: harness.Options{Preview: "off"}, Talk: talk, Token: token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String(), st.phone}, Devices: kept.Devices(), Logins: kept.Logins(),
+			Harness: harness.Options{Preview: "off", Embedded: []tool.Tool{waiting.Tool()}}, Talk: talk, Token: token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String(), st.phone}, Devices: kept.Devices(), Logins: kept.Logins(),
 		})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
@@ -327,6 +329,7 @@ func TestServedPage(t *testing.T) {
 		"a form of an MCP server":                    fillsIn,
 		"all changes of a session":                   showsChanges,
 		"a task in the background":                   stopsTask,
+		"what running calls report":                  showsProgress,
 		"an event is in the document in time":        inTime,
 	} {
 		t.Run(name, func(t *testing.T) {

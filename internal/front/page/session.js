@@ -1,6 +1,6 @@
 // The page of one session, live or from a file.
 import { el, region, button, note, choice, indexOf, visible, say, announce, typing, shortcut, dialog, lost, connected } from "./dom.js";
-import { money, tokens, folder, count, line, states, modes } from "./words.js";
+import { money, tokens, folder, count, line, toolTitle, duration, progressLine, states, callStates, modes } from "./words.js";
 import { Model, itemAt } from "./model.js";
 import { Rows } from "./rows.js";
 import { Timeline } from "./timeline.js";
@@ -32,7 +32,7 @@ function draftOf(id) {
 
 class SessionPage {
 	constructor(source, session, view) {
-		Object.assign(this, { source, session, shown: 0, time: 0, questions: new Map(), streams: new Map(), tasks: [] });
+		Object.assign(this, { source, session, shown: 0, time: 0, questions: new Map(), streams: new Map(), calls: new Map(), tasks: [] });
 		this.model = new Model(view, (from, n) => source.window(from, n));
 		const cwd = session.cwd || "";
 		this.context = { cwd, open: new Map(), detail: (index) => source.detail(this.model.items[index]) };
@@ -185,6 +185,7 @@ class SessionPage {
 			if (!m.parent_tool_use_id) this.model.live.take(m.event || {});
 			return this.model.change();
 		}
+		if (m.type === "tool_progress" && m.state) return this.runs(m);
 		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
 		if (m.subtype === "informational") this.warn(m.content);
 		if (m.subtype === "api_retry") this.tell(`The model did not answer (${m.error_status || m.error}). Attempt ${m.attempt} of ${m.max_retries} follows in ${Math.ceil(m.retry_delay_ms / 1000)} s.`);
@@ -195,10 +196,24 @@ class SessionPage {
 		this.model.change();
 	}
 
+	// runs shows how far a call is, until it has its result.
+	runs(m) {
+		const node = this.calls.get(m.tool_use_id) || el("p.meta.running");
+		this.calls.set(m.tool_use_id, node);
+		if (callStates[m.state]) {
+			const took = m.elapsed_time_seconds >= 1 ? ", " + duration(m.elapsed_time_seconds * 1000) : "", doing = progressLine(m.progress);
+			say(node, `${toolTitle(m.tool_name)} ${callStates[m.state]}${took}${doing && ": " + doing}`);
+			return this.tail.append(node);
+		}
+		node.remove();
+		this.calls.delete(m.tool_use_id);
+	}
+
 	// became takes in how the session is.
 	became(row) {
 		this.session = row;
 		if (row.state !== "working") this.model.live.clear();
+		if (row.state !== "working" && row.state !== "asks") for (const id of this.calls.keys()) this.runs({ tool_use_id: id });
 		this.model.change();
 	}
 

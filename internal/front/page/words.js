@@ -57,5 +57,13 @@ export function toolTitle(name) { return toolTitles[name] || (name || "").replac
 // states are those of a session.
 export const states = words({ asks: "needs you", working: "working", done: "done", failed: "failed", stopped: "stopped", idle: "new", offline: "offline" });
 
+// callStates are those of a call that has no result yet.
+export const callStates = words({ queued: "waits for its turn", asked: "waits for an answer", executing: "runs" });
+
+// progressLine is what a tool reports while it runs, in one line.
+export function progressLine(p = {}) {
+	return line(p.text || p.message || p.activity || p.query || (p.output || "").trimEnd().split("\n").pop());
+}
+
 // modes say when the user is asked.
 export const modes = words({ default: "Ask before changes", acceptEdits: "Accept edits", plan: "Plan only", dontAsk: "Deny instead of asking" });

@@ -84,8 +84,14 @@ func (st *stream) join(id string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.subs[st.sub] = true
-	if w.tasks != nil && w.link != nil {
+	if w.link == nil {
+		return nil // what was said of it may be over
+	}
+	if w.tasks != nil {
 		st.sub.tell(w.tasks)
+	}
+	for _, m := range w.calls {
+		st.sub.tell(m)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (b *start) options(o *Options) (*headless.Options, error) {
 	if len(b.Args) > 0 || b.Unattended || b.Mode+b.Model+b.Title != "" {
 		opts.Talk.States = map[string]any{timeline.StateSubmitted: b.submitted}
 	}
-	opts.AskHost, opts.Partial, opts.States, opts.Version, opts.Log = !b.Unattended, true, true, o.Version, o.Log
+	opts.AskHost, opts.Partial, opts.ToolProgress, opts.States, opts.Version, opts.Log = !b.Unattended, true, true, true, o.Version, o.Log
 	return opts, nil
 }
 

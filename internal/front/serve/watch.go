@@ -45,6 +45,7 @@ type watch struct {
 	outcomes  []Outcome                    // of those that this process has led, the latest last
 	cleared   bool                         // /clear has led to another session, and its turn has not ended
 	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
+	calls     map[string]wire.Message      // how far the calls are that have no result yet, for the same
 }
 
 const (
@@ -95,7 +96,7 @@ var errEnded = &Problem{status: http.StatusServiceUnavailable, Code: "ended", Me
 // newWatch begins a watch; path is "" if there is no journal yet. The server is locked.
 func (s *Server) newWatch(id, path string) (*watch, error) {
 	w := &watch{
-		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, questions: map[string]*question{}, left: time.Now(), began: time.Now(),
+		srv: s, id: id, pokes: make(chan struct{}, 1), changed: make(chan struct{}), subs: map[*subscriber]bool{}, calls: map[string]wire.Message{}, questions: map[string]*question{}, left: time.Now(), began: time.Now(),
 	}
 	w.ctx, w.stop = context.WithCancel(s.context)
 	if err := w.open(path); err != nil {
@@ -320,8 +321,15 @@ func (w *watch) deliver(m wire.Message) {
 	switch m := m.(type) {
 	case *wire.BackgroundTasksChanged:
 		w.tasks = m
+	case *wire.ToolProgress:
+		if m.State == wire.CallCompleted {
+			delete(w.calls, m.ToolUseID)
+		} else if m.State != "" {
+			w.calls[m.ToolUseID] = m
+		}
 	case *wire.Result:
 		w.keepResult(m)
+		clear(w.calls) // of a turn that has ended; what goes on is a task
 	case *wire.CommandLifecycle:
 		if _, begun := w.outcome(m.CommandUUID); m.State == "started" && !begun {
 			w.keepOutcome(Outcome{UUID: m.CommandUUID, State: OutcomeWaiting})
