@@ -18,32 +18,6 @@ import (
 	"time"
 )
 
-// The examples of the documentation of S3, whose signatures are published.
-func TestSignaturesOfTheDocumentation(t *testing.T) {
-	keys := credentials{id: "AKIAIOSFODNN7EXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}
-	at := time.Date(2013, 5, 24, 0, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		method, path, hash, want string
-		header                   http.Header
-	}{
-		{"GET", "/test.txt", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-			"f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41", http.Header{"Range": {"bytes=0-9"}}},
-		{"PUT", "/test$file.text", "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072",
-			"98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
-			http.Header{"Date": {"Fri, 24 May 2013 00:00:00 GMT"}, "X-Amz-Storage-Class": {"REDUCED_REDUNDANCY"}}},
-	} {
-		req, err := http.NewRequest(c.method, "https://examplebucket.s3.amazonaws.com"+c.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header = c.header
-		sign(req, c.hash, keys, "us-east-1", at)
-		if got := req.Header.Get("Authorization"); !strings.HasSuffix(got, "Signature="+c.want) {
-			t.Errorf("%s %s: %s", c.method, c.path, got)
-		}
-	}
-}
-
 // A standIn is an object store that takes what is signed as it should be, and is busy now and
 // then.
 type standIn struct {

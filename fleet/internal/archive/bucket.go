@@ -18,6 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+
 	"github.com/haftdev/haft/fleet/internal/engine"
 )
 
@@ -28,7 +32,8 @@ type bucket struct {
 	name, prefix string
 	base         *url.URL // of the bucket
 	region       string
-	keys         credentials
+	keys         aws.Credentials
+	signer       *v4.Signer
 	client       *http.Client
 }
 
@@ -37,14 +42,15 @@ func openBucket(to string, getenv func(string) string) (*bucket, error) {
 	name, prefix, _ := strings.Cut(strings.TrimPrefix(to, scheme), "/")
 	b := &bucket{
 		name: name, prefix: strings.Trim(prefix, "/"), region: cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION"), "us-east-1"),
-		keys: credentials{getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY"), getenv("AWS_SESSION_TOKEN")},
+		keys:   aws.Credentials{AccessKeyID: getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: getenv("AWS_SECRET_ACCESS_KEY"), SessionToken: getenv("AWS_SESSION_TOKEN")},
+		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }), // S3 signs paths as they are sent
 		// Where else a store sends what it gets was not chosen here, and may be without TLS.
 		client: &http.Client{Timeout: 5 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	switch {
 	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "":
 		return nil, fmt.Errorf("%q does not name a bucket: write s3://BUCKET or s3://BUCKET/PREFIX", to)
-	case b.keys.id == "" || b.keys.secret == "":
+	case !b.keys.HasKeys():
 		return nil, fmt.Errorf("cannot use %s without keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", to)
 	}
 	// A store of one's own has all its buckets at one address.
@@ -108,7 +114,7 @@ func (b *bucket) do(ctx context.Context, method, name string, content []byte) (a
 func (b *bucket) try(ctx context.Context, method, name string, content []byte) (answer []byte, again bool, err error) {
 	target := *b.base
 	target.Path += "/" + b.key(name)
-	target.RawPath = escape(target.Path)
+	target.RawPath = httpbinding.EscapePath(target.Path, false)
 	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(content))
 	if err != nil {
 		return nil, false, err
@@ -118,7 +124,11 @@ func (b *bucket) try(ctx context.Context, method, name string, content []byte) (
 		// The store checks that it has what was sent.
 		req.Header.Set("X-Amz-Checksum-Sha256", base64.StdEncoding.EncodeToString(sum[:]))
 	}
-	sign(req, hex.EncodeToString(sum[:]), b.keys, b.region, time.Now().UTC())
+	hash := hex.EncodeToString(sum[:])
+	req.Header.Set("X-Amz-Content-Sha256", hash)
+	if err := b.signer.SignHTTP(ctx, b.keys, req, hash, "s3", b.region, time.Now()); err != nil {
+		return nil, false, err
+	}
 	res, err := b.client.Do(req)
 	if err != nil {
 		return nil, true, err
