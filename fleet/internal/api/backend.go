@@ -57,7 +57,7 @@ var _ serve.Backend = (*Backend)(nil)
 // Open returns the backend of a fleet, which knows its runs. It ends with ctx.
 func Open(ctx context.Context, o *Options) (*Backend, error) {
 	b := &Backend{
-		Options: *o, runs: runs.New(o.Conn, o.Tenant), logs: journal.New(o.Conn, o.Tenant, nil),
+		Options: *o, runs: runs.New(o.Conn, o.Tenant).As("the API of " + o.Name), logs: journal.New(o.Conn, o.Tenant, nil),
 		known: map[string]*runs.Run{}, questions: map[string]*runs.Question{}, grown: map[string]bool{}, watchers: map[*watcher]bool{},
 	}
 	if b.Log == nil {

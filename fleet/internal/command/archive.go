@@ -23,7 +23,7 @@ func newArchive(out io.Writer) *cobra.Command {
 	var asJSON bool
 	cmd := runsCommand("archive", "Save runs to files, and delete their journals and stored files", cobra.MinimumNArgs(1), func(ctx context.Context, conn *engine.Conn, tenant string, args []string) error {
 		for _, id := range args {
-			location, digest, err := archiveRun(ctx, conn, tenant, id, to)
+			location, digest, err := archiveRun(ctx, runs.New(conn, tenant), journal.New(conn, tenant, nil), id, to)
 			if err != nil {
 				return err
 			}
@@ -66,8 +66,7 @@ func collect(ctx context.Context, r *runs.Runs, logs *journal.Logs) (journal.Fre
 }
 
 // archiveRun seals a run that has nothing to do. What was begun before is finished.
-func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (location, digest string, err error) {
-	r, logs := runs.New(conn, tenant), journal.New(conn, tenant, nil)
+func archiveRun(ctx context.Context, r *runs.Runs, logs *journal.Logs, id, to string) (location, digest string, err error) {
 	if err := awaitRest(ctx, r, id, restTime); err != nil {
 		return "", "", err
 	}
@@ -76,6 +75,9 @@ func archiveRun(ctx context.Context, conn *engine.Conn, tenant, id, to string) (
 		return "", "", err
 	}
 	if run.State != runs.Archived {
+		if err := r.Note(ctx, "archive", id, to); err != nil {
+			return "", "", fmt.Errorf("could not archive run %s: %w", id, err)
+		}
 		store, err := archive.Open(to, os.Getenv)
 		if err != nil {
 			return "", "", fmt.Errorf("could not archive run %s: %w", id, err)

@@ -8,13 +8,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/fleet/internal/runs"
 )
 
 // chaosTime is for how long runs are begun while things go wrong: HAFT_CHAOS if it is set
@@ -35,17 +38,95 @@ func chaosTime(t *testing.T, short time.Duration) time.Duration {
 	return short
 }
 
-// TestChaos kills workers four times a second, stops them beyond their lease and wakes them,
-// and kills the server, while runs are led. Every run succeeds, nothing that was written is
-// lost, doubled or out of order, and no command runs twice.
+// chaosRuns is how many runs there have to be at least: HAFT_CHAOS_RUNS if it is set, such as 1000.
+func chaosRuns(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("HAFT_CHAOS_RUNS")
+	if text == "" {
+		return atOnce
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("HAFT_CHAOS_RUNS: %v", err)
+	}
+	return n
+}
+
+// TestChaos kills workers four times a second, stops them beyond their lease and wakes them, while runs are led. The
+// server is killed, and stays away for longer than a lease; it is suspended; its disk fills up; and runs get a second
+// task, so that two workers lead them. Every run succeeds, nothing that was written is lost, doubled or out of order, and
+// no command runs twice.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	c := &chaos{fleet: f, every: 4 * time.Second, disturb: func(c *chaos) {
-		c.servers[0].restart()
-		c.restarts++
-	}}
+	f := prepareFleet(t)
+	faults := []func(*chaos){(*chaos).restartServer, (*chaos).duplicateTasks, (*chaos).loseServer, (*chaos).duplicateTasks, (*chaos).suspendServer}
+	if err := tryMountImage(t, filepath.Join(f.dir, "disk"), filepath.Join(f.dir, "store"), 1<<30); err != nil {
+		t.Logf("the disk does not fill up: %v", err)
+	} else {
+		faults = append(faults, (*chaos).fillDisk)
+	}
+	f.startServer()
+	f.connect()
+	c := &chaos{fleet: f, every: 3 * time.Second, aside: true, disturb: func(c *chaos) { faults[c.step%len(faults)](c) }}
 	c.run(chaosTime(t, 40*time.Second))
+	if c.duplicates == 0 || c.outages == 0 || c.pauses == 0 || len(faults) > 5 && c.fills == 0 {
+		t.Errorf("something did not happen: %d second tasks, %d outages, %d pauses, %d full disks", c.duplicates, c.outages, c.pauses, c.fills)
+	}
+}
+
+func (c *chaos) restartServer() {
+	c.servers[0].restart()
+	c.restarts++
+}
+
+// beyondLease is longer than any worker keeps its run without a server.
+const beyondLease = lease + 2*time.Second
+
+// loseServer lets the server be away for longer than a lease: every run can be taken over when it is back.
+func (c *chaos) loseServer() {
+	kill(c.servers[0].cmd)
+	time.Sleep(beyondLease) // it is the time that does it
+	c.servers[0].start()
+	c.restarts++
+	c.outages++
+}
+
+// suspendServer does the same to a server that wakes up with everything that it knew.
+func (c *chaos) suspendServer() {
+	if c.servers[0].cmd.Process.Signal(syscall.SIGSTOP) == nil {
+		time.Sleep(beyondLease) // as above
+		_ = c.servers[0].cmd.Process.Signal(syscall.SIGCONT)
+		c.pauses++
+	}
+}
+
+// fillDisk leaves the server nothing but its reserve for a while.
+func (c *chaos) fillDisk() {
+	ballast := filepath.Join(c.dir, "store", "ballast")
+	fill(c.t, ballast, 4<<20)
+	time.Sleep(beyondLease) // as above
+	if err := os.Remove(ballast); err != nil {
+		c.t.Error(err)
+	}
+	c.fills++
+}
+
+// duplicateTasks gives runs that are led a second task, which another worker takes.
+func (c *chaos) duplicateTasks() {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
+	defer cancel()
+	list, err := c.runs.List(ctx)
+	if err != nil {
+		return // the server is away
+	}
+	for _, run := range list {
+		if run.State != runs.Running {
+			continue
+		}
+		if _, err := c.conn.JS.Publish(ctx, fmt.Sprintf("task.%s.high.%s", run.Class, run.ID), []byte("default")); err == nil {
+			c.duplicates++
+		}
+	}
 }
 
 // TestChaosInACluster does the same to three servers with three copies of everything. Leaders
@@ -68,9 +149,10 @@ type chaos struct {
 	workers []*process
 	every   time.Duration // between two faults of servers
 	disturb func(*chaos)
+	aside   bool // disturb takes a while, in which other things go wrong
 	step    int
 
-	killed, zombies, restarts, pauses int
+	killed, zombies, restarts, pauses, outages, duplicates, fills int
 }
 
 // A process is a worker. One that is stopped is left alone until it was awake for a while.
@@ -88,15 +170,25 @@ const (
 // run begins runs for some time, waits for all of them and looks at what they left.
 func (c *chaos) run(d time.Duration) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), d+3*time.Minute)
+	least := chaosRuns(c.t)
+	ctx, cancel := context.WithTimeout(c.t.Context(), d+3*time.Minute+time.Duration(least)*10*time.Second)
 	defer cancel()
 	began := time.Now()
 	var mu sync.Mutex
+	ended := make(chan struct{})
 	prompts := map[string][]string{}
+	finish := sync.OnceFunc(func() { close(ended) })
 	var leading sync.WaitGroup
 	for range atOnce {
 		leading.Go(func() {
-			for time.Since(began) < d && ctx.Err() == nil {
+			for ctx.Err() == nil {
+				mu.Lock()
+				enough := time.Since(began) >= d && len(prompts) >= least
+				mu.Unlock()
+				if enough {
+					finish()
+					return
+				}
 				id, names, err := c.begin(ctx, turnsOfARun)
 				if err != nil {
 					c.t.Error(err)
@@ -114,15 +206,16 @@ func (c *chaos) run(d time.Duration) {
 		leading.Wait()
 		close(done)
 	}()
-	c.cause(began.Add(d), done)
+	c.cause(ended, done)
 	var sum tally
 	told := map[string]string{}
 	for id, names := range prompts {
 		c.check(id, names, &sum, told)
 	}
 	c.checkEffects(&sum, told)
-	c.t.Logf("%s: %d runs of %d turns; killed %d workers (%.1f/s) and %d servers, paused %d servers, woke %d zombies; %d calls, %d of them unknown, %d never ran, %d effects",
-		time.Since(began).Round(time.Second), len(prompts), turnsOfARun, c.killed, float64(c.killed)/d.Seconds(), c.restarts, c.pauses, c.zombies, sum.calls, sum.unknown, sum.never, sum.effects)
+	took := time.Since(began)
+	c.t.Logf("%s: %d runs of %d turns; killed %d workers (%.1f/s) and %d servers, %d of them away for longer than a lease, paused %d servers, filled %d disks, woke %d zombies, made %d second tasks; %d calls, %d of them unknown, %d never ran, %d effects",
+		took.Round(time.Second), len(prompts), turnsOfARun, c.killed, float64(c.killed)/took.Seconds(), c.restarts, c.outages, c.pauses, c.fills, c.zombies, c.duplicates, sum.calls, sum.unknown, sum.never, sum.effects)
 	if c.killed == 0 || c.zombies == 0 || c.restarts == 0 || len(prompts) < atOnce {
 		c.t.Error("too little went wrong for this to show anything")
 	}
@@ -139,8 +232,8 @@ func (c *chaos) await(ctx context.Context, id string, prompts []string) {
 	}
 }
 
-// cause lets things go wrong until some time, and returns when all runs have ended.
-func (c *chaos) cause(until time.Time, done <-chan struct{}) {
+// cause lets things go wrong until no more runs are begun, and returns when all have ended.
+func (c *chaos) cause(ended, done <-chan struct{}) {
 	for range chaosWorkers {
 		c.workers = append(c.workers, &process{cmd: c.startWorker()})
 	}
@@ -152,13 +245,24 @@ func (c *chaos) cause(until time.Time, done <-chan struct{}) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	disturbed, stopped := time.Now(), time.Now()
+	idle := make(chan struct{}, 1) // has something while no server is disturbed
+	idle <- struct{}{}
+	defer func() { <-idle }()
+	disturb := func() {
+		c.disturb(c)
+		c.step++
+		idle <- struct{}{}
+	}
 	for {
 		select {
 		case <-done:
 			return
 		case now := <-tick.C:
-			if c.wake(now); now.After(until) {
+			c.wake(now)
+			select {
+			case <-ended:
 				continue
+			default:
 			}
 			if now.Sub(stopped) > 2*time.Second {
 				stopped = now
@@ -166,10 +270,17 @@ func (c *chaos) cause(until time.Time, done <-chan struct{}) {
 			} else {
 				c.kill(now)
 			}
-			if now.Sub(disturbed) > c.every {
-				disturbed = now
-				c.disturb(c)
-				c.step++
+			if now.Sub(disturbed) < c.every {
+				continue
+			}
+			select {
+			case <-idle:
+				if disturbed = now; c.aside {
+					go disturb()
+				} else {
+					disturb()
+				}
+			default: // it still is
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,8 +53,26 @@ func newRoot(out io.Writer, reexec shellrun.Reexec) *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newServe(out), newAPI(out), newWorker(reexec), newSubmit(out), newRuns(out), newQuestions(out), newSchedules(out), newKeys(out))
+	root.AddCommand(newServe(out), newAPI(out), newWorker(reexec), newSubmit(out), newRuns(out), newQuestions(out), newSchedules(out), newKeys(out), newBackup(out), newRestore(out), newRepair(out), newAudit(out), newCheck(out))
 	return root
+}
+
+// Check returns why haft-fleet would not take some arguments. It runs nothing.
+func Check(args []string) error {
+	cmd, rest, err := newRoot(io.Discard, shellrun.Reexec{}).Find(args)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil && cmd.Args != nil {
+		err = cmd.Args(cmd, cmd.Flags().Args())
+	}
+	if err == nil && !cmd.HasParent() {
+		err = errors.New("there is no command")
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", args, err)
+	}
+	return nil
 }
 
 // joinFlags say which fleet a command talks to.
@@ -88,6 +108,7 @@ func (f *joinFlags) connect(ctx context.Context, role engine.Role) (*engine.Conn
 	if err != nil {
 		return nil, err
 	}
+	conn.User = currentUser()
 	if role == engine.Operator && conn.Role == engine.Worker {
 		conn.Close()
 		return nil, fmt.Errorf("cannot do this with %s, which is a worker's key. Give an operator's key with --key", f.key)
@@ -97,6 +118,12 @@ func (f *joinFlags) connect(ctx context.Context, role engine.Role) (*engine.Conn
 		return nil, fmt.Errorf("cannot use %s: %w", f.url, err)
 	}
 	return conn, nil
+}
+
+// currentUser names who runs this process.
+func currentUser() string {
+	host, _ := os.Hostname() // without one, it is the user alone
+	return strings.TrimSuffix(cmp.Or(os.Getenv("USER"), "uid-"+strconv.Itoa(os.Getuid()))+"@"+host, "@")
 }
 
 // authority is what servers are checked by: the certificate in a file, or those of the

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ import (
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model/script"
+	"github.com/haftdev/haft/session"
 )
 
 // mainVariable makes the test's program the command itself.
@@ -196,14 +198,21 @@ func (f *fleet) submit(turns int) (id string, prompts []string) {
 
 func (f *fleet) begin(ctx context.Context, turns int) (id string, prompts []string, err error) {
 	for n := range turns {
-		var prompt string
-		if id, prompt, err = f.runs.Submit(ctx, &runs.Submission{
+		s := &runs.Submission{
 			ID: id, Dir: filepath.Join(f.dir, "project"), Args: []string{"--permission-mode=bypassPermissions", "--model=sonnet"},
-			Prompt: runs.Prompt{Text: fmt.Sprintf("TURN %d", n)},
-		}); err != nil {
+			Prompt: runs.Prompt{UUID: session.NewUUID(), Text: fmt.Sprintf("TURN %d", n)},
+		}
+		for {
+			id, _, err = f.runs.Submit(ctx, s)
+			if errors.Is(err, engine.ErrNoRoom) && engine.Pause(ctx, time.Second) == nil {
+				continue // users try again
+			}
+			break
+		}
+		if err != nil {
 			return "", nil, err
 		}
-		prompts = append(prompts, prompt)
+		prompts = append(prompts, s.Prompt.UUID)
 	}
 	return id, prompts, nil
 }

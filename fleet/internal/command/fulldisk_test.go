@@ -31,7 +31,7 @@ func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	f := prepareFleet(t)
 	store := filepath.Join(f.dir, "store")
-	mountImage(t, filepath.Join(f.dir, "disk"), store)
+	mountImage(t, filepath.Join(f.dir, "disk"), store, 128<<20)
 	asked, proceed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	f.setOverride(func(*script.Request) (script.Turn, bool) {

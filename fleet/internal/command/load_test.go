@@ -134,7 +134,7 @@ func TestLoadInACluster(t *testing.T) {
 		memory += f.residentOf(t, i)
 	}
 	t.Logf("three servers, three copies, %d streams: %.0f sessions/s of three turns, %s of processor time for each; %.1f %% of a core while nothing happens, %d MB in all", groups, float64(sessions)/time.Since(began).Seconds(), cost.Round(10*time.Microsecond), idle, memory>>20)
-	if groups != 3*engine.Shards+4 {
+	if groups != 3*engine.Shards+5 {
 		t.Errorf("there are %d streams", groups)
 	}
 }

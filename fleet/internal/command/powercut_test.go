@@ -5,6 +5,7 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,7 +27,7 @@ func TestAPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
 	f := prepareFleet(t)
 	image, store := filepath.Join(f.dir, "disk"), filepath.Join(f.dir, "store")
-	mountImage(t, image, store)
+	mountImage(t, image, store, 128<<20)
 	f.startServer()
 	f.connect()
 	wrote := f.writeUntilStopped(t, 2*time.Second)
@@ -93,28 +94,37 @@ func (f *fleet) writeUntilStopped(t *testing.T, d time.Duration) map[string][]by
 }
 
 // mountImage makes a file system in a file. Only who may mount can try this.
-func mountImage(t *testing.T, image, at string) {
+func mountImage(t *testing.T, image, at string, size int64) {
+	t.Helper()
+	if err := tryMountImage(t, image, at, size); err != nil {
+		t.Skip(err)
+	}
+}
+
+// tryMountImage says why an image cannot be mounted here.
+func tryMountImage(t *testing.T, image, at string, size int64) error {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("mounting needs root")
+		return errors.New("mounting needs root")
 	}
 	for _, program := range []string{"mkfs.ext4", "mount", "umount", "cp"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
+			return err
 		}
 	}
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(image, 128<<20); err != nil {
+	if err := os.Truncate(image, size); err != nil {
 		t.Fatal(err)
 	}
 	run(t, "mkfs.ext4", "-q", image)
 	// Nothing reaches the disk by itself while the test lasts.
 	if out, err := exec.Command("mount", "-o", "loop,commit=300", image, at).CombinedOutput(); err != nil {
-		t.Skipf("cannot mount an image here: %s", out)
+		return fmt.Errorf("cannot mount an image here: %s", out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", at).Run() }) // it may be unmounted
+	return nil
 }
 
 // mountCopy mounts what was left after the power cut.

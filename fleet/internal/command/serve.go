@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -12,7 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +28,8 @@ type serveFlags struct {
 	replicas                                            int
 	quota                                               engine.Quota
 	previous                                            bool
-	full                                                func() bool // of the built-in server
+	server                                              *engine.Server // the built-in one; nil with --nats
+	retention                                           retention
 	api                                                 apiFlags
 }
 
@@ -57,6 +57,8 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.IntVar(&f.limits.Running, "max-running", 0, "maximum number of runs in progress per tenant, for each label and priority; 0 means no limit")
 	flags.Var((*sizeValue)(&f.quota.Store), "max-store", "how much each tenant may store, such as 50G; 0 means as much as the disk has room for")
 	flags.IntVar(&f.quota.Connections, "max-connections", 0, "maximum number of connections per tenant; 0 means 2000")
+	flags.DurationVar(&f.retention.after, "archive-after", 30*24*time.Hour, "archive runs that have had nothing to do for so long; 0 means never")
+	flags.StringVar(&f.retention.to, "archive-to", "", "folder or s3://BUCKET/PREFIX for archived runs (default: archive in the store; with --nats, runs are archived only if this is given)")
 	flags.BoolVar(&f.previous, "accept-previous", false, "accept the keys and workers of the previous version, which have more rights; for the time of an upgrade only")
 	return cmd
 }
@@ -94,7 +96,8 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := (&status{conns: conns, full: f.full, token: token}).serve(ctx, f.status, f.cert, f.certKey); err != nil {
+		page := &statusPage{listen: f.status, cert: f.cert, key: f.certKey, token: token, metrics: serverMetrics(f.server, conns), ready: func(ctx context.Context) error { return canTakePrompts(ctx, f.server, conns) }}
+		if err := page.serve(ctx); err != nil {
 			return err
 		}
 	}
@@ -113,11 +116,12 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		})
 		keeping.Go(func() { sweep(ctx, c, log) })
 		keeping.Go(func() {
-			if err := c.runs.Serve(ctx); err != nil {
+			if err := c.runs.Serve(ctx, c.metrics.served); err != nil {
 				end(err)
 			}
 		})
 		keeping.Go(func() { keepCollecting(ctx, c, log) })
+		keeping.Go(func() { f.retentionOf(c).keep(ctx, c, log) })
 		keeping.Go(func() {
 			c.runs.KeepSchedules(ctx, func(err error) { log.Warn("could not submit scheduled runs", "tenant", c.name, "error", err) })
 		})
@@ -128,6 +132,21 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	return nil
+}
+
+// retentionOf is the retention of a tenant, whose archive is apart from those of others.
+func (f *serveFlags) retentionOf(c tenantConn) retention {
+	p := f.retention
+	switch {
+	case p.to == "" && f.server == nil:
+		return retention{}
+	case p.to == "":
+		p.to = filepath.Join(f.store, "archive")
+	}
+	if c.name != engine.DefaultTenant {
+		p.to = strings.TrimSuffix(p.to, "/") + "/" + c.name
+	}
+	return p
 }
 
 // giveBack returns memory to the system when the server rests: what it needed for the work
@@ -154,44 +173,8 @@ type tenantConn struct {
 	conn *engine.Conn
 	runs *runs.Runs
 
-	index *runs.Index
-}
-
-// metrics are those of a tenant.
-func (c tenantConn) metrics(ctx context.Context, text *bytes.Buffer) error {
-	count, oldest, known := c.index.Counts()
-	if !known {
-		return errors.New("the runs are not known yet")
-	}
-	questions, err := c.runs.Questions(ctx)
-	if err != nil {
-		return err
-	}
-	waits := 0.0
-	if !oldest.IsZero() {
-		waits = time.Since(oldest).Seconds()
-	}
-	fmt.Fprintf(text, "haft_queue_oldest_seconds{tenant=%q} %.3f\n", c.name, waits)
-	for _, s := range []runs.State{runs.Queued, runs.Running, runs.Asking, runs.Idle, runs.Failed, runs.Cancelled, runs.Quarantined, runs.Archived} {
-		fmt.Fprintf(text, "haft_runs{tenant=%q,state=%q} %d\n", c.name, s, count[s])
-	}
-	fmt.Fprintf(text, "haft_questions{tenant=%q} %d\n", c.name, len(questions))
-	names := []string{engine.Tasks}
-	for n := range uint32(engine.Shards) {
-		names = append(names, engine.Journals(n), engine.Sessions(n))
-	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		s, err := c.conn.Stream(ctx, name)
-		if err != nil {
-			return err
-		}
-		info, err := s.Info(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(text, "haft_stream_messages{tenant=%q,stream=%q} %d\nhaft_stream_bytes{tenant=%q,stream=%q} %d\n", c.name, name, info.State.Msgs, c.name, name, info.State.Bytes)
-	}
-	return nil
+	index   *runs.Index
+	metrics *tenantMetrics
 }
 
 // connect starts a server, or checks those of a cluster, and connects for each tenant.
@@ -208,7 +191,7 @@ func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenant
 		if srv, o.TLS, err = f.start(); err != nil {
 			return nil, stop, err
 		}
-		closers, url, f.full = append(closers, srv.Close), srv.URL(), srv.Full
+		closers, url, f.server = append(closers, srv.Close), srv.URL(), srv
 	} else {
 		if err = engine.CheckCluster(ctx, f.monitors); err == nil {
 			o.TLS, err = authority(f.ca)
@@ -234,7 +217,8 @@ func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenant
 			name = engine.DefaultTenant
 		}
 		r := runs.New(conn, name)
-		conns = append(conns, tenantConn{tenant, conn, r, runs.NewIndex(r)})
+		m := newTenantMetrics()
+		conns = append(conns, tenantConn{tenant, conn, r, runs.NewIndex(r, m.note), m})
 	}
 	return conns, stop, nil
 }
@@ -299,6 +283,7 @@ func sweep(ctx context.Context, c tenantConn, log *slog.Logger) {
 			log.Warn("could not check for runs without tasks", "tenant", c.name, "error", err)
 			continue
 		case made > 0:
+			c.metrics.remade.Add(float64(made))
 			log.Info("created tasks for runs that had none", "tenant", c.name, "runs", made)
 		}
 		if time.Since(looked) > sweepTime {

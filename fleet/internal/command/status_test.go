@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,12 +12,14 @@ import (
 )
 
 // A server whose disk is full is alive and not ready, so that it is not started again and again.
-func TestAFullDiskIsNotReady(t *testing.T) {
-	for full, want := range map[bool]int{true: http.StatusServiceUnavailable, false: http.StatusOK} {
-		w := httptest.NewRecorder()
-		(&status{full: func() bool { return full }}).ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-		if w.Code != want {
-			t.Errorf("full %v: %d %s", full, w.Code, w.Body)
+func TestOnlyReadinessFollowsTheState(t *testing.T) {
+	for why, want := range map[error]int{errors.New("the disk is full"): http.StatusServiceUnavailable, nil: http.StatusOK} {
+		page := &statusPage{ready: func(context.Context) error { return why }, metrics: newRegistry()}
+		for path, want := range map[string]int{"/readyz": want, "/livez": http.StatusOK} {
+			w := httptest.NewRecorder()
+			if page.handler(false).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Code != want {
+				t.Errorf("%v: %s answers %d %s", why, path, w.Code, w.Body)
+			}
 		}
 	}
 }
@@ -23,15 +27,15 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 // Metrics name tenants: on the network they are sent with TLS, to who has the token.
 func TestMetricsOnTheNetwork(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
-		if err := (&status{}).serve(t.Context(), listen, "", ""); err == nil || !strings.Contains(err.Error(), "without TLS") {
+		if err := (&statusPage{listen: listen}).serve(t.Context()); err == nil || !strings.Contains(err.Error(), "without TLS") {
 			t.Errorf("%s: %v", listen, err)
 		}
 	}
-	s := &status{token: "secret"}
+	page := (&statusPage{token: "secret", metrics: newRegistry()}).handler(true)
 	for header, want := range map[string]int{"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized, "Bearer secret": http.StatusOK} {
 		w, q := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
 		q.Header.Set("Authorization", header)
-		if s.metrics(w, q); w.Code != want {
+		if page.ServeHTTP(w, q); w.Code != want {
 			t.Errorf("%q: %d", header, w.Code)
 		}
 	}
@@ -39,8 +43,12 @@ func TestMetricsOnTheNetwork(t *testing.T) {
 
 // A tenant that cannot be asked does not hide how the others are.
 func TestMetricsOfATenantThatIsAway(t *testing.T) {
+	var conns []tenantConn
+	for _, name := range []string{"red", "blue"} {
+		conns = append(conns, tenantConn{name: name, index: runs.NewIndex(nil, nil), metrics: newTenantMetrics()})
+	}
 	w := httptest.NewRecorder()
-	writeMetrics(w, httptest.NewRequest(http.MethodGet, "/metrics", nil), []tenantConn{{name: "red", index: runs.NewIndex(nil)}, {name: "blue", index: runs.NewIndex(nil)}})
+	(&statusPage{metrics: serverMetrics(nil, conns)}).handler(false).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{`haft_up{tenant="red"} 0`, `haft_up{tenant="blue"} 0`} {
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%d, no %s:\n%s", w.Code, want, w.Body)

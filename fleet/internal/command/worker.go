@@ -2,7 +2,9 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -24,6 +26,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var slots, attempts int
 	var lease, drain time.Duration
 	var dir, workspaces, host, toolsOn string
+	page := &statusPage{}
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
 		Long: "Execute a fleet's runs on this machine. On SIGTERM, a worker takes no more runs, lets turns finish (see --drain) and returns the rest to the queue.",
@@ -52,9 +55,24 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("could not find the files to keep from runs: %w", err)
 			}
+			metrics := newRegistry()
+			if page.listen != "" {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					return fmt.Errorf("could not make the folder for session data: %w", err)
+				}
+				if page.token, err = metricsToken(dir); err != nil {
+					return err
+				}
+				page.metrics, page.ready = metrics, func(ctx context.Context) error { return canTakeRuns(cmd.Context(), conn) }
+				serving, end := context.WithCancel(context.WithoutCancel(cmd.Context())) // also while it drains
+				defer end()
+				if err := page.serve(serving); err != nil {
+					return err
+				}
+			}
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: path.Join(conn.Key, fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6])), Slots: slots,
-				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Closed: closed, Reexec: reexec, Version: "fleet", Log: logger(),
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Closed: closed, Reexec: reexec, Version: "fleet", Log: logger(), Metrics: worker.NewMetrics(metrics),
 			})
 		},
 	}
@@ -69,7 +87,21 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	flags.StringVar(&toolsOn, "tools-on", "", "run the tools of all runs on another machine, in a folder there: ssh://[user@]host[:port]/dir or docker:CONTAINER:/dir")
 	flags.StringVar(&workspaces, "workspaces", defaultWorkspaces(), "folder for the files of runs that work on git repositories")
 	flags.StringVar(&dir, "dir", filepath.Join(defaultStore(), "sessions"), "folder for session data on this machine")
+	flags.StringVar(&page.listen, "status", "", "address for /livez, /readyz and /metrics of this worker, such as 127.0.0.1:4282. On the network, they need --status-cert, and /metrics the token in metrics.token in --dir")
+	flags.StringVar(&page.cert, "status-cert", "", "TLS certificate for --status")
+	flags.StringVar(&page.key, "status-key", "", "key of that certificate")
 	return cmd
+}
+
+// canTakeRuns returns why a worker cannot take runs.
+func canTakeRuns(working context.Context, conn *engine.Conn) error {
+	switch {
+	case working.Err() != nil:
+		return errors.New("the worker is stopping")
+	case !conn.NATS.IsConnected():
+		return errors.New("the connection to the server is lost")
+	}
+	return nil
 }
 
 // defaultWorkspaces is outside of haft's own state, which no run may touch.

@@ -42,6 +42,8 @@ type Conn struct {
 	Role Role
 
 	handles sync.Map // of streams and buckets by name: looking one up asks the server
+	// User is who uses the connection, as it is written down; "" if that is not known.
+	User string
 }
 
 // Connect connects, and waits for a server that is not there yet until ctx ends.
@@ -69,7 +71,7 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 	if o.TLS != nil {
 		opts = append(opts, nats.Secure(o.TLS))
 	}
-	for {
+	for began := time.Now(); ; {
 		nc, err := nats.Connect(url, opts...)
 		if err == nil {
 			js, err := jetstream.New(nc)
@@ -81,6 +83,9 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 			return c, nil
 		}
 		if errors.Is(err, nats.ErrAuthorization) {
+			if time.Since(began) < noticeTime && Pause(ctx, 100*time.Millisecond) == nil {
+				continue // the key may be new
+			}
 			return nil, fmt.Errorf("could not connect to %s: the server does not accept the key. Give the right one with --key (%w)", url, err)
 		}
 		if !errors.Is(err, nats.ErrNoServers) || ctx.Err() != nil {
@@ -91,6 +96,9 @@ func Connect(ctx context.Context, url string, o *ConnectOptions) (*Conn, error) 
 		}
 	}
 }
+
+// noticeTime is how long a server may take to notice a new key.
+const noticeTime = 2 * time.Second
 
 // watchedBy writes down that the server is gone, that it is back, and what it forbids.
 func watchedBy(log *slog.Logger) []nats.Option {
@@ -209,11 +217,13 @@ func (c *Conn) Setup(ctx context.Context, replicas int, limits Limits) error {
 	}
 	schedules := file(Schedules, "sched.>", "fire.>")
 	schedules.AllowMsgSchedules, schedules.MaxMsgsPerSubject = true, 1
+	audit := file(Audit, "audit.>")
+	audit.DenyDelete, audit.DenyPurge, audit.MaxAge = true, true, AuditTime
 	if err := c.CheckLayout(ctx); err != nil {
 		return fmt.Errorf("cannot use the store: %w", err)
 	}
 	// The tasks come first: they say how the rest is laid out.
-	for _, config := range append([]jetstream.StreamConfig{tasks, schedules}, configs...) {
+	for _, config := range append([]jetstream.StreamConfig{tasks, schedules, audit}, configs...) {
 		if err := Try(ctx, func(ctx context.Context) (bool, error) {
 			_, err := c.JS.CreateOrUpdateStream(ctx, config)
 			return retryable(err), err

@@ -204,9 +204,15 @@ func (s *Server) TenantKeys(tenant string) Keys {
 }
 
 // Full reports whether only the reserve of the disk is left, so that nothing is written.
-func (s *Server) Full() bool {
+func (s *Server) Full() bool { return s.Room() == 0 }
+
+// Room is how much may still be written, a lot if that is not known.
+func (s *Server) Room() int64 {
 	size, free, ok := diskSpace(s.options.Store)
-	return ok && free <= reserve(size)
+	if !ok {
+		return anySize
+	}
+	return max(0, free-reserve(size))
 }
 
 // Close ends the server.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"hash/fnv"
+	"time"
 )
 
 // Names of streams and buckets.
@@ -11,7 +12,12 @@ const (
 	Questions = "QUESTIONS"
 	Schedules = "SCHEDULES"
 	Blobs     = "BLOBS"
+	// Audit is the stream of who has done what. Nobody can change it, or remove what is younger than [AuditTime].
+	Audit = "AUDIT"
 )
+
+// AuditTime is how long it is kept who has done what.
+const AuditTime = 400 * 24 * time.Hour
 
 // Shards is over how many streams sessions are spread: each stream waits for its own writes to
 // the disk, and those of several are written together.

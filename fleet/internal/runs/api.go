@@ -93,6 +93,9 @@ func (r *Runs) Prompted(ctx context.Context, id, prompt string) (has bool, err e
 
 // Delete removes a run and its prompts. Its journal is another's to remove.
 func (r *Runs) Delete(ctx context.Context, id string) error {
+	if err := r.note(ctx, "", "delete", id, ""); err != nil {
+		return fmt.Errorf("could not delete run %s: %w", id, err)
+	}
 	if err := r.Cancel(ctx, id); err != nil {
 		return err
 	}
@@ -106,20 +109,28 @@ func (r *Runs) Delete(ctx context.Context, id string) error {
 		}
 		return true, err
 	})
+	if err == nil {
+		err = r.DropPrompts(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("could not delete run %s: %w", id, err)
+	}
+	return nil
+}
+
+// DropPrompts removes the prompts of a run that takes no more, and their outcomes.
+func (r *Runs) DropPrompts(ctx context.Context, id string) error {
 	for _, kind := range []string{"p", "r"} {
-		if err != nil {
-			break
-		}
-		err = engine.Try(ctx, func(ctx context.Context) (bool, error) {
+		err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 			s, err := r.conn.Stream(ctx, engine.Sessions(engine.ShardOf(id)))
 			if err == nil {
 				err = s.Purge(ctx, jetstream.WithPurgeSubject(r.subject(kind, id, "*")))
 			}
 			return true, err
 		})
-	}
-	if err != nil {
-		return fmt.Errorf("could not delete run %s: %w", id, err)
+		if err != nil {
+			return fmt.Errorf("could not remove the prompts of run %s: %w", id, err)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -16,6 +17,9 @@ func (r *Runs) Control(id string) string { return "ctl." + r.tenant + "." + id }
 
 // Cancel ends a run: its turn is stopped, and what waits is not run.
 func (r *Runs) Cancel(ctx context.Context, id string) error {
+	if err := r.note(ctx, "", "cancel", id, ""); err != nil {
+		return fmt.Errorf("could not cancel run %s: %w", id, err)
+	}
 	if _, err := r.Update(ctx, id, func(run *Run) error {
 		if run.State == Archived {
 			return fmt.Errorf("cannot cancel run %s: it is archived", id)
@@ -36,6 +40,9 @@ func (r *Runs) Cancel(ctx context.Context, id string) error {
 
 // Retry lets workers take a run again that was put aside, failed or was cancelled.
 func (r *Runs) Retry(ctx context.Context, id string) error {
+	if err := r.note(ctx, "", "retry", id, ""); err != nil {
+		return fmt.Errorf("could not retry run %s: %w", id, err)
+	}
 	run, err := r.Update(ctx, id, func(run *Run) error {
 		switch run.State {
 		case Quarantined, Failed, Cancelled:
@@ -55,7 +62,9 @@ func (r *Runs) Retry(ctx context.Context, id string) error {
 // if the run has changed since it was read.
 func (r *Runs) Rest(ctx context.Context, run *Run) error {
 	_, err := r.Update(ctx, run.ID, func(now *Run) error {
-		if now.revision != run.revision || now.State != Running && now.State != Asking {
+		// One that is queued may be about to get its prompt.
+		waits := now.State == Queued && time.Since(now.Updated) > promptTime
+		if now.revision != run.revision || !leads(now.State) && !waits {
 			return ErrUnchanged
 		}
 		now.State, now.Owner, now.Attempts, now.Taken = Idle, "", 0, 0
@@ -63,6 +72,9 @@ func (r *Runs) Rest(ctx context.Context, run *Run) error {
 	})
 	return err
 }
+
+// promptTime is how long a run may be queued before its prompt is there.
+const promptTime = time.Minute
 
 // Sweep puts right what a worker that was killed between two steps may leave: a run with
 // prompts and no task gets one, and one that has neither rests, for a worker gives its task

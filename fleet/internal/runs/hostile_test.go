@@ -35,7 +35,7 @@ func newVictim(t *testing.T, srv *engine.Server, tenant, honest string) *victim 
 		t.Fatal(err)
 	}
 	v := &victim{t: t, conn: conn, runs: runs.New(conn, "default")}
-	go v.runs.Serve(ctx)
+	go v.runs.Serve(ctx, nil)
 	var err error
 	if v.id, _, err = v.runs.Submit(ctx, &runs.Submission{Dir: "/", Args: []string{"--model=sonnet"}, Ask: true, Prompt: runs.Prompt{Text: "secret prompt"}}); err != nil {
 		t.Fatal(err)

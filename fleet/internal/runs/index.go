@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,18 +18,53 @@ import (
 //
 // It is safe for concurrent use.
 type Index struct {
-	runs *Runs
+	runs    *Runs
+	changed func(*Change)
 
 	mu       sync.Mutex
 	ready    bool
-	states   map[string]State
-	active   map[string]*Run      // queued, running or asking
+	known    map[string]known
+	count    map[State]int
+	active   map[string]*active   // queued, running or asking
 	prompted map[string]time.Time // runs that got a prompt, and when
 }
 
-// NewIndex returns an index, which knows nothing until [Index.Keep] has run for a moment.
-func NewIndex(r *Runs) *Index {
-	return &Index{runs: r, states: map[string]State{}, active: map[string]*Run{}, prompted: map[string]time.Time{}}
+// known is what an index remembers of every run.
+type known struct {
+	state   State
+	updated int64 // in nanoseconds
+}
+
+// active is a run with something to do.
+type active struct {
+	*Run
+	queued, led time.Time // since when it waits, or is led
+}
+
+// A Change is what became of a run.
+type Change struct {
+	Run *Run
+	Was State // "" if it is new
+	// Waited is how long it waited for the worker that has just taken it, Led how long workers led it that has just
+	// come to rest; negative if that did not happen or is not known.
+	Waited, Led time.Duration
+	// TakenOver says that a worker has taken it that another one had.
+	TakenOver bool
+}
+
+// NewIndex returns an index, which knows nothing until [Index.Keep] has run for a moment. Changed hears of each change;
+// nil means nobody does.
+func NewIndex(r *Runs, changed func(*Change)) *Index {
+	if changed == nil {
+		changed = func(*Change) {}
+	}
+	x := &Index{runs: r, changed: changed, prompted: map[string]time.Time{}}
+	x.forget()
+	return x
+}
+
+func (x *Index) forget() {
+	x.ready, x.known, x.count, x.active = false, map[string]known{}, map[State]int{}, map[string]*active{}
 }
 
 // Keep keeps the index up to date until ctx ends. Failed is called with what goes wrong; it is tried again.
@@ -52,8 +86,13 @@ func (x *Index) watch(ctx context.Context) error {
 		return err
 	}
 	defer sub.Unsubscribe()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := x.servePages(ctx); err != nil {
+		return err
+	}
 	x.mu.Lock()
-	x.ready, x.states, x.active = false, map[string]State{}, map[string]*Run{}
+	x.forget()
 	x.mu.Unlock()
 	return x.runs.Watch(ctx, func() {
 		x.mu.Lock()
@@ -66,33 +105,72 @@ func (x *Index) watch(ctx context.Context) error {
 func (x *Index) note(id string, run *Run) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	was, had := x.known[id]
+	if had {
+		x.count[was.state]--
+	}
+	before := x.active[id]
 	delete(x.active, id)
 	if run == nil {
-		delete(x.states, id)
+		delete(x.known, id)
 		return
 	}
-	x.states[id] = run.State
-	switch run.State {
-	case Queued, Running, Asking:
-		x.active[id] = run
+	x.known[id] = known{run.State, run.Updated.UnixNano()}
+	x.count[run.State]++
+	now := &active{Run: run}
+	c := &Change{Run: run, Was: was.state, Waited: -1, Led: -1}
+	switch {
+	case run.State == Queued && before != nil && before.State == Queued:
+		now.queued = before.queued
+	case run.State == Queued:
+		now.queued = run.Updated
+	case leads(run.State) && before != nil && leads(before.State):
+		now.led = before.led
+		c.TakenOver = run.Owner != before.Owner && run.Owner != "" && before.Owner != ""
+	case leads(run.State):
+		now.led = run.Updated
+		if before != nil {
+			c.Waited = run.Updated.Sub(before.queued)
+		} else if at, ok := x.prompted[id]; ok {
+			c.Waited = max(0, run.Updated.Sub(at))
+		}
+	case before != nil && leads(before.State):
+		c.Led = run.Updated.Sub(before.led)
+	}
+	if run.State == Queued || leads(run.State) {
+		x.active[id] = now
+	}
+	if x.ready {
+		x.changed(c)
 	}
 }
+
+// leads reports whether a worker leads a run in a state.
+func leads(s State) bool { return s == Running || s == Asking }
 
 // Counts returns how many runs there are in each state, and since when the one waits that has waited longest; zero if
 // none does. Ok is false while that is not known.
 func (x *Index) Counts() (count map[State]int, oldest time.Time, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	count = map[State]int{}
-	for _, s := range x.states {
-		count[s]++
-	}
 	for _, run := range x.active {
-		if run.State == Queued && (oldest.IsZero() || run.Updated.Before(oldest)) {
-			oldest = run.Updated
+		if run.State == Queued && (oldest.IsZero() || run.queued.Before(oldest)) {
+			oldest = run.queued
 		}
 	}
-	return count, oldest, x.ready
+	return maps.Clone(x.count), oldest, x.ready
+}
+
+// Rested returns some runs that have had nothing to do since a time.
+func (x *Index) Rested(since time.Time, most int) (ids []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for id, k := range x.known {
+		if len(ids) < most && k.updated < since.UnixNano() && (k.state == Idle || k.state == Failed || k.state == Cancelled) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // settleTime is how long who sends a prompt may take to make the run's task.
@@ -113,7 +191,10 @@ func (x *Index) due() (list []*Run, prompted []string) {
 			prompted = append(prompted, id)
 		}
 	}
-	return slices.Collect(maps.Values(x.active)), prompted
+	for _, run := range x.active {
+		list = append(list, run.Run)
+	}
+	return list, prompted
 }
 
 // Sweep does what [Runs.Sweep] does for the runs that may need it.

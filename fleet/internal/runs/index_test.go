@@ -14,7 +14,7 @@ import (
 func newIndex(t *testing.T, conn *engine.Conn) (*runs.Runs, *runs.Index) {
 	t.Helper()
 	r := runs.New(conn, engine.DefaultTenant)
-	x := runs.NewIndex(r)
+	x := runs.NewIndex(r, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	go x.Keep(ctx, func(err error) { t.Error(err) })
@@ -97,5 +97,96 @@ func TestRestingRunsCostNothing(t *testing.T) {
 	})
 	if read := cost(); read > 0 {
 		t.Errorf("%d bytes were read", read)
+	}
+}
+
+// Every run is on one page, whatever the size of pages, the one that changed last first, and a state selects.
+func TestPagesHaveEveryRunOnce(t *testing.T) {
+	conn := enginetest.Setup(t)
+	r, x := newIndex(t, conn)
+	const all = 25
+	for n := range all {
+		id := fmt.Sprint("run", n)
+		if _, err := r.Begin(t.Context(), &runs.Submission{ID: id, Dir: "/"}); err != nil {
+			t.Fatal(err)
+		}
+		if n%2 == 0 {
+			if err := r.Cancel(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	within(t, "the index to know all", func() bool {
+		count, _, _ := x.Counts()
+		return count[runs.Idle]+count[runs.Cancelled] == all
+	})
+	for _, limit := range []int{1, 4, 24, 25, 26, 0} {
+		for state, want := range map[runs.State]int{"": all, runs.Cancelled: 13, runs.Quarantined: 0} {
+			seen := map[string]bool{}
+			var last time.Time
+			q := &runs.Query{State: state, Limit: limit}
+			for {
+				list, next, err := r.Page(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, run := range list {
+					if seen[run.ID] || !last.IsZero() && run.Updated.After(last) || state != "" && run.State != state {
+						t.Errorf("limit %d, state %q: %s (%s, %s) is listed wrongly", limit, state, run.ID, run.State, run.Updated)
+					}
+					seen[run.ID], last = true, run.Updated
+				}
+				if limit > 0 && len(list) > limit {
+					t.Errorf("a page of %d runs has %d", limit, len(list))
+				}
+				if q.Before = next; next == "" {
+					break
+				}
+			}
+			if len(seen) != want {
+				t.Errorf("limit %d, state %q: %d of %d runs are listed", limit, state, len(seen), want)
+			}
+		}
+	}
+	if _, _, err := r.Page(t.Context(), &runs.Query{Before: "nonsense"}); err == nil {
+		t.Error("a page after nonsense")
+	}
+}
+
+// An index tells what becomes of runs: how long they wait, how long they are led, and that a worker is replaced.
+func TestAnIndexTellsWhatChanges(t *testing.T) {
+	conn := enginetest.Setup(t)
+	r := runs.New(conn, engine.DefaultTenant)
+	changes := make(chan *runs.Change, 100)
+	x := runs.NewIndex(r, func(c *runs.Change) { changes <- c })
+	go x.Keep(t.Context(), func(err error) { t.Error(err) })
+	within(t, "the index to be ready", func() bool {
+		_, _, ok := x.Counts()
+		return ok
+	})
+	step := func(state runs.State, owner string) *runs.Change {
+		t.Helper()
+		if _, err := r.Update(t.Context(), "run", func(r *runs.Run) error { r.State, r.Owner = state, owner; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return <-changes
+	}
+	if _, err := r.Begin(t.Context(), &runs.Submission{ID: "run", Dir: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	if c := <-changes; c.Was != "" {
+		t.Errorf("%+v", c)
+	}
+	step(runs.Queued, "")
+	time.Sleep(20 * time.Millisecond) // what is measured is time
+	if c := step(runs.Running, "a"); c.Waited < 20*time.Millisecond || c.TakenOver {
+		t.Errorf("%+v", c)
+	}
+	step(runs.Asking, "a")
+	if c := step(runs.Running, "b"); !c.TakenOver || c.Waited >= 0 {
+		t.Errorf("%+v", c)
+	}
+	if c := step(runs.Idle, ""); c.Led <= 0 || c.Led > time.Minute {
+		t.Errorf("%+v", c)
 	}
 }

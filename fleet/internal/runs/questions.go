@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -224,6 +225,15 @@ func (r *Runs) Questions(ctx context.Context) ([]*Question, error) {
 // [AnsweredError] that has it.
 func (r *Runs) Answer(ctx context.Context, id string, a Answer) error {
 	a.At = time.Now().UTC()
+	run, _, _ := strings.Cut(id, ".")
+	verb := "deny "
+	if a.Allow {
+		verb = "allow "
+	}
+	by := r.As(cmp.Or(r.user, a.By))
+	if err := by.note(ctx, id+" "+a.By+" "+a.At.String(), "answer", run, verb+id); err != nil {
+		return fmt.Errorf("answer %s: %w", id, err)
+	}
 	for {
 		q, err := r.getQuestion(ctx, id)
 		if err != nil {

@@ -162,12 +162,15 @@ func (run *Run) task() string {
 type Runs struct {
 	conn   *engine.Conn
 	tenant string
+	user   string // who changes them; "" if that is not known
 	// unlimited is until when any number of runs may wait, in nanoseconds.
 	unlimited atomic.Int64
 }
 
-// New returns the runs of a tenant.
-func New(conn *engine.Conn, tenant string) *Runs { return &Runs{conn: conn, tenant: tenant} }
+// New returns the runs of a tenant, changed by the user of the connection.
+func New(conn *engine.Conn, tenant string) *Runs {
+	return &Runs{conn: conn, tenant: tenant, user: conn.User}
+}
 
 // Tenant is whose they are.
 func (r *Runs) Tenant() string { return r.tenant }

@@ -66,6 +66,9 @@ func (r *Runs) SetSchedule(ctx context.Context, s *Schedule) error {
 	if s.Zone != "" {
 		m.Header.Set(headZone, s.Zone)
 	}
+	if err := r.note(ctx, "", "schedule", "", s.Name+" "+s.Cron); err != nil {
+		return fmt.Errorf("could not save the schedule: %w", err)
+	}
 	ctx, cancel := engine.Attempt(ctx)
 	defer cancel()
 	if _, err := r.conn.JS.PublishMsg(ctx, m); err != nil {
@@ -113,6 +116,9 @@ func (r *Runs) RemoveSchedule(ctx context.Context, name string) error {
 			continue
 		}
 		stream, err := r.conn.Stream(ctx, engine.Schedules)
+		if err == nil {
+			err = r.note(ctx, "", "unschedule", "", name)
+		}
 		if err == nil {
 			err = stream.Purge(ctx, jetstream.WithPurgeSubject(r.scheduleSubject("sched", name)))
 		}
@@ -179,7 +185,7 @@ func (r *Runs) submitDue(ctx context.Context, m jetstream.Msg) error {
 		s.Submission.Tags = map[string]string{}
 	}
 	s.Submission.Tags["schedule"] = s.Name
-	if _, _, err := r.Submit(ctx, &s.Submission); err != nil {
+	if _, _, err := r.As("schedule "+s.Name).Submit(ctx, &s.Submission); err != nil {
 		return fmt.Errorf("submit the schedule %s: %w", s.Name, err)
 	}
 	return m.Ack()

@@ -83,8 +83,9 @@ func (r *Runs) request(ctx context.Context, what string, q *request) (*reply, er
 	return &a, nil
 }
 
-// Serve does what workers ask for until ctx ends. Several servers may do so at once.
-func (r *Runs) Serve(ctx context.Context) error {
+// Serve does what workers ask for until ctx ends. Several servers may do so at once. Done hears of each request; nil
+// means nobody does.
+func (r *Runs) Serve(ctx context.Context, done func(what string, took time.Duration, err error)) error {
 	queue := make(chan *nats.Msg, 1024)
 	sub, err := r.conn.NATS.ChanQueueSubscribe(engine.Service(r.tenant, "*", "*"), "serve", queue)
 	if err != nil {
@@ -98,7 +99,10 @@ func (r *Runs) Serve(ctx context.Context) error {
 			busy <- struct{}{}
 			go func() {
 				defer func() { <-busy }()
-				r.answer(ctx, m)
+				began := time.Now()
+				if what, err := r.answer(ctx, m); done != nil {
+					done(what, time.Since(began), err)
+				}
 			}()
 		case <-ctx.Done():
 			return nil
@@ -111,15 +115,18 @@ const maxServed = 64
 
 // answer does what one request asks for. The answer goes to nothing but an inbox: the server may publish what a worker
 // may not.
-func (r *Runs) answer(ctx context.Context, m *nats.Msg) {
-	if !strings.HasPrefix(m.Reply, "_INBOX.") {
-		return
-	}
+func (r *Runs) answer(ctx context.Context, m *nats.Msg) (what string, err error) {
 	parts := strings.Split(m.Subject, ".")
 	key, what := parts[len(parts)-2], parts[len(parts)-1]
+	if !slices.Contains([]string{askPut, askSettle, askAsk, askWithdraw, askWake, askQueue}, what) {
+		what = "unknown" // a worker chooses it, and it is shown
+	}
+	if !strings.HasPrefix(m.Reply, "_INBOX.") {
+		return what, refuse("there is nowhere to answer")
+	}
 	var q request
 	var a reply
-	err := json.Unmarshal(m.Data, &q)
+	err = json.Unmarshal(m.Data, &q)
 	if err == nil {
 		attempt, cancel := engine.Attempt(ctx)
 		defer cancel()
@@ -129,10 +136,10 @@ func (r *Runs) answer(ctx context.Context, m *nats.Msg) {
 		_, a.Refused = errors.AsType[*RefusedError](err)
 		a.Error, a.Code = err.Error(), code(err)
 	}
-	raw, err := json.Marshal(a)
-	if err == nil {
+	if raw, err := json.Marshal(a); err == nil {
 		_ = m.Respond(raw) // who has gone asks again
 	}
+	return what, err
 }
 
 func (r *Runs) do(ctx context.Context, key, what string, q *request) (revision uint64, err error) {

@@ -51,6 +51,9 @@ type Prompt struct {
 	Connect string   `json:"connect,omitempty"`
 	Args    []string `json:"args,omitempty"`
 
+	// Run is its run as it was then, unless that is large: [Runs.Repair] makes a lost run again from it.
+	Run *Run `json:"run,omitempty"`
+
 	// Kept is when the engine had it.
 	Kept time.Time `json:"-"`
 
@@ -127,6 +130,13 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 	if !run.Open() {
 		return "", "", fmt.Errorf("cannot submit the prompt: run %s is %s and accepts no more prompts", id, run.State)
 	}
+	p.Run = run
+	if with, err := json.Marshal(p); err == nil && len(with) < len(raw)+maxCopy && int64(len(with)) < r.conn.NATS.MaxPayload()-headers {
+		raw = with
+	}
+	if err := r.note(ctx, id+" "+p.UUID, "submit", id, firstLine(p.Text)); err != nil {
+		return "", "", fmt.Errorf("could not submit the prompt: %w", err)
+	}
 	if err := r.once(ctx, r.subject("p", id, p.UUID), raw); err != nil {
 		return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 	}
@@ -168,6 +178,9 @@ func firstLine(text string) string {
 
 // ErrTooLarge is the error for a prompt that does not fit into a message.
 var ErrTooLarge = errors.New("the prompt and flags are too large for the fleet; put long text into a file and refer to the file in the prompt")
+
+// maxCopy is how large the copy of a run may be that is kept with a prompt.
+const maxCopy = 64 << 10
 
 // headers is how much of a message its headers may take.
 const headers = 4 << 10

@@ -173,6 +173,7 @@ func (l *leader) converse(ctx context.Context, c *conversation, pending []runs.P
 			}
 		}
 		last = outcome(res, w.Name)
+		w.Metrics.turns.WithLabelValues(last.Reason).Inc()
 		if len(pending) == 1 {
 			if err := l.keepFiles(true); err != nil {
 				return last, pending, false, err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
@@ -60,6 +61,8 @@ type Options struct {
 	Version string
 	// Log is for operators; nil means nobody reads it.
 	Log *slog.Logger
+	// Metrics are counted for operators; nil means nobody reads them.
+	Metrics *Metrics
 }
 
 // A worker leads runs.
@@ -71,7 +74,8 @@ type worker struct {
 	fleet  string
 	denied []string // rules that close files to all runs
 	// turns end with hard, which ends some time after the worker was told to.
-	hard context.Context
+	hard     context.Context
+	draining atomic.Bool
 }
 
 // Run takes and leads runs until ctx ends.
@@ -86,7 +90,11 @@ func Run(ctx context.Context, o *Options) error {
 	var stop context.CancelCauseFunc
 	w.hard, stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	context.AfterFunc(ctx, func() { time.AfterFunc(w.Drain, func() { stop(errDrained) }) })
+	context.AfterFunc(ctx, func() {
+		w.draining.Store(true)
+		w.Metrics.draining.Set(1)
+		time.AfterFunc(w.Drain, func() { stop(errDrained) })
+	})
 	queues, wake, err := w.queues(ctx)
 	if err != nil {
 		return err
@@ -94,11 +102,12 @@ func Run(ctx context.Context, o *Options) error {
 	if w.fleet, err = w.Conn.Fleet(ctx); err != nil {
 		return err
 	}
-	stops, err := w.present()
+	// It is present while it drains, too, and says so.
+	absent, err := w.runs.Present(w.Classes, w.status)
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, stops)()
+	defer absent()
 	go w.sweep(ctx)
 	w.Log.Info("taking runs", "worker", w.Name, "slots", w.Slots, "classes", strings.Join(w.Classes, ","))
 	var leading sync.WaitGroup
@@ -132,21 +141,9 @@ func (w *worker) queues(ctx context.Context) (list []jetstream.Consumer, wake <-
 	return list, signal, nil
 }
 
-// present lets others find out which runs this worker takes, until stop is called.
-func (w *worker) present() (stop func(), err error) {
-	var stops []func()
-	for _, class := range w.Classes {
-		s, err := w.runs.Present(class, w.Name)
-		if err != nil {
-			return nil, err
-		}
-		stops = append(stops, s)
-	}
-	return func() {
-		for _, s := range stops {
-			s()
-		}
-	}, nil
+// status is how this worker is.
+func (w *worker) status() *runs.WorkerStatus {
+	return &runs.WorkerStatus{Worker: w.Name, Host: w.Host, Classes: w.Classes, Slots: w.Slots, Free: len(w.free), Draining: w.draining.Load()}
 }
 
 // errDrained ends turns that take too long when the worker ends.
@@ -171,6 +168,10 @@ func (w *worker) setDefaults() {
 	if w.Log == nil {
 		w.Log = slog.New(slog.DiscardHandler)
 	}
+	if w.Metrics == nil {
+		w.Metrics = NewMetrics(nil)
+	}
+	w.Metrics.slots.Set(float64(w.Slots))
 }
 
 // take takes tasks while there are free slots, until ctx ends.
@@ -184,6 +185,8 @@ func (w *worker) take(ctx context.Context, queues []jetstream.Consumer, wake <-c
 		if m := w.next(ctx, queues); m != nil {
 			leading.Go(func() {
 				defer func() { w.free <- struct{}{} }()
+				w.Metrics.leading.Inc()
+				defer w.Metrics.leading.Dec()
 				w.lead(ctx, m)
 			})
 			continue
@@ -277,7 +280,9 @@ func (w *worker) lead(ctx context.Context, m jetstream.Msg) {
 	defer stop()
 	log := w.Log.With("run", id)
 	log.Debug("taken")
+	began := time.Now()
 	left, err := w.leadRun(ctx, id)
+	w.Metrics.led(time.Since(began), left, err)
 	stop()
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
