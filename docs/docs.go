@@ -33,7 +33,7 @@ var groups = []struct {
 	{"use", []string{"first-hour", "install", "terminal", "cli", "models", "settings", "permissions", "preview", "sandbox", "sessions",
 		"skills", "agents", "hooks", "mcp", "tools", "acp", "serve", "cookbook", "troubleshooting", "comparison", "migrate"}},
 	{"build", []string{"sdk", "write-tools", "agent", "wire"}},
-	{"operate", []string{"fleet", "threat-model", "platforms", "reference", "rough-edges"}},
+	{"operate", []string{"fleet", "fleet-runbook", "threat-model", "platforms", "reference", "rough-edges"}},
 	{"change", []string{"architecture", "glossary", "dependencies", "fail-closed", "release"}},
 }
 

@@ -59,6 +59,13 @@ func newFleet(t *testing.T, m *script.Server) *fleet {
 		t.Fatal(err)
 	}
 	f.runs = runs.New(conn, engine.DefaultTenant)
+	serving, stop := context.WithCancel(context.Background()) // until the workers have ended
+	t.Cleanup(stop)
+	go func() {
+		if err := f.runs.Serve(serving, nil); err != nil {
+			t.Error(err)
+		}
+	}()
 	return f
 }
 
@@ -81,7 +88,7 @@ func (f *fleet) work() (end func()) {
 	go func() {
 		defer close(done)
 		if err := worker.Run(ctx, &worker.Options{
-			Conn: conn, Tenant: engine.DefaultTenant, Name: "w", Lease: 3 * time.Second, Drain: time.Second, Dir: filepath.Join(f.dir, "sessions"), Reexec: reexec, Version: "test",
+			Conn: conn, Tenant: engine.DefaultTenant, Name: "worker/w", Lease: 3 * time.Second, Drain: time.Second, Dir: filepath.Join(f.dir, "sessions"), Reexec: reexec, Version: "test",
 			Model: anthropic.New(&anthropic.Options{BaseURL: f.model.URL(), Key: "k"}),
 		}); err != nil {
 			f.t.Error(err)
