@@ -10,10 +10,13 @@ type Attempt struct {
 	Socket  string `json:",omitempty"` // or the path of a Unix socket
 	Process int    `json:",omitempty"` // or the process that it tried to signal
 	Name    string `json:",omitempty"` // the name of that process, if it can be seen from the box
+	Listing bool   `json:",omitempty"` // or the list of processes, of which it saw its own
 }
 
 func (a Attempt) String() string {
 	switch {
+	case a.Listing:
+		return "the other processes of this machine"
 	case a.Socket != "":
 		return "the socket " + a.Socket
 	case a.Process != 0 && a.Name == "":

@@ -25,6 +25,7 @@ type Box struct {
 	root     bool // commands run as root, whose id means something to the kernel
 	layers   int  // how many throw-away layers were made
 	listener *os.File
+	listings int // tells when a command lists the processes; negative where it sees all
 }
 
 // ProxyPort is where commands find the proxy, on 127.0.0.1 in the box.
@@ -33,7 +34,7 @@ const ProxyPort = 3128
 // NewBox makes this process, which was started with [Shape.Attr] and mapped with
 // [MapIDs], the leader of a box. Its mounts are invisible outside.
 func NewBox(o BoxOptions) (*Box, error) {
-	b := &Box{opts: o, abi: landlockABI(), root: os.Geteuid() == 0}
+	b := &Box{opts: o, abi: landlockABI(), root: os.Geteuid() == 0, listings: -1}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, stepError(StepMount, "/", err)
 	}
@@ -44,6 +45,11 @@ func NewBox(o BoxOptions) (*Box, error) {
 	}
 	if err := b.fillStage(); err != nil {
 		return nil, err
+	}
+	if !o.HostProcesses && !o.Thin {
+		if err := b.watchListings(); err != nil {
+			return nil, err
+		}
 	}
 	if !o.HostNetwork && !o.Thin {
 		if err := b.openNetwork(); err != nil {
@@ -60,6 +66,10 @@ func NewBox(o BoxOptions) (*Box, error) {
 // It belongs to the network of the box, whichever process accepts on it.
 func (b *Box) Listener() *os.File { return b.listener }
 
+// Listings is a descriptor of inotify that tells when a command has listed the processes, of which
+// it saw only those of the box; negative if it sees all.
+func (b *Box) Listings() int { return b.listings }
+
 // HasLandlock reports whether commands with different Specs are kept apart.
 func (b *Box) HasLandlock() bool { return b.abi > 0 }
 
@@ -69,15 +79,12 @@ func (b *Box) Gaps() []string {
 	if b.opts.Thin {
 		return nil
 	}
-	if b.opts.HostProcesses {
-		gaps = append(gaps, "commands see the processes outside the sandbox")
-		if b.abi < 6 {
-			gaps = append(gaps, "commands can send signals to processes outside the sandbox")
-		}
+	if b.opts.HostProcesses && b.abi < scopesABI {
+		gaps = append(gaps, "commands see the processes outside the sandbox", "commands can send signals to processes outside the sandbox")
 	}
 	if b.abi == 0 {
 		gaps = append(gaps, "the kernel has no Landlock, so read-only commands cannot reach servers that other commands start on localhost")
-	} else if b.abi < 6 {
+	} else if b.abi < scopesABI {
 		gaps = append(gaps, "the kernel has no Landlock scopes, so commands can send signals to other commands in the sandbox")
 	}
 	return gaps
@@ -104,8 +111,8 @@ func (b *Box) fillStage() error {
 		return stepError(StepMount, stage, err)
 	}
 	dirs := map[string]os.FileMode{"tmp": 0o777 | os.ModeSticky, "vartmp": 0o777 | os.ModeSticky, "shm": 0o777 | os.ModeSticky,
-		"run": 0o755, "dev": 0o755, "dev/pts": 0o755, "dev/shm": 0o755, "emptydir": 0o755, "closeddir": 0, "layers": 0o755}
-	for _, name := range []string{"tmp", "vartmp", "shm", "run", "dev", "dev/pts", "dev/shm", "emptydir", "closeddir", "layers"} {
+		"run": 0o755, "dev": 0o755, "dev/pts": 0o755, "dev/shm": 0o755, "emptydir": 0o755, "closeddir": 0, "layers": 0o755, "proc": 0o555}
+	for _, name := range []string{"tmp", "vartmp", "shm", "run", "dev", "dev/pts", "dev/shm", "emptydir", "closeddir", "layers", "proc"} {
 		path := filepath.Join(stage, name)
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return stepError(StepMount, path, err)
@@ -122,6 +129,23 @@ func (b *Box) fillStage() error {
 	}
 	b.copyLinks("/run", filepath.Join(stage, "run"))
 	return b.fillDev(filepath.Join(stage, "dev"))
+}
+
+// watchListings gives commands a /proc of their own, so that nobody else's looks are seen.
+func (b *Box) watchListings() error {
+	proc := filepath.Join(b.opts.Stage, "proc")
+	if err := unix.Mount("proc", proc, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return stepError(StepProc, "", err)
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err == nil {
+		_, err = unix.InotifyAddWatch(fd, proc, unix.IN_ACCESS|unix.IN_ONLYDIR)
+	}
+	if err != nil {
+		return stepError(StepProc, "", err)
+	}
+	b.listings = fd
+	return nil
 }
 
 // copyLinks copies the symbolic links of a directory: NixOS, for example, finds all its

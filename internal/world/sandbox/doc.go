@@ -22,7 +22,7 @@
 //
 // # The box
 //
-// A box is a process with its own user, mount, process, network and IPC namespaces
+// A box is a process with its own user, mount, network and IPC namespaces
 // ([NewBox]). User ids are the same inside and outside, so files show their usual
 // owners; root keeps all ids. At first the box sees what is outside. For each Spec
 // one thread makes a room in it ([Box.Enter]): a mount namespace in which everything
@@ -32,10 +32,13 @@
 // that it starts inherits all of this, so starting a confined command costs no more
 // than starting any other. A Spec with Layers gets a room for a single command.
 //
-// All rooms share one process namespace and one network namespace, so that a server
-// started by one command is reachable by the next, whatever its Spec. Landlock keeps
-// the rooms apart: a process in one room cannot inspect a process in another, and with
-// KeepSignals it cannot signal it either. Without Landlock, each Spec has its own box.
+// All rooms share one network namespace, so that a server started by one command is
+// reachable by the next, whatever its Spec. Landlock keeps the rooms apart: a process in
+// one room cannot inspect a process in another, and cannot signal it either, except that
+// the box sends the signals of commands that may. Where Landlock can do that (Linux 6.12),
+// commands see the processes of the machine; elsewhere they share a process namespace, and
+// that one of them has listed the processes is reported. Without Landlock, each Spec has
+// its own box.
 //
 // The network has only a loopback interface. The [Proxy] listens on its port 3128 but
 // runs outside: the box makes the socket and hands it over. Each command gets its own

@@ -63,6 +63,12 @@ func (r *room) collect() error {
 			return err
 		}
 	}
+	if !r.box.opts.HostProcesses {
+		// For root it is read-only: files there belong to the root of the machine.
+		if err := r.bind(filepath.Join(stage, "proc"), "/proc", rankPrivate, r.box.root); err != nil {
+			return err
+		}
+	}
 	for _, dir := range r.spec.Scratch {
 		if err := r.scratch(dir); err != nil {
 			return err
@@ -267,12 +273,6 @@ func (r *room) mount() error {
 	if !r.open {
 		if err := setReadOnly(unix.AT_FDCWD, true); err != nil {
 			return stepError(stepRoom, "", err)
-		}
-		// For root /proc stays so: files there belong to the root of the machine.
-		if !r.box.root && !r.box.opts.HostProcesses {
-			if err := unix.MountSetattr(unix.AT_FDCWD, "/proc", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
-				return stepError(stepRoom, "/proc", err)
-			}
 		}
 	}
 	slices.SortStableFunc(r.list, func(a, b attachment) int {

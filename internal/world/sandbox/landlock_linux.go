@@ -28,6 +28,12 @@ func landlockABI() int {
 	return int(abi)
 }
 
+// ScopesSignals reports whether this kernel keeps commands from signalling the processes that
+// they see, so that they need no process namespace (Linux 6.12).
+func ScopesSignals() bool { return landlockABI() >= scopesABI }
+
+const scopesABI = 6
+
 // A ruleset collects what the calling thread keeps.
 type ruleset struct {
 	fd      int
@@ -51,13 +57,13 @@ func newRuleset(abi int, tcp, keepSignals bool) (*ruleset, error) {
 	switch {
 	case abi < 4:
 		size = 8
-	case abi < 6:
+	case abi < scopesABI:
 		size = 16
 	}
 	if tcp && abi >= 4 {
 		attr.net = unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
-	if keepSignals && abi >= 6 {
+	if keepSignals && abi >= scopesABI {
 		attr.scoped = unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	fd, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)

@@ -26,6 +26,9 @@ var auditArch = map[string]uint32{
 	"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64, "riscv64": unix.AUDIT_ARCH_RISCV64, "loong64": unix.AUDIT_ARCH_LOONGARCH64,
 }
 
+// setrlimit is the call of that name, which newer architectures do not have.
+var setrlimit = map[uint32]uintptr{unix.AUDIT_ARCH_X86_64: 160, unix.AUDIT_ARCH_AARCH64: 164, unix.AUDIT_ARCH_RISCV64: 164}
+
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // Offsets in struct seccomp_data, on little-endian machines.
@@ -34,6 +37,7 @@ const (
 	dataArch   = 4
 	dataArg0   = 16
 	dataArg1   = 24
+	dataArg2   = 32
 	dataArg4   = 48
 )
 
@@ -90,6 +94,12 @@ func (f filter) program(arch uint32) []unix.SockFilter {
 		jump(unix.BPF_JEQ, unix.TIOCSTI, 1, 0), jump(unix.BPF_JEQ, tiocLinux, 0, 1), refuse)...)
 	code = append(code, onCall(unix.SYS_CLONE, load(dataArg0), jump(unix.BPF_JSET, newNamespaces, 0, 1), refuse)...)
 	code = append(code, onCall(unix.SYS_SOCKET, f.sockets()...)...)
+	// By this limit a command's processes are found, whatever becomes of their parents.
+	if number, ok := setrlimit[arch]; ok {
+		code = append(code, onCall(number, load(dataArg0), jump(unix.BPF_JEQ, unix.RLIMIT_RTTIME, 0, 1), refuse)...)
+	}
+	code = append(code, onCall(unix.SYS_PRLIMIT64, load(dataArg1), jump(unix.BPF_JEQ, unix.RLIMIT_RTTIME, 0, 5),
+		load(dataArg2), jump(unix.BPF_JEQ, 0, 0, 1), load(dataArg2+4), jump(unix.BPF_JEQ, 0, 1, 0), refuse)...)
 	if f.watch {
 		tell := ret(unix.SECCOMP_RET_USER_NOTIF)
 		for _, number := range []uintptr{unix.SYS_CONNECT, unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL} {

@@ -14,7 +14,7 @@ import (
 // A Shape says which namespaces a box has. With the zero Shape it has all of them.
 type Shape struct {
 	HostNetwork   bool // commands use the network of the machine
-	HostProcesses bool // commands see the processes of the machine: a private /proc is refused here
+	HostProcesses bool // commands see the processes of the machine
 	Thin          bool // only files are confined: network, processes and all else are the machine's
 }
 

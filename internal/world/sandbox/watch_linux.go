@@ -37,8 +37,9 @@ type answer struct {
 
 // Watch reports what the commands under a filter try to reach, until the last of them has
 // ended. Saw is called while the command waits. What is enforced is up to the box: that memory
-// changes after it was read here only blurs a report.
-func Watch(listener int, saw func(pid int, a Attempt)) {
+// changes after it was read here only blurs a report. If saw returns true for a signal, it is sent
+// from here, for a command that the kernel would keep from it.
+func Watch(listener int, saw func(pid int, a Attempt) (send bool)) {
 	defer unix.Close(listener)
 	for {
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
@@ -55,12 +56,37 @@ func Watch(listener int, saw func(pid int, a Attempt)) {
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))); errno != 0 {
 			continue // it was killed meanwhile
 		}
-		if a, ok := n.attempt(); ok {
-			saw(int(n.pid), a)
-		}
-		reply := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+		reply := n.handle(saw)
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&reply)))
 	}
+}
+
+// handle decides how the call goes on.
+func (n *notification) handle(saw func(pid int, a Attempt) bool) answer {
+	goOn := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	a, ok := n.attempt()
+	if !ok {
+		return goOn
+	}
+	if a.Process == 0 {
+		saw(int(n.pid), a)
+		return goOn
+	}
+	process, err := unix.PidfdOpen(a.Process, 0) // before it is looked at: its number may become another's
+	if err == nil {
+		defer unix.Close(process)
+	}
+	if !saw(int(n.pid), a) || err != nil {
+		return goOn
+	}
+	signal := unix.Signal(n.call.args[1])
+	if to := int(int32(n.call.args[0])); uintptr(n.call.number) == unix.SYS_KILL && to < 0 { // a group lies in the session of its command
+		err = unix.Kill(to, signal)
+	} else {
+		err = unix.PidfdSendSignal(process, signal, nil, 0)
+	}
+	errno, _ := err.(unix.Errno)
+	return answer{id: n.id, err: -int32(errno)}
 }
 
 // attempt says what a call is about, if that is outside the box.

@@ -35,8 +35,10 @@ type boxKey struct {
 	spec        string // "" for all
 }
 
-func (k boxKey) shape() sandbox.Shape {
-	return sandbox.Shape{HostNetwork: k.hostNetwork, Thin: k.thin}
+// shape says which namespaces the box has. Commands that cannot signal the processes of the machine
+// may see them, unless they are to be hidden.
+func (k boxKey) shape(hide bool) sandbox.Shape {
+	return sandbox.Shape{HostNetwork: k.hostNetwork, Thin: k.thin, HostProcesses: !hide && !k.thin && sandbox.ScopesSignals()}
 }
 
 // snapshot looks which protected paths are missing, unless the last look at them

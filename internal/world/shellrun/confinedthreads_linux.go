@@ -26,6 +26,7 @@ type room struct {
 	count   uint64
 	users   int  // commands that have not ended
 	retired bool // no more commands are started
+	signals bool // its commands may signal those of other rooms
 }
 
 // retire keeps new commands away.
@@ -47,7 +48,7 @@ const maxRooms = 16
 
 // run calls f on a thread that is confined to the Spec, and returns its room, which must be
 // left.
-func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func()) (*room, error) {
+func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func(*room)) (*room, error) {
 	if room := r[key]; room != nil {
 		if !room.seen.stale() {
 			room.do(f)
@@ -60,7 +61,7 @@ func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func()) (*room
 	if err := json.Unmarshal([]byte(key), spec); err != nil {
 		return nil, err
 	}
-	room := &room{work: make(chan func()), seen: stampsOf(spec)}
+	room := &room{work: make(chan func()), seen: stampsOf(spec), signals: !spec.KeepSignals && len(spec.Layers) == 0}
 	if err := room.open(func() error { return enter(spec) }); err != nil {
 		return nil, err
 	}
@@ -74,11 +75,11 @@ func (r rooms) run(key string, enter func(*sandbox.Spec) error, f func()) (*room
 	return room, nil
 }
 
-func (r *room) do(f func()) {
+func (r *room) do(f func(*room)) {
 	r.count++
 	r.users++
 	done := make(chan struct{})
-	r.work <- func() { f(); close(done) }
+	r.work <- func() { f(r); close(done) }
 	<-done
 }
 

@@ -82,7 +82,7 @@ func TestTheKeeperIsNotExpendableWithItsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Prlimit(0, unix.RLIMIT_RTTIME, &limit, nil) }()
-	k := &keeper{rooms: rooms{}, score: &score{file, "007"}}
+	k := &keeper{seen: newSightings(nil), rooms: rooms{}, score: &score{file, "007"}}
 	r := request{Path: "/dev/null", Args: []string{"true"}, Dir: "/", Expendable: true, files: []int{0, 1, 2}}
 	r.Box = json.RawMessage("[]") // no room can be made by it
 	if _, err := k.fork(r, &job{}); err == nil || content() != "" {

@@ -43,7 +43,7 @@ func keep(conn *net.UnixConn, groups cgroups, box *sandbox.Box, score *score) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	k := &keeper{
 		conn: conn, self: os.Getpid(), session: rand.Uint32() & sessionMask, groups: groups,
-		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, seen: newSightings(), score: score,
+		jobs: map[uint32]*job{}, mains: map[int]*job{}, immortal: map[int]bool{}, box: box, rooms: rooms{}, seen: newSightings(box), score: score,
 	}
 	defer groups.close()
 
@@ -186,16 +186,19 @@ func (k *keeper) fork(r request, j *job) (pid int, err error) {
 		start()
 		return pid, err
 	}
-	in, failed := k.rooms.run(string(r.Box), k.enter(r), start)
+	in, failed := k.rooms.run(string(r.Box), k.enter(r), func(in *room) {
+		k.seen.began(j.tag, in) // before the command can do anything
+		start()
+	})
 	if failed != nil {
 		return 0, failed
 	}
 	if err != nil {
 		in.leave()
+		k.seen.ended(j.tag)
 		return 0, err
 	}
 	j.room = in
-	k.seen.began(j.tag, in)
 	return pid, nil
 }
 

@@ -27,6 +27,10 @@ const (
 // [Options].
 type Reexec struct {
 	path string
+
+	// HideProcesses gives confined commands a process namespace, as kernels do that cannot keep
+	// them from signalling the processes of the machine.
+	HideProcesses bool
 }
 
 // Supervise turns this process into the supervisor, and does not return, if it was started as

@@ -29,6 +29,7 @@ const patience = 8 * time.Second
 type supervisor struct {
 	exe      string
 	noCgroup bool
+	hides    bool // commands see only the processes of their box
 	patience time.Duration
 
 	mu     sync.Mutex
@@ -40,7 +41,7 @@ type supervisor struct {
 }
 
 func newSupervisor(r Reexec, noCgroup bool) *supervisor {
-	return &supervisor{exe: r.path, noCgroup: noCgroup, patience: patience, boxes: boxes{links: map[boxKey]*link{}, tiers: map[boxKey]sandbox.Tier{}}}
+	return &supervisor{exe: r.path, noCgroup: noCgroup, hides: r.HideProcesses, patience: patience, boxes: boxes{links: map[boxKey]*link{}, tiers: map[boxKey]sandbox.Tier{}}}
 }
 
 func (s *supervisor) tidy(dir string) {
@@ -164,7 +165,7 @@ func (s *supervisor) tierLocked(key boxKey) sandbox.Tier {
 }
 
 func (s *supervisor) probe(key boxKey) sandbox.Tier {
-	shape := key.shape()
+	shape := key.shape(s.hides)
 	l, err := s.openBox(shape)
 	var failed *sandbox.StepError
 	if errors.As(err, &failed) && failed.Step == sandbox.StepProc { // a container that covers parts of /proc
@@ -354,7 +355,7 @@ func (s *supervisor) confinement(spec *sandbox.Spec, key string) (*link, sandbox
 // kept apart in one, a box for the Spec.
 func (s *supervisor) boxLocked(key boxKey, spec string) (*link, error) {
 	l := s.boxes.links[key]
-	shape := key.shape()
+	shape := key.shape(s.hides)
 	if l != nil {
 		shape = l.box.opts.Shape
 		if !l.box.apart {
