@@ -85,7 +85,12 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 	}
 	if c == tool.ProjectOnly {
 		seen = append(seen, gitFolders(roots)...)
-		spec.Network, spec.Tmp = sandbox.Proxied, b.Tmp
+		spec.Network, spec.Tmp, spec.Caches = sandbox.Proxied, b.Tmp, preview.CacheNames()
+		for _, name := range preview.HomeCaches() {
+			if b.Home != "" {
+				spec.Caches = append(spec.Caches, filepath.Join(b.Home, name))
+			}
+		}
 		spec.Read = sandbox.Resolve(state)
 		spec.Write = sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...)
 		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.deniedPaths(set.DenyWrite, g))...)

@@ -94,10 +94,6 @@ func inCache(dirs []string, path string) bool {
 	return false
 }
 
-// cacheNames are folders of which programs expect that they are deleted at any
-// time. Folders that hold what was asked for, such as build and target, are none.
-var cacheNames = []string{"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".cache", ".gocache", ".eslintcache", ".parcel-cache"}
-
 func isCacheName(rel string) bool {
 	for part := range strings.SplitSeq(rel, "/") {
 		if slices.Contains(cacheNames, part) {

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -258,6 +259,11 @@ func (o Output) ConfinedTo() (tool.Confinement, string) { return o.Confinement, 
 // example, leaves a file that it cannot replace, and succeeds.
 func (o *Output) withheld(box *sandbox.Spec, s shellrun.Status) {
 	reached := slices.Concat(s.Refused, s.Missed)
+	for _, a := range s.Unwritten {
+		if a.Maybe {
+			reached = append(reached, "writing "+a.Path)
+		}
+	}
 	if n := len(reached); n > 0 {
 		o.HeldBack = fmt.Sprintf("the sandbox kept the command from %s%s.", strings.Join(reached[:min(n, 5)], ", "), moreThan(n, 5))
 	}
@@ -266,6 +272,11 @@ func (o *Output) withheld(box *sandbox.Spec, s shellrun.Status) {
 			o.NotDone = fmt.Sprintf("Not applied: %s is protected, and commands in the sandbox may not create it.", taken.Path)
 		}
 		o.note("Commands in the sandbox may not create %s, so it was moved to %s.", taken.Path, taken.Kept)
+	}
+	for _, a := range s.Unwritten {
+		if why := held(box, a.Path); !a.Maybe && o.NotDone == "" && box != nil {
+			o.NotDone = fmt.Sprintf("Not applied: the command tried to change %s, which %s.", a.Path, cmp.Or(why, "a rule or haft protects"))
+		}
 	}
 	if path, why := o.unwritten(box); path != "" && o.NotDone == "" {
 		o.NotDone = fmt.Sprintf("Not applied: the command tried to change %s, which %s.", path, why)

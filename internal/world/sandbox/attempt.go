@@ -10,6 +10,8 @@ type Attempt struct {
 	Socket  string `json:",omitempty"` // or the path of a Unix socket
 	Process int    `json:",omitempty"` // or the process that it tried to signal
 	Name    string `json:",omitempty"` // the name of that process, if it can be seen from the box
+	Path    string `json:",omitempty"` // or the file or folder that it tried to change
+	Maybe   bool   `json:",omitempty"` // that it was opened for writing need not mean that it was to be changed
 	Listing bool   `json:",omitempty"` // or the list of processes, of which it saw its own
 }
 

@@ -221,7 +221,7 @@ func (b *Box) openNetwork() error {
 
 // confine takes away from the calling thread what the mounts leave it: access to
 // paths, system calls, capabilities.
-func (b *Box) confine(s *Spec, watch func(listener int)) error {
+func (b *Box) confine(s *Spec, watch func(*Watcher)) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return stepError(stepCaps, "", err)
 	}
@@ -238,12 +238,12 @@ func (b *Box) confine(s *Spec, watch func(listener int)) error {
 	}
 	calls := filter{noUnix: s.NoSockets}
 	if watch != nil && s.Network != Open {
-		calls.watch = true
+		calls.watch, calls.writes = true, len(s.Write) > 0 && len(s.Layers) == 0
 		if listener, err := listenCalls(calls); err == nil {
-			watch(listener)
+			watch(&Watcher{listener, s})
 			return nil
 		}
-		calls.watch = false // another program watches already
+		calls.watch, calls.writes = false, false // another program watches already
 	}
 	return stepError(stepSeccomp, "", restrictCalls(calls))
 }
@@ -290,8 +290,8 @@ func (b *Box) restrictPaths(s *Spec) error {
 // Enter confines the calling thread, and every process that it starts, to the Spec.
 // The goroutine must be locked to its thread, which must not be the main thread of the
 // process, and must end while locked: confinement cannot be undone. Watch, if not nil, gets
-// the descriptor for [Watch].
-func (b *Box) Enter(s *Spec, watch func(listener int)) error {
+// what sees the calls of the commands.
+func (b *Box) Enter(s *Spec, watch func(*Watcher)) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return stepError(stepRoom, "", err)
 	}

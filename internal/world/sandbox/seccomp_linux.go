@@ -51,6 +51,7 @@ type filter struct {
 	noOther    bool // nothing but IPv4, IPv6 and unix sockets
 	noUnix     bool // no unix sockets but pairs
 	watch      bool // has the calls told that reach other programs
+	writes     bool // and those that change files
 }
 
 // restrictCalls puts the calling thread, and what it starts, under the filter.
@@ -106,6 +107,9 @@ func (f filter) program(arch uint32) []unix.SockFilter {
 			code = append(code, onCall(number, tell)...)
 		}
 		code = append(code, onCall(unix.SYS_SENDTO, load(dataArg4), jump(unix.BPF_JEQ, 0, 1, 0), tell)...)
+	}
+	if f.writes {
+		code = append(code, watchedWrites(ret(unix.SECCOMP_RET_USER_NOTIF))...)
 	}
 	return append(code, ret(unix.SECCOMP_RET_ALLOW))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/internal/text/rawname"
 )
 
@@ -52,6 +53,9 @@ type Spec struct {
 	// Foreign lists files and folders in Write that can only be read. Those that do not
 	// exist are ignored.
 	Foreign []string `json:",omitempty"`
+	// Caches are patterns for names of files and folders, and absolute paths, for which it does
+	// not matter that they could not be written, and of what lies in them.
+	Caches []string `json:",omitempty"`
 	// Thin leaves everything else as it is outside: files, directories, processes and
 	// network. Only Protect, Deny and Pin count; Protect needs no folder of Write, and
 	// paths that do not exist are ignored.
@@ -136,6 +140,52 @@ func (s *Spec) Holding(deny, protect, pin []string) *Spec {
 		more.Protect = slices.Concat(more.Protect, deny) // and the folders above stay where they are
 	}
 	return &more
+}
+
+// keeps reports whether commands cannot write a path, or cannot move it because of what lies in
+// it, and whether that matters.
+func (s *Spec) keeps(path string, moved bool) bool {
+	deepest, kept := 0, true
+	at := func(list []string, keep bool) {
+		for _, dir := range list {
+			if len(dir) >= deepest && pathin.Contains(dir, path) {
+				deepest, kept = len(dir), keep
+			}
+			if keep && moved && pathin.Contains(path, dir) && exists(dir) {
+				deepest, kept = len(path), true
+			}
+		}
+	}
+	at(privateDirs, false)
+	at([]string{"/proc", "/sys"}, false)
+	at(s.Read, true)
+	at(s.Scratch, false)
+	at(s.Write, false)
+	at(s.Foreign, true)
+	at(slices.DeleteFunc(slices.Concat(s.Protect, s.Deny, s.Hide), func(path string) bool { return !exists(path) }), true) // what appears there is moved away
+	return kept && !s.inCache(path)
+}
+
+func (s *Spec) inCache(path string) bool {
+	for _, cache := range s.Caches {
+		if filepath.IsAbs(cache) {
+			if pathin.Contains(cache, path) || pathin.Contains(path, cache) {
+				return true
+			}
+			continue
+		}
+		for part := range strings.SplitSeq(path, "/") {
+			if ok, _ := filepath.Match(cache, part); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Check reports an error for a Spec that no box can enforce.

@@ -35,11 +35,18 @@ type answer struct {
 	flags uint32
 }
 
+// A Watcher sees what commands of a room try to do.
+type Watcher struct {
+	listener int
+	spec     *Spec
+}
+
 // Watch reports what the commands under a filter try to reach, until the last of them has
 // ended. Saw is called while the command waits. What is enforced is up to the box: that memory
 // changes after it was read here only blurs a report. If saw returns true for a signal, it is sent
 // from here, for a command that the kernel would keep from it.
-func Watch(listener int, saw func(pid int, a Attempt) (send bool)) {
+func (w *Watcher) Watch(saw func(pid int, a Attempt) (send bool)) {
+	listener := w.listener
 	defer unix.Close(listener)
 	for {
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
@@ -56,15 +63,15 @@ func Watch(listener int, saw func(pid int, a Attempt) (send bool)) {
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))); errno != 0 {
 			continue // it was killed meanwhile
 		}
-		reply := n.handle(saw)
+		reply := n.handle(w.spec, saw)
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&reply)))
 	}
 }
 
 // handle decides how the call goes on.
-func (n *notification) handle(saw func(pid int, a Attempt) bool) answer {
+func (n *notification) handle(s *Spec, saw func(pid int, a Attempt) bool) answer {
 	goOn := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	a, ok := n.attempt()
+	a, ok := n.attempt(s)
 	if !ok {
 		return goOn
 	}
@@ -90,7 +97,7 @@ func (n *notification) handle(saw func(pid int, a Attempt) bool) answer {
 }
 
 // attempt says what a call is about, if that is outside the box.
-func (n *notification) attempt() (Attempt, bool) {
+func (n *notification) attempt(s *Spec) (Attempt, bool) {
 	args := &n.call.args
 	switch uintptr(n.call.number) {
 	case unix.SYS_CONNECT:
@@ -102,7 +109,7 @@ func (n *notification) attempt() (Attempt, bool) {
 	case unix.SYS_PIDFD_SEND_SIGNAL:
 		return signalled(n.processOf(int(int32(args[0]))))
 	}
-	return Attempt{}, false
+	return n.write(s)
 }
 
 // connection reads an address of a command.

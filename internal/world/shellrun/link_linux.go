@@ -186,8 +186,8 @@ func (l *link) dispatch(e event) {
 	case opGone:
 		if p := l.forget(e.ID); p != nil {
 			p.finish(Status{
-				Missed: missed(e.Tried),
-				Code:   e.Code, Signal: e.Signal, Ended: e.Ended, Left: e.Left,
+				Missed: missed(e.Tried), Unwritten: unwritten(e.Tried),
+				Code: e.Code, Signal: e.Signal, Ended: e.Ended, Left: e.Left,
 				UserTime: time.Duration(e.UserNS), SystemTime: time.Duration(e.SysNS),
 			})
 		}
@@ -200,6 +200,7 @@ func missed(tried []sandbox.Attempt) []string {
 	var list []string
 	for _, a := range tried {
 		switch {
+		case a.Path != "":
 		case a.Process != 0 && !ownProcess(a.Process):
 		case a.Socket != "" && !isForeignSocket(a.Socket):
 		case a.Local() && !sandbox.Listens(a.Port):
@@ -209,6 +210,11 @@ func missed(tried []sandbox.Attempt) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// unwritten returns the attempts to change files.
+func unwritten(tried []sandbox.Attempt) []sandbox.Attempt {
+	return slices.DeleteFunc(slices.Clone(tried), func(a sandbox.Attempt) bool { return a.Path == "" })
 }
 
 // ownProcess reports whether a process is one that this user could signal.

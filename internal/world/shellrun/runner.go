@@ -87,10 +87,11 @@ type Status struct {
 
 	UserTime, SystemTime time.Duration // of the command and the children it waited for
 
-	Tier    sandbox.Kind    // what confined the command
-	Refused []string        // the hosts that it tried to reach and was refused, as "name:port"
-	Missed  []string        // what it tried to reach outside the sandbox and was kept from, such as "localhost:5432"
-	Taken   []sandbox.Taken // what it created at protected paths and was moved away
+	Tier      sandbox.Kind      // what confined the command
+	Refused   []string          // the hosts that it tried to reach and was refused, as "name:port"
+	Missed    []string          // what it tried to reach outside the sandbox and was kept from, such as "localhost:5432"
+	Unwritten []sandbox.Attempt // the files that it tried to change and could not
+	Taken     []sandbox.Taken   // what it created at protected paths and was moved away
 
 	Err error // set if the supervisor was killed, so that the end of the command was not observed
 }

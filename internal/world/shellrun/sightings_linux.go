@@ -32,8 +32,8 @@ func newSightings(box *sandbox.Box) *sightings {
 const maxAttempts = 32
 
 // watch sees what the commands of a new room try.
-func (s *sightings) watch(listener int) {
-	go sandbox.Watch(listener, func(pid int, a sandbox.Attempt) (send bool) {
+func (s *sightings) watch(w *sandbox.Watcher) {
+	go w.Watch(func(pid int, a sandbox.Attempt) (send bool) {
 		who := tagOf(pid)
 		s.mu.Lock()
 		defer s.mu.Unlock()
