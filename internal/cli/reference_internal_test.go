@@ -22,7 +22,8 @@ func TestReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Reference: commands and flags\n\n" +
 		"This page lists every command of haft with its flags, as `haft COMMAND --help` prints them. [The command line](cli.md) explains the most important ones.\n")
-	commands(wholeRoot(), func(c *cobra.Command) { describe(&b, c) })
+	root := wholeRoot()
+	commands(root, func(c *cobra.Command) { describe(&b, c, root.Flags()) })
 	golden.Check(t, "../../docs/reference.md", b.String())
 }
 
@@ -42,7 +43,7 @@ func commands(c *cobra.Command, yield func(*cobra.Command)) {
 	}
 }
 
-func describe(b *strings.Builder, c *cobra.Command) {
+func describe(b *strings.Builder, c *cobra.Command, conversation *pflag.FlagSet) {
 	fmt.Fprintf(b, "\n## `%s`\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
 	if c.Runnable() {
 		fmt.Fprintf(b, "\n    %s\n", c.UseLine())
@@ -51,10 +52,18 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	if !flags.HasAvailableFlags() {
 		return
 	}
-	b.WriteString("\n| flag | what it does |\n|---|---|\n")
+	const header = "\n| flag | what it does |\n|---|---|\n"
+	rows, same := 0, []string{}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
+		}
+		if other := conversation.Lookup(f.Name); c.HasParent() && other != nil && other.Usage == f.Usage {
+			same = append(same, "`--"+f.Name+"`")
+			return
+		}
+		if rows++; rows == 1 {
+			b.WriteString(header)
 		}
 		name := "`--" + f.Name + "`"
 		if f.Shorthand != "" {
@@ -66,6 +75,9 @@ func describe(b *strings.Builder, c *cobra.Command) {
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", name, strings.ReplaceAll(usage, "|", `\|`))
 	})
+	if len(same) > 0 {
+		fmt.Fprintf(b, "\nAs for `haft`: %s.\n", strings.Join(same, ", "))
+	}
 }
 
 // TestEveryCommandIsRun looks for each command in the scripts and the guide that tests run.
