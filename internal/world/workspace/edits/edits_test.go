@@ -2,6 +2,7 @@ package edits
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -155,5 +156,19 @@ func TestManyReplacementsStayCheap(t *testing.T) {
 		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%s: %v for %d replacements", name, d, r.Counts[0])
 		}
+	}
+}
+
+// A file of megabytes of which each byte is replaced would take gigabytes.
+func TestAnEditReplacesAMillionAtMost(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Apply(parse(t, strings.Repeat("a", 2<<20)), []Edit{{Old: "a", New: "b", All: true}})
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "occurs 2097152 times") {
+		t.Errorf("error %v", err)
+	}
+	if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 400 {
+		t.Errorf("it takes %d MB", got)
 	}
 }

@@ -33,6 +33,9 @@ func (s *simulation) step(i int) (string, int, error) {
 	return f.note, len(ms), s.replace(i, ms)
 }
 
+// maxReplaced bounds what one edit replaces.
+const maxReplaced = 1_000_000
+
 // choose applies the rule of "once, all, or as many as expected".
 func choose(t *textfile.Text, e Edit, i int, f found) ([]match, error) {
 	ms := f.matches
@@ -49,6 +52,8 @@ func choose(t *textfile.Text, e Edit, i int, f found) ([]match, error) {
 		return nil, &refusal{kind: kindWrongCount, Edit: i + 1, text: fmt.Sprintf(
 			"old_string occurs %s in the file (%s), not %s as expected_replacements says. Correct the number or old_string.",
 			times(len(all)), atLines(t, all), times(e.Expect))}
+	case len(all) > maxReplaced && (e.All || e.Expect > 0): // each takes hundreds of bytes until the edit is made
+		return nil, &refusal{kind: kindWrongCount, Edit: i + 1, text: fmt.Sprintf("old_string occurs %s in the file. An edit replaces at most %d. Use a longer old_string, or a command such as sed.", times(len(all)), maxReplaced)}
 	case e.All || e.Expect > 0 || len(ms) == 1:
 		return all, nil
 	case len(all) < len(ms):
