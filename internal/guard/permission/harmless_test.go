@@ -2,6 +2,7 @@ package permission_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,3 +60,45 @@ func TestRulesLeaveHarmlessCommandsAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereNothingHoldsRules: a machine without namespaces cannot keep a program from a file. Rules
+// about commands change nothing for harmless ones there, and with rules about paths those run as before
+// that name all that they open; the others are asked about, and in bypassPermissions refused.
+func TestWhereNothingHoldsRules(t *testing.T) {
+	place := newRealPlace(t, "a", "src/m.go", "secrets/key.txt", "protected/p.txt", "index.js", "package.json", "Makefile", ".git/HEAD")
+	no := func() bool { return false }
+	for _, mode := range []permission.Mode{permission.Default, permission.AcceptEdits, permission.Plan, permission.DontAsk, permission.Bypass} {
+		for _, allow := range []string{"", "Bash(git:*)", "Bash"} {
+			opts := permission.Options{Mode: mode, Sandbox: permission.Sandbox{Holds: no, Works: no, Boxed: no}}
+			if allow != "" {
+				opts.Rules = append(opts.Rules, rule(tool.Allow, allow))
+			}
+			without := heldPolicy(t, place, "Bash(nothing)", opts)
+			opts.Rules = append(opts.Rules, rule(tool.Deny, "Bash(git push:*)"))
+			commands := heldPolicy(t, place, "Bash(rm:*)", opts)
+			for _, text := range []string{"Read(./secrets/**)", "Edit(./protected/**)"} {
+				opts.Rules = append(opts.Rules, rule(tool.Deny, text))
+			}
+			paths := heldPolicy(t, place, "Bash(rm:*)", opts)
+			for _, command := range strings.Split(strings.ReplaceAll(harmless, "\n", "|"), "|") {
+				was, is := without.Decide(bash(command)), commands.Decide(bash(command))
+				if was.Behavior != is.Behavior {
+					t.Errorf("%s, allowed %q: %s was %s, and with rules about commands is %s: %s", mode, allow, command, was.Behavior, is.Behavior, is.Reason)
+				}
+				is = paths.Decide(bash(command))
+				want := was.Behavior
+				if slices.Contains(strings.FieldsFunc(namesAllItOpens, func(c rune) bool { return c == '|' || c == '\n' }), command) {
+					if is.Behavior != want {
+						t.Errorf("%s, allowed %q: %s was %s, and with rules about paths is %s: %s", mode, allow, command, was.Behavior, is.Behavior, is.Reason)
+					}
+				} else if want == tool.Allow && !was.ReadOnly && is.Behavior == tool.Allow {
+					t.Errorf("%s, allowed %q: %s is allowed, and nothing keeps it from denied files", mode, allow, command)
+				}
+			}
+		}
+	}
+}
+
+// namesAllItOpens are those of harmless that open no file that they do not name.
+const namesAllItOpens = `git status|git branch|git branch -a|git log --oneline -5|git rev-parse HEAD|git remote -v|git stash list|git ls-files|git describe --tags --always|git diff --stat|git reflog|git worktree list
+ls -la|pwd|cat a|head -n 5 a|wc -l a src/m.go|find . -name '*.go'|mkdir -p build/x|touch b|cp a b|mv a b|sed -i s/hi/ho/ a|sed -n 1,5p a|date|sort a|which go|du -sh .|touch src/x && ls src|echo $HOME`

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/tool"
 )
@@ -102,9 +103,19 @@ func (h *evaluation) evaluateHeld() {
 	if h.unheld = h.policy.unheld(); h.unheld == "" {
 		h.held = true
 	}
-	if h.readOnly && h.subject.kind == commandTool { // all that it opens is known
+	if h.subject.kind == commandTool && (h.readOnly || h.onlyEdits()) { // all that it opens is known
 		h.unheld = ""
 	}
+}
+
+// onlyEdits reports whether all that a command does is change files that it names, none of which has
+// another name.
+func (h *evaluation) onlyEdits() bool {
+	a := h.analysis
+	reads, writes := h.look(a.Reads), h.look(a.Writes)
+	return a.Exact && len(a.Allow) > 0 && !slices.ContainsFunc(a.Allow, func(c shell.Command) bool { return !c.Edit }) &&
+		!slices.ContainsFunc(reads, func(o operand) bool { return o.Dynamic || shared(o) }) &&
+		!slices.ContainsFunc(writes, func(o operand) bool { return o.Dynamic || o.Info.Mode.IsDir() || shared(o) })
 }
 
 // decideUnheld asks about a command that nothing keeps from what rules deny.
