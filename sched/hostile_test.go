@@ -399,6 +399,10 @@ func TestSiblingsMayFailTogether(t *testing.T) {
 // TestAFailingCallAbortsThoseThatRun: under the policy that says so, with a result that says why; what must not be
 // interrupted finishes.
 func TestAFailingCallAbortsThoseThatRun(t *testing.T) {
+	synctest.Test(t, abortsThoseThatRun) // where they wait for ever, the test fails
+}
+
+func abortsThoseThatRun(t *testing.T) {
 	both := make(chan struct{}, 2)
 	parallel := func(in note) tool.Marks { return tool.Marks{ConcurrencySafe: true} }
 	shell := echo(func(d *tool.Def[note, string]) {

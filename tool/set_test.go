@@ -85,6 +85,19 @@ func TestAnOlderNameKeepsWorking(t *testing.T) {
 	}
 }
 
+// Providers take names of up to 128 characters.
+func TestNamesAreThoseThatProvidersTake(t *testing.T) {
+	for name, valid := range map[string]bool{
+		"a": true, "A-b_9": true, strings.Repeat("x", 128): true,
+		"": false, strings.Repeat("x", 129): false, "a b": false, "a.b": false, "ä": false,
+	} {
+		tl := named(name)
+		if err := tl.Check(); (err == nil) != valid {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 func TestAWronglyBuiltToolPanicsWithItsName(t *testing.T) {
 	for name, tools := range map[string][]tool.Tool{
 		"Twice":    {named("Twice"), named("Twice")},

@@ -300,3 +300,19 @@ func TestOnceTheProjectIsGoneNoCommandRuns(t *testing.T) {
 		t.Errorf("the user was told (-want +got):\n%s", diff)
 	}
 }
+
+// A command that sets no timeout has two minutes, and may have ten.
+func TestTheModelIsToldTheTimeouts(t *testing.T) {
+	for name, c := range map[string]struct {
+		environ []string
+		want    string
+	}{
+		"as they are": {nil, "default 120000, maximum 600000"},
+		"as set":      {[]string{"BASH_DEFAULT_TIMEOUT_MS=3000", "BASH_MAX_TIMEOUT_MS=4000"}, "default 3000, maximum 4000"},
+	} {
+		r := newRig(t, nil, &bash.Options{Environ: c.environ})
+		if said := r.set.Lookup("Bash").Describe(r.set.Session()); !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q is not in %s", name, c.want, said)
+		}
+	}
+}
