@@ -72,6 +72,7 @@ func newTools(s Streams, reexec shellrun.Reexec) *cobra.Command {
 		},
 		newToolsCall(f),
 		newToolsNew(f),
+		newToolsTest(f),
 	)
 	return c
 }

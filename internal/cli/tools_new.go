@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newToolFile and newToolScript are a tool that works, to be changed.
+// newToolFile, newToolScript and newToolTest are a tool that works, to be changed.
 const (
 	newToolFile = `---
 command: sh "$HAFT_TOOL_DIR/NAME.sh"
@@ -28,6 +28,11 @@ input:
 ---
 Counts the lines of a file.
 `
+	newToolTest = `{
+  "files": {"three.txt": "1\n2\n3\n"},
+  "valid": [{"file": "three.txt"}]
+}
+`
 	newToolScript = `# The input of the call is on standard input, as JSON. What goes to standard output is the result,
 # what goes to standard error is shown as progress. An exit code other than 0 is a failure.
 file=$(sed -n 's/.*"file": *"\([^"]*\)".*/\1/p')
@@ -40,7 +45,7 @@ func newToolsNew(f *toolsFlags) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
 		Use: "new NAME", Short: message("Write a tool that runs a command, to be changed"), Args: exactly(1),
-		Long: "Write a tool that runs a command: a file with its contract, and a script. See 'haft help write-tools'.",
+		Long: "Write a tool that runs a command: a file with its contract, a script, and a test. See 'haft help write-tools'.",
 		RunE: func(_ *cobra.Command, args []string) error { return createTool(f.Out, args[0], user) },
 	}
 	c.Flags().BoolVar(&user, "user", false, "write it for all your projects, into ~/.haft/tools")
@@ -63,7 +68,7 @@ func createTool(out io.Writer, name string, user bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("could not make the folder for tools: %w", err)
 	}
-	for _, part := range [][2]string{{".md", newToolFile}, {".sh", newToolScript}} {
+	for _, part := range [][2]string{{".md", newToolFile}, {".sh", newToolScript}, {toolTestName, newToolTest}} {
 		path, text := filepath.Join(dir, name+part[0]), part[1]
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if errors.Is(err, fs.ErrExist) {
@@ -81,5 +86,6 @@ func createTool(out io.Writer, name string, user bool) error {
 	if !user {
 		fmt.Fprintln(out, "It counts once you trust it as it is: haft trust")
 	}
+	fmt.Fprintf(out, "Then test it: haft tools test %s\n", name)
 	return nil
 }

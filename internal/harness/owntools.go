@@ -61,6 +61,16 @@ func (w *World) CommandTools() (tools []tool.Tool, problems []string) {
 	return tools, problems
 }
 
+// CommandToolPath is the file of a tool of CommandTools.
+func (w *World) CommandToolPath(name string) string {
+	for _, p := range w.Project.Library.Tools.List().Pieces {
+		if commandtool.Name(p) == name {
+			return p.Path
+		}
+	}
+	return ""
+}
+
 // toolEnviron are the variables of this process that a command tool gets. What else it needs, the
 // settings have in env.
 var toolEnviron = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT"}

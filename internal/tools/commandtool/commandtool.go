@@ -45,6 +45,11 @@ type RunFunc func(ctx context.Context, p Process) (out []byte, code int, err err
 // parts are the questions that a file may say its command answers.
 var parts = []string{string(tool.ValidatePart), string(tool.PermissionPart), string(tool.PreviewPart)}
 
+// Name is the name of the tool that a file describes.
+func Name(p knowledge.Piece) string {
+	return strings.ReplaceAll(p.Name, ":", "__") // of a plugin
+}
+
 // New returns the tool that a file describes.
 func New(p knowledge.Piece, run RunFunc) (tool.Tool, error) {
 	d := definition{piece: p, run: run, line: p.Fields.Text("command"), reads: p.Fields.List("reads"), writes: p.Fields.List("writes")}
@@ -71,13 +76,12 @@ func New(p knowledge.Piece, run RunFunc) (tool.Tool, error) {
 	if p.Fields.Flag("idempotent", marks.ReadOnly) {
 		marks.Effect = tool.Idempotent
 	}
-	name := strings.ReplaceAll(p.Name, ":", "__") // of a plugin
 	description := cmp.Or(strings.TrimSpace(p.Body), p.Fields.Text("description"))
 	if description == "" {
 		return tool.Tool{}, errors.New("no description: it is the text below the fields")
 	}
 	t := tool.Tool{
-		Name: name, Title: p.Fields.Text("title"), Source: source, Input: shape, SearchHint: p.Fields.Text("search-hint"),
+		Name: Name(p), Title: p.Fields.Text("title"), Source: source, Input: shape, SearchHint: p.Fields.Text("search-hint"),
 		Describe: func(*tool.Session) string { return description },
 		Marks:    func(*tool.Call) tool.Marks { return marks },
 		Run:      d.call, MaxResult: p.Fields.Number("max-result"),
