@@ -34,15 +34,15 @@ that their files promise. Without names, all that have a test.
 A test is the file NAME.test.json beside NAME.md: "valid" has inputs to run with, "files" what
 the temporary folder has in which they run, and "slow", if there is one, an input that takes at
 least 10 seconds unless it is cancelled.`,
-		RunE: func(c *cobra.Command, args []string) error { return f.test(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return testTools(c.Context(), f, args) },
 	}
 }
 
 // errToolBroken is the end of a command that has found a fault.
 var errToolBroken = errors.New("a tool does not keep its contract")
 
-// test tests tools.
-func (f *toolsFlags) test(ctx context.Context, names []string) error {
+// testTools tests those of these names, or all that have a test.
+func testTools(ctx context.Context, f *toolsFlags, names []string) error {
 	say := remarks{f.Err}
 	w, err := harness.Open(&harness.Options{Reexec: f.reexec, Notice: say.notice})
 	if err != nil {
