@@ -31,6 +31,33 @@ func TestCommandLineGoesOnWithASession(t *testing.T) {
 		if err != nil || second.Result != "Second." || second.SessionID != first.SessionID {
 			t.Errorf("resumed: %+v, %v", second, err)
 		}
+		between, err := haft.NewClient(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer between.Close()
+		answered := func() (got string) {
+			for m, err := range between.Turn("again") {
+				if err != nil {
+					return got + err.Error()
+				}
+				if r, ok := m.(*haft.Result); ok {
+					got = r.Result + strings.Join(r.Errors, "")
+				}
+			}
+			return got
+		}
+		if got := answered(); got != "Done." {
+			t.Errorf("a client: %s", got)
+		}
+		meanwhile, err := haft.Ask(t.Context(), "meanwhile", opts) // the client rests
+		if err != nil || meanwhile.Result != "Done." || meanwhile.SessionID != first.SessionID {
+			t.Errorf("beside a client: %+v, %v", meanwhile, err)
+		}
+		// The official program writes a second branch; haft says who has continued.
+		if got := answered(); got != "Done." && !strings.Contains(got, "another process has continued the session") {
+			t.Errorf("the client afterwards: %s", got)
+		}
 		opts.Fork = true
 		fork, err := haft.Ask(t.Context(), "three", opts)
 		if err != nil || fork.SessionID == first.SessionID {

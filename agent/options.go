@@ -51,6 +51,9 @@ type Options struct {
 	// changed. Mode is the initial mode.
 	Permissions Permissions
 	Mode        string
+	// Busy, if not nil, is called when a turn begins, which fails with its error, and when
+	// nothing is queued any more.
+	Busy func(ctx context.Context, busy bool) error
 	// Hooks see prompts and the ends of turns; nil means none. Hooks that see calls are in
 	// Sched.
 	Hooks Hooks

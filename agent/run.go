@@ -99,6 +99,11 @@ func (a *Agent) takeTurns(ctx context.Context, awaits func(Task) bool) {
 			t.run()
 			continue
 		}
+		if a.opts.Busy != nil && !a.awaited() {
+			if err := a.opts.Busy(ctx, false); err != nil {
+				a.out.put(Notice{Level: "warning", Tag: "session", Text: sentence("Could not let other processes continue the session: " + err.Error())})
+			}
+		}
 		if !a.waits(awaits) {
 			return
 		}
@@ -107,6 +112,13 @@ func (a *Agent) takeTurns(ctx context.Context, awaits func(Task) bool) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// awaited reports whether tasks run that will be heard of.
+func (a *Agent) awaited() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.tasks) > 0
 }
 
 // next starts the turn of the next prompt; nil if there is none.

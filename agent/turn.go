@@ -89,6 +89,12 @@ func (t *turn) run() {
 	if t.prompt.command != "" {
 		t.res.Prompts = []Prompt{t.prompt} // others are listed when they are taken
 	}
+	if t.a.opts.Busy != nil {
+		if err := t.a.opts.Busy(t.asking, true); err != nil {
+			reason = t.fail(JournalFailure, err)
+			return
+		}
+	}
 	switch t.prompt.command {
 	case "compact":
 		reason = t.compactCommand()

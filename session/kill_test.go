@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if dir := os.Getenv(sharer); dir != "" {
+		share(context.Background(), dir)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -234,7 +238,9 @@ func TestAnotherProcessIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	cmd, _ := startWorker(t, dir)
 	store := session.Open(filepath.Join(dir, "store"))
-	_, err := store.Resume(t.Context(), workerSession, nil)
+	hurried, cancel := context.WithCancel(t.Context())
+	cancel() // it does not wait for the end of the turn
+	_, err := store.Resume(hurried, workerSession, nil)
 	if want := fmt.Sprintf("session %s is in use by process %d; watch and control it with 'haft attach %s', end that process, or continue in a copy with --fork-session", workerSession, cmd.Process.Pid, workerSession); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

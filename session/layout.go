@@ -523,7 +523,7 @@ func (st *Store) Resume(ctx context.Context, id string, opts *ResumeOptions) (*S
 	if o.Fork {
 		return st.resumeFork(ctx, path, &o)
 	}
-	held, err := acquire(ctx, dirOf(path), idOf(path))
+	held, err := acquireSoon(ctx, dirOf(path), idOf(path))
 	if err != nil {
 		return nil, err
 	}

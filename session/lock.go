@@ -55,6 +55,24 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("session %s is in use by %s; watch and control it with 'haft attach %s', end that process, or continue in a copy with --fork-session", e.ID, who, e.ID)
 }
 
+// turnTime is how long one that continues a session waits for another that is about to put it
+// down: programs start the next process as soon as they have read a result.
+const turnTime = 2 * time.Second
+
+// acquireSoon is acquire for one that can wait for a moment.
+func acquireSoon(ctx context.Context, dir, id string) (*lock, error) {
+	for begin := time.Now(); ; {
+		l, err := acquire(ctx, dir, id)
+		var busy *InUseError
+		if !errors.As(err, &busy) || busy.Hold != "" || busy.PID == os.Getpid() || time.Since(begin) > turnTime {
+			return l, err
+		}
+		if pause(ctx, holdPoll) != nil {
+			return nil, err
+		}
+	}
+}
+
 // acquire locks the session whose folder is dir.
 func acquire(ctx context.Context, dir, id string) (*lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

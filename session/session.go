@@ -35,6 +35,7 @@ type Session struct {
 	out     []byte                 // what is being written, kept for the next time
 	closed  bool
 	fenced  error   // set once another writer has continued the session
+	rest    *rest   // nil while the session is worked on
 	prefix  *prefix // what is kept of the journal's beginning, nil if nothing is
 }
 
@@ -140,6 +141,7 @@ func (s *Session) appendLocked(ctx context.Context, entries []Entry) error {
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
+	defer s.unlock()
 	_ = s.writeWaiting(ctx, entries) // what fails keeps waiting; these entries do not need it
 	for len(entries) > 0 && s.fenced == nil {
 		n := 1
@@ -309,15 +311,20 @@ func (s *Session) flush(ctx context.Context) error {
 	if err := s.writable(ctx); err != nil {
 		return err
 	}
+	defer s.unlock()
 	return s.writeWaiting(ctx, nil)
 }
 
 // claim locks a new session; a resumed one is locked already. Logs have a fence and no
 // lock.
 func (s *Session) claim(ctx context.Context) (err error) {
-	if s.lock == nil && s.logs == nil {
-		s.lock, err = acquire(ctx, s.Dir(), s.id)
+	switch {
+	case s.logs != nil || s.lock != nil:
+		return nil
+	case s.rest != nil:
+		return s.relock(ctx, acquireSoon)
 	}
+	s.lock, err = acquire(ctx, s.Dir(), s.id)
 	return err
 }
 
@@ -405,11 +412,14 @@ func (s *Session) Close() error {
 		return nil
 	}
 	err := s.flush(context.Background())
+	if s.rest != nil && s.fenced == nil {
+		_ = s.relock(context.Background(), acquire) // if another process has it, nothing is left to do
+	}
 	s.closed = true
 	for _, st := range s.streams {
 		err = errors.Join(err, st.close())
 	}
-	if main, ok := s.streams[""].log.(*journal); ok && (s.prefix != nil || main.size >= prefixStep) {
+	if main, ok := s.streams[""].log.(*journal); ok && s.lock != nil && (s.prefix != nil || main.size >= prefixStep) {
 		if s.sealPrefix(context.Background()) != nil {
 			dropPrefix(s.Dir()) // the journal has everything
 		}

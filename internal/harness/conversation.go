@@ -19,6 +19,18 @@ import (
 // Journal is the session on the disk; clearing the conversation begins another.
 func (c *Conversation) Journal() *session.Session { return c.World.link.Journal() }
 
+// busy keeps other processes from continuing the session while a turn runs, and lets them do so
+// between turns, unless something works on.
+func (c *Conversation) busy(ctx context.Context, busy bool) error {
+	switch {
+	case busy:
+		return c.Journal().TakeUp(ctx)
+	case c.Running() != "":
+		return nil
+	}
+	return c.Journal().PutDown()
+}
+
 // Input reads what the user types: slash commands and mentions of files.
 func (c *Conversation) Input() *slash.Input { return c.input }
 

@@ -16,7 +16,7 @@ const (
 	inherited = "Model Resolve Thinking Effort Betas MaxTokens Context Cost Refused Mode Person Hooks Repeats Source Sched"
 	theirOwn  = "Agent AgentType ModelName Journal Tools System Facts News Carry Limits Permissions"
 	restored  = "History HistoryTokens Revealed" // by an agent that continues; otherwise empty
-	not       = "Spent Beside States Renew TaskBudget Structured PlanModel"
+	not       = "Spent Beside States Renew TaskBudget Structured PlanModel Busy"
 
 	schedInherited = "Askers Questions Hooks Recorder Dir Output Missing MessageLimit MaxConcurrent SiblingErrors CancelGrace"
 	schedOwn       = "Judge Who"
@@ -96,5 +96,5 @@ func fill(v reflect.Value) {
 // fillers implement the interfaces of the options; nothing calls them.
 var fillers = []any{
 	struct{ model.Model }{}, struct{ agent.Hooks }{}, struct{ agent.Permissions }{}, struct{ agent.Journal }{},
-	struct{ sched.Judge }{}, struct{ sched.Asker }{}, struct{ sched.Hooks }{}, struct{ sched.Recorder }{},
+	struct{ sched.Judge }{}, struct{ sched.Asker }{}, struct{ sched.Hooks }{}, struct{ sched.Recorder }{}, struct{ sched.Keeper }{},
 }

@@ -2,7 +2,6 @@ package headless
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -203,7 +202,7 @@ func (s *server) initialize(r *wire.Initialize) (any, error) {
 	s.begin(r)
 	talk := s.run.opened()
 	if talk == nil {
-		return nil, errors.New("could not open the conversation; the result message says why")
+		return nil, fmt.Errorf("could not open the conversation: %w", s.run.fault())
 	}
 	tell := s.run.tell
 	if again {

@@ -279,7 +279,7 @@ func (c *channel) shut() {
 	if c.listener == nil {
 		return
 	}
-	if c.notice != "" {
+	if a, ok := readAddress(filepath.Dir(c.notice) + ".jsonl"); ok && a.PID == os.Getpid() { // another process may have continued the session
 		os.Remove(c.notice)
 	}
 	c.listener.Close()

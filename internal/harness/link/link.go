@@ -12,6 +12,7 @@ package link
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -166,7 +167,7 @@ func (l *Link) save(name string, value any, add func(*session.Session, session.E
 	if err == nil {
 		err = add(s, session.Entry{State: &session.State{Name: name, Value: raw}})
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, session.ErrFenced) && !errors.As(err, new(*session.InUseError)) { // it is another process's now
 		l.Warn("session", "Could not save the session's state ("+name+"): "+err.Error())
 	}
 }
