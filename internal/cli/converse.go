@@ -223,10 +223,34 @@ func (f *converseFlags) notACommand(c *cobra.Command, args []string, addCommands
 	addCommands()
 	word := args[0]
 	hint := cmp.Or(elsewhere(c, word), near.Hint(word, commandNames(c)), " Run 'haft --help' for usage.")
-	if len(args) > 1 && !misspelt(word, commandNames(c)) && (elsewhere(c, word) == "" || !isVerb(c, args[1])) {
+	instead, theirs := claudeCommands[word]
+	if theirs {
+		hint = " It is a command of Claude Code. " + instead
+	}
+	if len(args) > 1 && !misspelt(word, commandNames(c)) && (elsewhere(c, word) == "" || !isVerb(c, args[1])) && !(theirs && len(args) == 2) {
 		return nil
 	}
 	return usageError{fmt.Errorf("unknown command %q for 'haft'.%s To send it as a prompt, run: haft -- %s", word, hint, quoted(args))}
+}
+
+// claudeCommands are the commands of Claude Code that haft has not, with what to do instead. With
+// at most one word behind them they are never a prompt.
+var claudeCommands = map[string]string{
+	"auto-mode":   "See 'haft permissions list'.",
+	"gateway":     "haft has no gateway.",
+	"import":      "haft reads the files of Claude Code as they are; for MCP servers, use 'haft mcp import'.",
+	"install":     "haft does not install itself.",
+	"kill":        "A session ends with its process; see 'haft sessions list'.",
+	"logs":        "See 'haft sessions show' or 'haft attach'.",
+	"purge":       "See 'haft sessions prune'.",
+	"respawn":     "See 'haft --resume'.",
+	"rm":          "See 'haft sessions prune'.",
+	"setup-token": "Set CLAUDE_CODE_OAUTH_TOKEN to a token that you have.",
+	"stop":        "A session ends with its process; see 'haft sessions list'.",
+	"ultrareview": "Run haft, then type /review.",
+	"update":      "haft does not update itself.",
+	"upgrade":     "haft does not update itself.",
+	"config":      "See 'haft --settings' and /config in a conversation.",
 }
 
 // misspelt reports whether a word at the beginning of several is meant as a command. Words that only contain a

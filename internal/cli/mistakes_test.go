@@ -60,7 +60,8 @@ func TestMisspeltCommandsAreNotSent(t *testing.T) {
 	for _, line := range []string{
 		"sesions list", "session list", "sesssions show", "permission list", "permissons explain Bash ls", "hook list", "hoks", "tool list", "tols call Grep x",
 		"skill", "agent list", "command list", "plugn install x", "mpc add x", "mcpp list", "trst", "docter", "rewnd now", "previw ls", "sevre here",
-		"atach 1", "conect x", "flet status", "dmo", "stlyes", "authh login", "verison", "update", "install", "logs", "rm", "completions bash", "config", "config set theme dark", "model list", "fix",
+		"atach 1", "conect x", "flet status", "dmo", "stlyes", "authh login", "verison", "update", "install", "logs", "rm", "rm 1234", "stop 1234", "kill 1234", "logs 1234", "respawn 1234", "auto-mode config", "auto-mode defaults", "import codex", "install latest",
+		"setup-token", "purge .", "ultrareview 12", "upgrade", "gateway", "completions bash", "config", "config set theme dark", "model list", "fix",
 	} {
 		code, out, errs := run(t.Context(), strings.Fields(line)...)
 		if code != 2 || !strings.Contains(errs, "unknown command") || !strings.Contains(errs, "run: haft -- ") || out != "" {

@@ -238,7 +238,11 @@ func inherit(o *agent.Options) agent.Options {
 // of the conversation.
 func (c *Conversation) childModel(d agentdef.Definition, s crew.Spec) string {
 	chosen := c.Agent.ContextUsage().Model
-	for _, name := range []string{d.Model, s.Model} {
+	names := []string{d.Model, s.Model}
+	if all := c.World.Project.ModelEnv().Get("CLAUDE_CODE_SUBAGENT_MODEL"); all != "" {
+		names = []string{all}
+	}
+	for _, name := range names {
 		if name == "" || name == "inherit" {
 			continue
 		}

@@ -1,14 +1,18 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/internal/models/provider"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 )
 
@@ -19,8 +23,12 @@ func (c *Conversation) connect(o *TalkOptions) error {
 			o.Model = set.Text
 		}
 	}
+	o.takeVariables(c.World.Project.ModelEnv().Get)
 	if set, ok := c.World.Project.Counts.Text("effortLevel"); ok && o.Effort == "" {
 		o.Effort = set.Text
+	}
+	if v, ok := c.World.Project.Counts.Lookup("alwaysThinkingEnabled"); ok && o.Thinking == nil && string(v.JSON) == "false" {
+		o.Thinking = &model.ThinkingOptions{Mode: "disabled"}
 	}
 	o.planModel = catalog.Planner(o.Model)
 	if o.Client != nil {
@@ -45,6 +53,38 @@ func (c *Conversation) connect(o *TalkOptions) error {
 	o.Client, o.Model = client, info.Model
 	c.Provider, c.KeySource, c.server, c.small = info.Provider, info.KeySource, info.Server, info.Small
 	return nil
+}
+
+// takeVariables takes from the environment what the command line does not say, under the names
+// of Claude Code.
+func (o *TalkOptions) takeVariables(get func(string) string) {
+	number := func(name string) (int, bool) {
+		n, err := strconv.Atoi(get(name))
+		return n, err == nil && n >= 0
+	}
+	if n, ok := number("MAX_THINKING_TOKENS"); ok && o.Thinking == nil {
+		o.Thinking = ThinkingTokens(&n, "")
+	}
+	if n, ok := number("CLAUDE_CODE_MAX_OUTPUT_TOKENS"); ok {
+		o.maxTokens = n
+	}
+	if n, ok := number("CLAUDE_CODE_MAX_CONTEXT_TOKENS"); ok {
+		o.window = int64(n)
+	}
+	o.Effort = cmp.Or(o.Effort, get("CLAUDE_CODE_EFFORT_LEVEL"))
+	for name := range strings.SplitSeq(get("ANTHROPIC_BETAS"), ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(o.Betas, name) {
+			o.Betas = append(slices.Clip(o.Betas), name)
+		}
+	}
+	if isOn(get("DISABLE_COMPACT")) || isOn(get("DISABLE_AUTO_COMPACT")) {
+		o.compactAt = -1
+	}
+}
+
+// isOn reports whether a variable says yes.
+func isOn(value string) bool {
+	return value != "" && value != "0" && !strings.EqualFold(value, "false")
 }
 
 // goOn finds the model that answers: the one that the session had, if no other is asked
@@ -95,5 +135,8 @@ func (c *Conversation) Resolve(name string) string {
 	if name == "" || name == "default" {
 		return catalog.Default
 	}
-	return catalog.Resolve(name)
+	if c.Provider == "given" {
+		return catalog.Resolve(name)
+	}
+	return provider.Resolve(c.World.Project.ModelEnv().Get, name)
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,6 +105,11 @@ type TalkOptions struct {
 
 	// Kept is what another conversation of the same user passes on; nil means nothing.
 	Kept *Kept
+
+	// What the environment says about requests; zero values mean that it does not.
+	maxTokens int
+	window    int64
+	compactAt float64
 
 	planModel string           // that answers in plan mode; "" if the same does
 	questions *sched.Questions // that Person is asked; nil if there is none
@@ -306,7 +312,7 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 		Getenv: w.Project.ModelEnv().Get, Version: o.Version, Session: func() string { return c.Agent.Session() },
 		Failed: func(why string) { w.link.Warn("traces", why) },
 	})
-	return nil
+	return c.Journal().PutDown()
 }
 
 // initTools gives the tools the conversation's own state, as it was stored.
@@ -398,7 +404,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Model: o.Client, ModelName: o.Model, PlanModel: o.planModel, Resolve: c.askable, System: sysprompt.System(o.System, style, o.AppendSystem, tools), Carry: c.carry,
 		Facts: w.told(o.Model, agent.Reminders(restored.History)).Facts(sysprompt.Once(lostAgents(restored)), w.endedCommands(restored), sysprompt.Standing(w.Engine, o.Person != nil), sysprompt.Planning(w.Engine, o.PlanInstructions, o.Interactive, w.Project.Kept.PlanFile), news).Tell,
 		News:  func(ctx context.Context) []string { return news(ctx, false) },
-		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks,
+		Tools: tools, Person: o.Person, Permissions: permissions{w.Engine, w.Project}, Mode: string(mode), Hooks: w.Hooks, Busy: c.busy,
 		Sched: sched.Options{
 			Judge: w.judgeElsewhere(w.Engine.Policy, w.Engine), Hooks: w.CallHooks(), Askers: []sched.Asker{w.Hooks, c.classifier(o.Client)}, Questions: o.questions, Recorder: audit, Output: w.Project.Results(), Dir: w.Shell.Dir,
 			SiblingErrors: w.Project.Limits().AfterFailure, Missing: c.MCP.WhyMissing,
@@ -406,10 +412,10 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Repeats: w.Project.Limits().Repeats,
 		Journal: kept, History: restored.History, Revealed: state[[]string](restored, agent.StateRevealed), Refused: state[map[string]string](restored, agent.StateRefused), Source: source, Renew: c.renew(o),
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
-		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, Structured: o.Schema,
+		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, MaxTokens: o.maxTokens, Structured: o.Schema,
 		Context: agent.Context{
-			Window: func(name string) int64 { return int64(catalog.Lookup(name).Context) },
-			Media:  func(name string) int { return catalog.Lookup(name).MaxMedia() },
+			Window: func(name string) int64 { return cmp.Or(o.window, int64(catalog.Lookup(name).Context)) }, CompactAt: o.compactAt,
+			Media: func(name string) int { return catalog.Lookup(name).MaxMedia() },
 		},
 		Cost: func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
 	}

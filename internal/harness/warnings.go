@@ -33,6 +33,9 @@ func (w *World) warnings(lead *agentdef.Definition) []agent.Notice {
 	for _, text := range w.Project.SettingsFaults() {
 		add("settings", text)
 	}
+	if text := w.Project.WithoutEffect(); text != "" {
+		add("settings", text)
+	}
 	if text := w.Project.ModeFault(); text != "" {
 		add("permissions", text)
 	}

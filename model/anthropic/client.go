@@ -32,7 +32,7 @@ type Options struct {
 
 // FromEnv returns options from the environment variables ANTHROPIC_BASE_URL,
 // ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_CUSTOM_HEADERS, which has lines like
-// "Name: value".
+// "Name: value". Without a key or token, CLAUDE_CODE_OAUTH_TOKEN is the token.
 func FromEnv(getenv func(string) string) *Options {
 	o := &Options{
 		BaseURL: getenv("ANTHROPIC_BASE_URL"),
@@ -45,8 +45,15 @@ func FromEnv(getenv func(string) string) *Options {
 			o.Headers.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 		}
 	}
+	if token := getenv("CLAUDE_CODE_OAUTH_TOKEN"); o.Key == "" && o.Token == "" && token != "" {
+		o.Token = token
+		o.Headers.Set("Anthropic-Beta", strings.TrimPrefix(o.Headers.Get("Anthropic-Beta")+","+betaLogin, ","))
+	}
 	return o
 }
+
+// betaLogin lets the API take the token of a login in the place of a key.
+const betaLogin = "oauth-2025-04-20"
 
 // A Client is a [model.Model] that uses the Messages API.
 type Client struct {

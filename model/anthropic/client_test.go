@@ -367,3 +367,17 @@ func BenchmarkTurn(b *testing.B) {
 		}
 	})
 }
+
+// The token of a subscription stands in for a key, and the API is told that it is one.
+func TestATokenOfASubscription(t *testing.T) {
+	env := map[string]string{"CLAUDE_CODE_OAUTH_TOKEN": "tin", "ANTHROPIC_CUSTOM_HEADERS": "anthropic-beta: mine"}
+	get := func(name string) string { return env[name] }
+	h := baseHeader(FromEnv(get))
+	if h.Get("Authorization") != "Bearer tin" || h.Get("Anthropic-Beta") != "mine,oauth-2025-04-20" {
+		t.Errorf("the header is %v", h)
+	}
+	env["ANTHROPIC_API_KEY"] = "key"
+	if h := baseHeader(FromEnv(get)); h.Get("Authorization") != "" || h.Get("Anthropic-Beta") != "mine" {
+		t.Errorf("with a key, the header is %v", h)
+	}
+}

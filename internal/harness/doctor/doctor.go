@@ -221,7 +221,7 @@ func (d *Diagnosis) settings(p *project.Project) {
 		names = []string{d.t("there are none")}
 	}
 	d.OK("settings", strings.Join(names, ", "))
-	var idle []string
+	idle := p.Unused()
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
 		case settings.Skipped:

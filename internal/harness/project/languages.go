@@ -14,6 +14,9 @@ import (
 // see package trust.
 func (p *Project) LanguageServers() ([]lsp.Definition, error) {
 	var defs []lsp.Definition
+	if p.Options.Safe {
+		return nil, nil
+	}
 	for _, n := range p.Counts.LanguageServers() {
 		var set struct {
 			Command   string            `json:"command"`

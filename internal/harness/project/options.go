@@ -106,6 +106,8 @@ type Options struct {
 	// Prompted says that the first prompt of a new conversation waits to be sent: what the model is told about the
 	// repository, which takes a process, is looked up while the rest is opened.
 	Prompted bool
+	// Safe leaves out all instructions, skills, commands, agents, output styles and plugins.
+	Safe bool
 	// ToolHost is where the tools run; nil means on this machine.
 	ToolHost *toolhost.Host
 	// Reexec starts the supervisor of shell commands; see [shellrun.Supervise].
@@ -113,5 +115,5 @@ type Options struct {
 }
 
 func (o *Options) wants(s settings.Source) bool {
-	return o.Sources == nil || slices.Contains(o.Sources, s)
+	return !o.Safe && (o.Sources == nil || slices.Contains(o.Sources, s))
 }

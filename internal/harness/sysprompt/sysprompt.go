@@ -141,6 +141,9 @@ func (s *Source) options() *instructions.Options {
 			sources = append(sources, settings.User)
 		}
 	}
+	if p.Options.Safe || p.ModelEnv().Get("CLAUDE_CODE_DISABLE_CLAUDE_MDS") == "1" {
+		sources = []settings.Source{}
+	}
 	return &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: sources, Trusted: p.MayInclude, Readable: s.Readable, Excludes: p.InstructionExcludes(), MaxFile: s.room(), MaxTotal: s.room()}
 }
 

@@ -68,17 +68,18 @@ func inCloud(o *Options, p *place, name string) (*choice, error) {
 	client.Transport = &cloud.Transport{Route: route, Base: client.Transport}
 	opts := &anthropic.Options{BaseURL: server, HTTP: &client, UserAgent: o.UserAgent, Headers: anthropic.FromEnv(o.Getenv).Headers}
 	opts.Idle, opts.FirstByte = o.watchdog()
-	info := Info{Provider: p.name, Model: cloudModel(o, name), Small: cmp.Or(o.Getenv("ANTHROPIC_SMALL_FAST_MODEL"), cloudModel(o, "haiku")), Server: server, KeySource: key}
+	info := Info{Provider: p.name, Model: Resolve(o.Getenv, name), Small: cmp.Or(o.Getenv("ANTHROPIC_SMALL_FAST_MODEL"), Resolve(o.Getenv, "haiku")), Server: server, KeySource: key}
 	info.About = catalog.Lookup(info.Model)
 	return &choice{anthropic.New(opts), info}, nil
 }
 
-// cloudModel is the name of a model, by the variables that give short names their meaning.
-func cloudModel(o *Options, name string) string {
+// Resolve is the name of a model, by the variables that give short names their meaning; ""
+// means the default one.
+func Resolve(getenv func(string) string, name string) string {
 	short, _, _ := strings.Cut(strings.ToLower(cmp.Or(name, catalog.Default)), "[")
 	for _, family := range []string{"opus", "sonnet", "haiku"} {
 		if short == family {
-			return cmp.Or(o.Getenv("ANTHROPIC_DEFAULT_"+strings.ToUpper(family)+"_MODEL"), catalog.Resolve(name))
+			return cmp.Or(getenv("ANTHROPIC_DEFAULT_"+strings.ToUpper(family)+"_MODEL"), catalog.Resolve(name))
 		}
 	}
 	return catalog.Resolve(name)

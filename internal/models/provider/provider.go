@@ -118,7 +118,7 @@ func choose(o *Options) (*choice, error) {
 	if prefix == "anthropic" && rest != "" {
 		return messages(o, rest)
 	}
-	anthropicSet := anySet(o, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+	anthropicSet := anySet(o, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_BASE_URL")
 	openaiSet := anySet(o, "OPENAI_API_KEY", "OPENAI_BASE_URL")
 	switch {
 	case isClaude(name) || name == "" && (anthropicSet || !openaiSet):
@@ -164,7 +164,7 @@ func messages(o *Options, name string) (*choice, error) {
 	opts.UserAgent = o.UserAgent
 	opts.Idle, opts.FirstByte = o.watchdog()
 	info := Info{
-		Provider: "anthropic", Model: catalog.Resolve(name), Small: catalog.Resolve("haiku"),
+		Provider: "anthropic", Model: Resolve(o.Getenv, name), Small: Resolve(o.Getenv, "haiku"),
 		Server: cmp.Or(opts.BaseURL, "https://api.anthropic.com"), KeySource: "none",
 	}
 	switch {
@@ -172,6 +172,9 @@ func messages(o *Options, name string) (*choice, error) {
 		info.KeySource = "ANTHROPIC_API_KEY"
 	case opts.Token != "":
 		info.KeySource = "ANTHROPIC_AUTH_TOKEN"
+		if o.Getenv("ANTHROPIC_AUTH_TOKEN") == "" {
+			info.KeySource = "CLAUDE_CODE_OAUTH_TOKEN"
+		}
 	case opts.BaseURL == "" && len(opts.Headers) == 0:
 		return nil, notConfigured("there is no key for %s", info.Model)
 	}

@@ -92,6 +92,7 @@ type Flags struct {
 	noCommands     bool
 	agentTexts     bool
 	restricted     bool
+	safe           bool
 	toolsOn        string
 }
 
@@ -156,6 +157,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.noCommands, "disable-slash-commands", false, "disable skills and slash commands")
 	fs.BoolVar(&f.agentTexts, "forward-subagent-text", false, "with stream-json: include what sub-agents say and think")
 	fs.BoolVar(&f.restricted, "restricted", false, "no tools that run commands or fetch pages, unless --tools names them; no settings files, unless --setting-sources names them; no bypassPermissions")
+	fs.BoolVar(&f.safe, "safe-mode", false, "start without instructions, skills, commands, agents, output styles, plugins, MCP servers, language servers and hooks, except an administrator's; permissions stay as they are")
 	fs.StringVarP(&f.Debug, "debug", "d", "", "print debug messages to standard error; a filter such as api,hooks is accepted but has no effect")
 	fs.Lookup("debug").NoOptDefVal = "all"
 	fs.StringVar(&f.DebugFile, "debug-file", "", "write the --debug log to this file")
@@ -328,6 +330,9 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if err := f.restrict(fs, &o.Harness); err != nil {
 		return nil, err
 	}
+	if err := f.leaveOut(&o.Harness); err != nil {
+		return nil, err
+	}
 	if fs.Changed("tools-on") {
 		for _, here := range []string{"add-dir", "mcp-config"} {
 			if fs.Changed(here) {
@@ -433,6 +438,21 @@ func (f *Flags) restrict(fs *pflag.FlagSet, h *harness.Options) error {
 	if !fs.Changed("setting-sources") {
 		h.Sources = []settings.Source{}
 	}
+	return nil
+}
+
+// leaveOut applies --safe-mode: something that the user has set up does not work, and they look
+// for what it is. Rules still hold.
+func (f *Flags) leaveOut(h *harness.Options) error {
+	if v := os.Getenv("CLAUDE_CODE_SAFE_MODE"); !f.safe && (v == "" || v == "0") {
+		return nil
+	}
+	if f.settings != "" {
+		return errors.New("--safe-mode and --settings cannot be used together")
+	}
+	h.Safe, h.IgnoreProjectHooks, h.Plugins = true, true, nil
+	h.Settings = `{"disableAllHooks": true, "outputStyle": "default"}`
+	f.strict = true
 	return nil
 }
 

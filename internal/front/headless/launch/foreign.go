@@ -27,7 +27,6 @@ var foreign = []foreignFlag{
 	{"prompt-suggestions", "", optional, "haft does not suggest prompts"},
 	{"remote-control", "", optional, "use 'haft serve' to control sessions remotely"},
 	{"remote-control-session-name-prefix", "", required, "use 'haft serve' to control sessions remotely"},
-	{"safe-mode", "", none, "use --setting-sources '' --strict-mcp-config --ignore-project-hooks"},
 	{"system-prompt-snapshot", "", required, "haft always keeps a conversation's system prompt"},
 	{"teleport", "", optional, "haft has no cloud sessions; use --resume for a session on this machine"},
 	{"tmux", "", optional, "start haft in tmux yourself"},
