@@ -23,7 +23,7 @@ func (c *Conversation) connect(o *TalkOptions) error {
 			o.Model = set.Text
 		}
 	}
-	o.takeVariables(c.World.Project.ModelEnv().Get)
+	takeVariables(o, c.World.Project.ModelEnv().Get)
 	if set, ok := c.World.Project.Counts.Text("effortLevel"); ok && o.Effort == "" {
 		o.Effort = set.Text
 	}
@@ -57,7 +57,7 @@ func (c *Conversation) connect(o *TalkOptions) error {
 
 // takeVariables takes from the environment what the command line does not say, under the names
 // of Claude Code.
-func (o *TalkOptions) takeVariables(get func(string) string) {
+func takeVariables(o *TalkOptions, get func(string) string) {
 	number := func(name string) (int, bool) {
 		n, err := strconv.Atoi(get(name))
 		return n, err == nil && n >= 0

@@ -29,7 +29,7 @@ func TestVariablesAboutRequests(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.have
-			got.takeVariables(func(name string) string { return c.env[name] })
+			takeVariables(&got, func(name string) string { return c.env[name] })
 			show := func(o TalkOptions) []any {
 				return []any{o.Thinking, o.Effort, o.Betas, o.maxTokens, o.window, o.compactAt}
 			}
