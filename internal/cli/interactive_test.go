@@ -344,7 +344,7 @@ func TestAPersonResumesAndGoesBack(t *testing.T) {
 	s.type_("\x1b")
 	s.see("esc again goes back")
 	s.type_("\x1b")
-	s.see("Go back to before which message?")
+	s.see("Rewind to just before which message?")
 	s.type_("\r")
 	s.see("What should be rewound?")
 	s.see("f.txt")
@@ -376,7 +376,7 @@ func TestAPersonGoesBackInAConversationThatIsNew(t *testing.T) {
 		s.type_("\x1b")
 		s.see("esc again goes back")
 		s.type_("\x1b")
-		s.see("Go back to before which message?")
+		s.see("Rewind to just before which message?")
 	}
 	back()
 	s.see("▸ and hurry")
@@ -702,7 +702,7 @@ func TestAWarningFollowsWhatARewindCovers(t *testing.T) {
 			t.Fatal("the file is still there")
 		}
 		s.type_("/rewind\r")
-		s.see("Go back to before which message?")
+		s.see("Rewind to just before which message?")
 		s.type_("\r")
 		s.see("What should be rewound?")
 		s.type_("3\r")

@@ -216,7 +216,7 @@ var topLevel = sync.OnceValue(func() map[string]shape {
 		"terminalProgressBarEnabled":  idle(aFlag),
 		"prefersReducedMotion":        idle(aFlag),
 		"editorMode":                  {kinds: `"`, oneOf: []string{"normal", "vim"}},
-		"theme":                       aText,
+		"theme":                       {kinds: `"`, oneOf: []string{"auto", "dark", "light", "dark-daltonized", "light-daltonized", "dark-ansi", "light-ansi", "plain"}},
 		"verbose":                     idle(aFlag),
 		"feedbackSurveyRate":          idle(aNumber),
 		"disableDeepLinkRegistration": idle(anything),

@@ -70,7 +70,7 @@ func realAnswers(t *testing.T) func(words *lang.Catalogue, name string) string {
 }
 
 var (
-	numbers = regexp.MustCompile(`[ $(]\d+(\.\d+)?`)
+	numbers = regexp.MustCompile(`[ $(]\d+(\.\d+)?[kM]?\b`)
 	open    = regexp.MustCompile(`(open for |已打开 )[\dhms.]*s`)
 	wide    = regexp.MustCompile(`(\S) {2,}`)
 )

@@ -334,9 +334,11 @@ func (a *app) escape() {
 		a.lastEsc = time.Time{}
 		a.rewind()
 	case again:
-		a.write.Take()
-	default:
+		a.write.Remember(a.write.Take())
+	case a.write.Empty():
 		a.hint = a.t("esc again goes back to an earlier message")
+	default:
+		a.hint = a.t("esc again clears the input box; up brings the text back")
 	}
 }
 
@@ -456,7 +458,7 @@ func (a *app) rewind() {
 	for i, t := range list {
 		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: a.ago(time.Since(t.when))})
 	}
-	a.pop(&picker{title: a.t("Go back to before which message?"), items: items, choose: func(p pick) {
+	a.pop(&picker{title: a.t("Rewind to just before which message?"), items: items, choose: func(p pick) {
 		a.closeOwn()
 		if i, err := strconv.Atoi(p.value); err == nil {
 			a.rewindTo(list[i])
@@ -628,7 +630,7 @@ func (a *app) settled(f *form, answer string, err error) {
 func (a *app) submit(text string) {
 	a.menu = nil
 	a.useMode()
-	if text == "/exit" || text == "/quit" {
+	if slices.Contains([]string{"/exit", "/quit", "exit", "quit", ":q", ":q!", ":wq", ":x"}, text) { // what leaves other programs is no prompt
 		a.done = true
 		return
 	}

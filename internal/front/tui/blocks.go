@@ -79,11 +79,17 @@ func (b *thought) take(v view) ([]string, bool) {
 	if strings.TrimSpace(b.text.String()) == "" {
 		return nil, true
 	}
+	if b.until.Sub(b.since) < time.Second {
+		return []string{v.paint.Dim.Of("✻ " + v.t("thought (ctrl+o shows it)"))}, true
+	}
 	return []string{v.paint.Dim.Of("✻ " + v.t("thought for %s (ctrl+o shows it)", seconds(b.until.Sub(b.since))))}, true
 }
 
 func (b *thought) tail(v view) []string {
-	lines := []string{v.paint.Dim.Of("✻ " + v.t("thinking %s", seconds(v.now.Sub(b.since))))}
+	lines := []string{v.paint.Dim.Of("✻ " + v.t("thinking"))}
+	if d := v.now.Sub(b.since).Truncate(time.Second); d > 0 {
+		lines[0] = v.paint.Dim.Of("✻ " + v.t("thinking %s", seconds(d)))
+	}
 	if last := lastLine(b.text.String()); last != "" {
 		lines = append(lines, v.paint.Dim.Of("  "+ansi.Truncate(visible.Cells(last), v.width-4, "…")))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/front/tui/code"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -55,7 +56,11 @@ func (b *call) tail(v view) []string {
 		return append([]string{b.head(v, v.paint.Warn.Of("?"), v.t("its agent is waiting for you"))}, b.live(v)...)
 	}
 	beat := []string{"◐", "◓", "◑", "◒"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
-	lines := []string{b.head(v, v.paint.Accent.Of(beat), strings.Trim(seconds(v.now.Sub(b.since))+", "+b.count, ", "))}
+	took := ""
+	if d := v.now.Sub(b.since); d >= time.Second {
+		took = seconds(d)
+	}
+	lines := []string{b.head(v, v.paint.Accent.Of(beat), strings.Trim(took+", "+b.count, ", "))}
 	return append(lines, b.live(v)...)
 }
 
@@ -218,7 +223,7 @@ func (b *call) progress(p tool.Progress, words *lang.Catalogue) {
 	case tool.AgentProgress:
 		b.count = words.Count(p.ToolUses, "call")
 		if p.Tokens > 0 { // not every provider says
-			b.count = words.T("%s, %s tokens", b.count, thousands(int64(p.Tokens)))
+			b.count = words.T("%s, %s tokens", b.count, plural.Thousands(int64(p.Tokens)))
 		}
 	case tool.MCPProgress:
 		b.lines = nil
@@ -240,15 +245,4 @@ func (b *call) progress(p tool.Progress, words *lang.Catalogue) {
 func (b *call) does(step card.Card) {
 	b.lines = append(b.lines, step.String())
 	b.lines = b.lines[max(0, len(b.lines)-3):]
-}
-
-// thousands is a number for people.
-func thousands(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1000)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }

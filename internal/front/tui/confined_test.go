@@ -27,10 +27,10 @@ func TestTheScreenSaysWhatConfinesCommands(t *testing.T) {
 			b.tell(agent.TurnStarted{Model: "scripted-1", Mode: "default"}, use(id, "Bash", `{"command":"make`+id+`"}`), runs(id), end)
 		}
 		b.sees("● Bash · read-only · 2s", "● Bash · project only by landlock · 2s", "● Bash · not confined · 2s")
-		for _, sandbox := range []string{"sandbox box", noSandbox} {
-			b.talk.sandbox = sandbox
+		for _, sandbox := range [][2]string{{"sandbox box", "sandboxed"}, {"sandbox landlock", "sandboxed (landlock only)"}, {noSandbox, noSandbox}} {
+			b.talk.sandbox = sandbox[0]
 			b.tell(agent.Result{Reason: agent.Completed})
-			b.sees(sandbox)
+			b.sees(sandbox[1])
 		}
 	})
 }

@@ -147,7 +147,7 @@ func (a *drawing) queued(v view) []string {
 	waiting := slices.Clip(a.pending)
 	if a.talk != nil && a.working != nil {
 		for _, p := range a.talk.Driver.Queued() {
-			if p.Origin == "" {
+			if p.Origin == "" && !p.Silent {
 				waiting = append(waiting, typedText(p))
 			}
 		}
@@ -205,7 +205,7 @@ func (a *drawing) placeholder(width int) string {
 	case a.dialog != nil:
 		return ""
 	case a.working != nil:
-		long, short = a.t("keep typing; messages are read at the next step"), a.t("keep typing")
+		long, short = a.t("you can keep typing; the model reads it at its next step"), a.t("keep typing")
 	case a.advice != "":
 		long, short = a.t("what should haft do? (tab: %s · / commands, @ files, ! shell, ? keys)", a.advice), a.t("tab: %s", a.advice)
 	}

@@ -68,6 +68,7 @@ type fakeTalk struct {
 	closed      bool
 	running     string
 	kept        *harness.Kept
+	lost        string
 }
 
 func (f *fakeTalk) Image(context.Context) ([]byte, error) {
@@ -155,6 +156,7 @@ func (f *fakeTalk) KeepImage(png []byte) (string, error) {
 	path := filepath.Join(f.home, "kept.png")
 	return path, os.WriteFile(path, png, 0o600)
 }
+func (f *fakeTalk) Lost() string                             { return f.lost }
 func (f *fakeTalk) Markdown(context.Context) (string, error) { return "## user\n\nall of it", nil }
 func (f *fakeTalk) Arguments(_ context.Context, command string, words []string, typed string) []string {
 	f.mu.Lock()

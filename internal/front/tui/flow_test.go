@@ -161,7 +161,7 @@ func TestEscapeInterruptsAndTwiceGoesBack(t *testing.T) {
 		b.pause(escapeDelay)
 		b.type_("\x1b")
 		b.pause(escapeDelay + frame)
-		b.sees("Go back to before which message?", "▸ second thing", "first thing")
+		b.sees("Rewind to just before which message?", "▸ second thing", "first thing")
 		b.type_("\r")
 		if got := b.opened[len(b.opened)-1]; got != (Opening{Resume: "5e55", At: "a1", Kept: b.talk.kept}) {
 			t.Errorf("opened %+v", got)

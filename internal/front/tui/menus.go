@@ -373,7 +373,11 @@ func (a *menus) theme(name string) {
 			a.local("config", "theme "+name+" user")
 			return
 		}
-		a.note(a.t("There is no theme %s.", name))
+		var names []string
+		for _, t := range themes {
+			names = append(names, string(t.name))
+		}
+		a.note(a.t("There is no theme %s. Values: %s", visible.Cells(name), strings.Join(names, ", ")))
 		return
 	}
 	var items []pick
@@ -420,8 +424,8 @@ func (a *menus) vim(string) {
 
 // models are those that the picker offers; /model NAME takes any.
 var models = []pick{
-	{value: "opus", text: "opus", detail: string(lang.Text("the most able"))},
-	{value: "sonnet", text: "sonnet", detail: string(lang.Text("fast and able"))},
+	{value: "opus", text: "opus", detail: string(lang.Text("most capable"))},
+	{value: "sonnet", text: "sonnet", detail: string(lang.Text("fast and capable"))},
 	{value: "haiku", text: "haiku", detail: string(lang.Text("the fastest"))},
 	{value: "default", text: "default", detail: string(lang.Text("haft's default"))},
 }

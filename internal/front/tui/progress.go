@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -38,6 +39,7 @@ type progress struct {
 	crew     map[string]agent.Task // all that was told of, agents in the foreground as well
 	edited   bool                  // the last turn changed files
 	advice   string                // what may be said next; "" for nothing
+	lost     string                // the session's file whose loss was told of
 	files    *fileList
 	pending  []string // written before there was a conversation
 	failure  error    // why no conversation could be opened; nil for no reason
@@ -95,6 +97,10 @@ func (a *progress) turn() *working {
 func (a *progress) streamed(ev model.Event) {
 	w := a.turn()
 	switch ev := ev.(type) {
+	case model.Start:
+		if len(w.texts)+len(w.think) > 0 { // of an answer that was cut off: the new one does not continue it
+			a.retracted()
+		}
 	case model.Delta:
 		switch ev.Type {
 		case model.TextDelta:
@@ -181,6 +187,7 @@ func (a *progress) returned(out *sched.Outcome) {
 	}
 	c := a.callOf(out.UseID, out.Tool, out.Input)
 	a.endCall(c, out)
+	a.look() // a command may have changed the branch
 	delete(a.turn().calls, out.UseID)
 }
 
@@ -210,7 +217,7 @@ func (a *progress) compacted(ev agent.Compacted) {
 		a.note(a.t("Could not compact the conversation: %s", ev.Err))
 		return
 	}
-	a.show.add(&note{text: a.t("The conversation was compacted from %s to %s tokens.", thousands(ev.PreTokens), thousands(ev.Tokens)), quiet: true})
+	a.show.add(&note{text: a.t("The conversation was compacted from %s to %s tokens.", plural.Thousands(ev.PreTokens), plural.Thousands(ev.Tokens)), quiet: true})
 	a.measure()
 }
 
@@ -248,6 +255,10 @@ func (a *progress) result(r agent.Result) {
 	if took := time.Since(w.since); took > 30*time.Second {
 		a.show.add(&note{text: fmt.Sprintf("%s, %s", a.lang.Count(r.Calls, "call"), seconds(took)), quiet: true})
 	}
+	if path := a.talk.Past.Lost(); path != "" && path != a.lost {
+		a.lost = path
+		a.note(a.t("The file of this session is gone: %s. The conversation goes on here, but cannot be resumed later. /export saves it.", visible.Cells(path)))
+	}
 	a.advise(r)
 	a.working = nil
 	if a.files != nil {
@@ -261,6 +272,10 @@ func (a *progress) result(r agent.Result) {
 // changed.
 func (a *progress) advise(r agent.Result) {
 	switch {
+	case r.Err != nil && (r.Err.Kind == model.Unauthorized || r.Err.Kind == model.Billing):
+		a.advice = "/login"
+	case r.Err != nil && r.Err.Kind == model.UnknownModel:
+		a.advice = "/model"
 	case r.Reason == agent.AbortedStreaming || r.Reason == agent.AbortedTools || r.Reason.IsError():
 		a.advice = "continue"
 	case a.edited:

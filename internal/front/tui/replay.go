@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/haftdev/haft/internal/front/card"
@@ -11,11 +12,18 @@ import (
 	"github.com/haftdev/haft/tool"
 )
 
+// stopped are the beginnings of what the model reads of a call that was stopped, or that ran
+// when its session ended.
+var stopped = regexp.MustCompile(`^(Cancelled (before|while) it ran|The command was interrupted and stopped|\[[\w-]+ (was interrupted|never ran): the session ended)`)
+
 // resultOf is how a call went, as the journal has it.
 func resultOf(m *session.Message, b model.Block) *sched.Outcome {
 	out := &sched.Outcome{UseID: b.UseID, Result: tool.Result{Content: b.Content}}
 	if b.IsError {
 		out.Status = sched.Failed
+	}
+	if b.IsError && stopped.MatchString(card.Text(out)) {
+		out.Status = sched.Cancelled
 	}
 	why := m.Denied
 	if _, ok := ask.Denied(card.Text(out)); why == nil && ok && b.IsError { // an older journal

@@ -116,6 +116,8 @@ type Rules interface {
 type Past interface {
 	// Said is what was said before, oldest first: the end of it.
 	Said(ctx context.Context) []session.Entry
+	// Lost is the session's file if it is gone, "" if not.
+	Lost() string
 	// Markdown is all of the conversation.
 	Markdown(context.Context) (string, error)
 	// PlanRewind says what brings files back to how they were before a message,

@@ -2,6 +2,9 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/haftdev/haft/internal/harness"
@@ -16,6 +19,14 @@ type past struct{ c *harness.Conversation }
 const pastShown = 400
 
 func (p past) Said(ctx context.Context) []session.Entry { return p.c.Past(ctx, pastShown) }
+
+func (p past) Lost() string {
+	path := p.c.Journal().Path()
+	if _, err := os.Lstat(path); path == "" || !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return path
+}
 
 func (p past) Markdown(ctx context.Context) (string, error) {
 	var b strings.Builder

@@ -43,8 +43,10 @@ func sandboxText(said string, v view) string {
 		return said
 	case kind == "off":
 		return v.t("sandbox off")
+	case kind == sandbox.TierBox.String():
+		return v.t("sandboxed")
 	default:
-		return v.t("sandbox %s", kind)
+		return v.t("sandboxed (%s only)", kind)
 	}
 }
 

@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,7 +160,11 @@ func (t *Terminal) EditFile(path string) error {
 	words := strings.Fields(editor)
 	cmd := exec.Command(words[0], append(words[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.in, t.out, t.out
-	return errors.Join(cmd.Run(), back())
+	err = cmd.Run()
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		err = lang.Errorf("There is no editor %q. Set EDITOR to another one.", words[0])
+	}
+	return errors.Join(err, back())
 }
 
 // HasAlternate reports whether the terminal that the environment tells of has an alternate

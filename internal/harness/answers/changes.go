@@ -14,6 +14,7 @@ import (
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/session"
@@ -67,6 +68,9 @@ func (a answerer) addRule(ctx context.Context, args string) (string, error) {
 		return "", a.errorf(usage)
 	}
 	scope = cmp.Or(scope, "local")
+	if err := CheckRule(kind, rule); err != nil {
+		return "", a.errorf("could not add the rule %s: %v", rule, err)
+	}
 	if err := a.c.AddRule(ctx, behaviors[at], rule, scope); err != nil {
 		return "", a.errorf("could not add the rule %s: %v", rule, err)
 	}
@@ -82,7 +86,8 @@ func CheckRule(behavior, rule string) error {
 	if at < 0 {
 		return lang.Errorf("choose one of allow, ask and deny")
 	}
-	return harness.CheckRule(permission.Rule{Text: rule, Behavior: behaviors[at]})
+	r := permission.Rule{Text: rule, Behavior: behaviors[at]}
+	return cmp.Or(harness.CheckRule(r), project.Misnamed(r)) // who types a rule that allows nothing wants to know
 }
 
 var behaviors = []tool.Behavior{tool.Allow, tool.Ask, tool.Deny}

@@ -98,6 +98,9 @@ func (a answerer) configure(ctx context.Context, args string) (string, error) {
 
 func (a answerer) settingText(s Setting) string {
 	if s.Value == "" {
+		if s.OneOf != nil {
+			return a.t("%s is not set. Values: %s", s.Key, strings.Join(s.OneOf, ", "))
+		}
 		return a.t("%s is not set. It takes %s.", s.Key, Takes(a.words, s.Knob))
 	}
 	return a.t("%s is %s (%s). It takes %s.", s.Key, visible.Indented(s.Value), s.Origin, Takes(a.words, s.Knob))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/plural"
 )
 
 // A Part is something that fills the context.
@@ -88,7 +89,7 @@ func (a answerer) contextText() string {
 	}
 	drawn := []rune(picture.String())
 	drawn = append(drawn, slices.Repeat([]rune(parts[len(parts)-1].Mark), max(cells-len(drawn), 0))...)[:cells]
-	text := a.t("The context of %s holds %d of %d tokens (%.0f%%).", u.Model, u.Total, u.Window, share(u.Total)) + "\n"
+	text := a.t("The context of %s holds %s of %s tokens (%.0f%%).", u.Model, plural.Thousands(u.Total), plural.Thousands(u.Window), share(u.Total)) + "\n"
 	for line := range slices.Chunk(drawn, width) {
 		text += "  " + string(line) + "\n"
 	}

@@ -3,6 +3,7 @@ package sse
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/haftdev/haft/model"
@@ -33,6 +34,10 @@ func Advise(err error, a *Advice) error {
 		told.Message = fmt.Sprintf("there is no model %q at %s: %sChoose another model, or check %s", a.Model, a.Server, sentence(e.Message), a.Address)
 	case model.PromptTooLong:
 		told.Message = "the conversation is too long for the model: " + sentence(e.Message) + "Compact the conversation, or start a new one"
+	case model.ConnectionLost:
+		if unknown, ok := errors.AsType[*net.DNSError](e); ok && unknown.IsNotFound {
+			told.Message = unknown.Name + " was not found: check the address or the network"
+		}
 	case model.RateLimited:
 		told.Message = "the rate limit is reached: " + e.Message
 	case model.Overloaded:

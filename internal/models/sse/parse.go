@@ -94,6 +94,8 @@ func byStatus(status int) model.ErrorKind {
 		return model.Billing
 	case 404:
 		return model.UnknownModel
+	case 501, 505:
+		return model.InvalidRequest // no repetition helps
 	case 408, 409:
 		return model.ServerFailure // both pass
 	case 429:

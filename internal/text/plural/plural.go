@@ -17,6 +17,17 @@ func Forms[N int | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// Thousands is a number in few digits, such as 21k or 1.5M.
+func Thousands(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1000), ".0") + "k"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+}
+
 func many(noun string) string {
 	for _, end := range []string{"ch", "sh", "s", "x"} {
 		if strings.HasSuffix(noun, end) {

@@ -23,3 +23,11 @@ func TestNouns(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 21_040: "21k", 21_060: "21.1k", 1_000_000: "1M", 1_250_000: "1.2M"} {
+		if got := plural.Thousands(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}

@@ -425,7 +425,7 @@ func (o Output) summary() string {
 	case o.Stdout != "" || o.CodeMeaning != "":
 		return ""
 	case o.BackgroundTaskID != "":
-		return "runs in the background"
+		return "running in the background"
 	}
 	return "no output"
 }
