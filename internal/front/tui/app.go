@@ -154,7 +154,7 @@ const escapeDelay = 30 * time.Millisecond
 // that moves by itself is drawn.
 const (
 	frame = 16 * time.Millisecond
-	blink = 120 * time.Millisecond
+	blink = 300 * time.Millisecond
 )
 
 // loop does what comes up until the person leaves.

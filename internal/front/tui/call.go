@@ -58,7 +58,7 @@ func (b *call) tail(v view) []string {
 	beat := []string{"◐", "◓", "◑", "◒"}[v.now.UnixMilli()/int64(blink/time.Millisecond)%4]
 	took := ""
 	if d := v.now.Sub(b.since); d >= time.Second {
-		took = seconds(d)
+		took = seconds(d.Truncate(time.Second))
 	}
 	lines := []string{b.head(v, v.paint.Accent.Of(beat), strings.Trim(took+", "+b.count, ", "))}
 	return append(lines, b.live(v)...)

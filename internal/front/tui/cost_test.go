@@ -37,6 +37,36 @@ func (a *app) converse(n int) {
 	}
 }
 
+// TestBytesThatAreWritten holds how much a terminal gets for a key, for a piece of an answer, and in
+// a second of waiting, whatever else is on the screen.
+func TestBytesThatAreWritten(t *testing.T) {
+	sized(t, Size{100, 30}, func(t *testing.T, b *bed) {
+		b.app.later(func() { b.app.paint = style.Of(style.Dark) })
+		b.type_("x\x15") // the hint of the empty box is gone
+		measure := func(what string, n, most int, f func(i int)) {
+			before := b.app.frames
+			for i := range n {
+				f(i)
+			}
+			each := (b.app.frames.Bytes - before.Bytes) / n
+			t.Logf("%d bytes %s, in %d frames", each, what, b.app.frames.Count-before.Count)
+			if each > most {
+				t.Errorf("%d bytes %s, want at most %d", each, what, most)
+			}
+		}
+		keys := "Please look at the parser, and write a test for what it does"
+		measure("for a key", len(keys), 30, func(i int) { b.type_(keys[i : i+1]) })
+		b.type_("\x15")
+		b.tell(agent.TurnStarted{}, prompted("Do it"))
+		answer := strings.Repeat("The parser reads a *word* at a time, and `next` returns it with the place where it begins in the file. ", 40)
+		measure("for 12 characters of an answer", len(answer)/12, 60, func(i int) { b.tell(delta(0, answer[12*i:12*i+12])) })
+		b.tell(stop(0), use("1", "Bash", `{"command":"make"}`), runs("1"))
+		measure("in a second of waiting", 20, 200, func(int) { b.pause(time.Second) })
+		b.tell(returned("1", "Bash", "made"), agent.Result{Reason: agent.Completed})
+		measure("in a second without anything to do", 20, 0, func(int) { b.pause(time.Second) })
+	})
+}
+
 // TestAFrameCostsWhatIsOnTheScreen compares frames of a short and of a very long
 // conversation: they cost the same bytes and the same memory, and the screen keeps
 // nothing of what has gone up.

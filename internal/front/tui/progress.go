@@ -257,7 +257,7 @@ func (a *progress) result(r agent.Result) {
 	}
 	if path := a.talk.Past.Lost(); path != "" && path != a.lost {
 		a.lost = path
-		a.note(a.t("The file of this session is gone: %s. The conversation goes on here, but cannot be resumed later. /export saves it.", visible.Cells(path)))
+		a.note(a.t("The file of this session is gone: %s. You can continue here, but the session cannot be resumed later. /export saves it.", visible.Cells(path)))
 	}
 	a.advise(r)
 	a.working = nil

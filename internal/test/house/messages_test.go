@@ -139,6 +139,7 @@ var sentence = regexp.MustCompile(`[A-Za-z]+ [a-z]+ [a-z]+`)
 
 // notShown are sentences that users do not read.
 var notShown = map[string]string{
+	`^(Cancelled (before|while) it ran|The command was interrupted and stopped|\[[\w-]+ (was interrupted|never ran): the session ended)`: "the model's texts are recognized by it",
 	"the user denied it":                        "reasons of verdicts are kept and told to the model",
 	"the user allowed it once":                  "the same",
 	"the user does not approve the plan yet":    "the same",

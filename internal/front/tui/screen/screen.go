@@ -34,10 +34,13 @@ type Screen struct {
 	out           io.Writer
 	width, height int
 
-	live  []string // as they are on the terminal
-	row   int      // where its cursor is among them
-	stale bool     // what is there is not known: draw everything
-	buf   bytes.Buffer
+	live    []string // as they are on the terminal
+	row     int      // where its cursor is among them
+	column  int      // of the cursor; -1 if it is not known
+	hidden  bool     // the cursor is not shown
+	changed int      // rows that a frame draws
+	stale   bool     // what is there is not known: draw everything
+	buf     bytes.Buffer
 }
 
 // New returns a screen whose first line is the one that the cursor is in.
@@ -49,7 +52,8 @@ func New(out io.Writer, width, height int) *Screen {
 func (s *Screen) Size() (width, height int) { return s.width, s.height }
 
 const (
-	beginFrame = "\x1b[?2026h\x1b[?25l"
+	beginFrame = "\x1b[?2026h"
+	hideCursor = "\x1b[?25l"
 	endFrame   = "\x1b[?2026l"
 	showCursor = "\x1b[?25h"
 	eraseLine  = "\x1b[K"
@@ -66,35 +70,77 @@ func (s *Screen) Draw(above, live []string, at Cursor) (int, error) {
 		live = live[cut:]
 		at.Row = max(at.Row-cut, 0)
 	}
-	fitted := make([]string, len(live))
-	for i, l := range live {
-		fitted[i] = s.fit(l)
+	rows := make([]string, 0, len(above)+len(live))
+	for _, l := range above {
+		rows = append(rows, l)
 	}
-	if len(above) == 0 && !s.stale && slices.Equal(fitted, s.live) {
-		return s.caret(at)
+	for _, l := range live {
+		rows = append(rows, s.fit(l))
 	}
 	s.buf.Reset()
-	s.buf.WriteString(beginFrame)
-	if len(above) > 0 || s.stale {
-		s.top()
-		s.buf.WriteString(eraseBelow)
-		s.live, s.stale = nil, false
-		for _, l := range above {
-			s.buf.WriteString(l)
-			s.buf.WriteString("\r\n")
-		}
+	s.changed = 0
+	shown := rows[len(above):]
+	if s.stale || !s.fits(above) || !s.update(rows) {
+		s.buf.Reset()
+		s.redraw(above, shown)
 	}
-	s.draw(fitted)
+	s.row -= len(above)
+	s.live = shown
 	s.place(at)
-	s.buf.WriteString(endFrame)
-	return s.out.Write(s.buf.Bytes())
+	frame := s.buf.Bytes()
+	if s.changed > 2 || len(frame) > small { // else it is one step for every terminal
+		frame = slices.Concat([]byte(beginFrame), frame, []byte(endFrame))
+	}
+	if len(frame) == 0 {
+		return 0, nil
+	}
+	return s.out.Write(frame)
 }
 
-// caret moves only the cursor.
-func (s *Screen) caret(at Cursor) (int, error) {
-	s.buf.Reset()
-	s.place(at)
-	return s.out.Write(s.buf.Bytes())
+// small is a frame that no terminal shows half of.
+const small = 160
+
+// fits reports whether lines for the scrollback are one row each, as live ones are.
+func (s *Screen) fits(above []string) bool {
+	return !slices.ContainsFunc(above, func(l string) bool { return len(l) > s.width && ansi.StringWidth(l) > s.width })
+}
+
+// update changes the rows that are there into others. It reports false if that is not possible.
+func (s *Screen) update(rows []string) bool {
+	row, column, was := s.row, s.column, s.live
+	s.live = slices.Clone(s.live)
+	if !s.grow(rows) {
+		s.row, s.column, s.live = row, column, was
+		return false
+	}
+	for i, l := range rows {
+		s.change(i, l)
+	}
+	if len(rows) < len(s.live) {
+		s.to(len(rows), 0)
+		s.buf.WriteString(eraseBelow)
+		s.changed += len(s.live) - len(rows)
+	}
+	return true
+}
+
+// redraw draws everything anew.
+func (s *Screen) redraw(above, live []string) {
+	s.changed = len(above) + len(live)
+	s.top()
+	s.buf.WriteString(eraseBelow)
+	s.live, s.stale = nil, false
+	for _, l := range above {
+		s.buf.WriteString(l)
+		s.buf.WriteString("\r\n")
+	}
+	for i, l := range live {
+		if i > 0 {
+			s.buf.WriteString("\r\n")
+		}
+		s.buf.WriteString(l)
+	}
+	s.row, s.column = len(above)+max(len(live)-1, 0), -1
 }
 
 // fit makes a line one row.
@@ -105,57 +151,23 @@ func (s *Screen) fit(l string) string {
 	return ansi.Truncate(l, s.width, "…")
 }
 
-// draw writes the lines that differ from what is there.
-func (s *Screen) draw(live []string) {
-	for i, l := range live {
-		if i < len(s.live) && s.live[i] == l {
-			continue
-		}
-		s.move(i)
-		s.buf.WriteString(l)
-		if ansi.StringWidth(l) < s.width {
-			s.buf.WriteString(eraseLine)
-		}
-	}
-	if len(live) < len(s.live) {
-		s.move(len(live))
-		s.buf.WriteString(eraseBelow)
-	}
-	s.live = live
-}
-
-// move goes to the beginning of a live line. Lines that were never drawn are made
-// by line feeds, which scroll if they have to.
-func (s *Screen) move(row int) {
-	s.buf.WriteByte('\r')
-	switch known := max(len(s.live)-1, s.row); {
-	case row < s.row:
-		s.csi(s.row-row, 'A')
-	case row <= known:
-		s.csi(row-s.row, 'B')
-	default:
-		s.csi(known-s.row, 'B')
-		for range row - known {
-			s.buf.WriteByte('\n')
-		}
-	}
-	s.row = row
-}
-
 // top goes to the beginning of the first live line.
 func (s *Screen) top() {
 	s.buf.WriteByte('\r')
 	s.csi(s.row, 'A')
-	s.row = 0
+	s.row, s.column = 0, 0
 }
 
 func (s *Screen) place(at Cursor) {
+	if at.Hidden != s.hidden {
+		s.buf.WriteString(map[bool]string{true: hideCursor, false: showCursor}[at.Hidden])
+		s.hidden = at.Hidden
+	}
 	if at.Hidden {
+		s.to(max(s.row, 0), -1)
 		return
 	}
-	s.move(min(at.Row, max(len(s.live)-1, 0)))
-	s.csi(min(at.Col, s.width-1), 'C')
-	s.buf.WriteString(showCursor)
+	s.to(min(at.Row, max(len(s.live)-1, 0)), min(at.Col, s.width-1))
 }
 
 func (s *Screen) csi(n int, final byte) {
@@ -178,12 +190,12 @@ func (s *Screen) Resize(width, height int) {
 		s.row = rows
 	}
 	s.row = min(s.row, height-1)
-	s.width, s.height, s.stale = width, height, true
+	s.width, s.height, s.column, s.stale = width, height, -1, true
 }
 
 // Forget says that something else has written to the terminal: the next frame
 // begins where the cursor is.
-func (s *Screen) Forget() { s.live, s.row, s.stale = nil, 0, true }
+func (s *Screen) Forget() { s.live, s.row, s.column, s.stale = nil, 0, -1, true }
 
 // Leave takes the live lines away, so that whatever comes next begins in their
 // place.
@@ -191,7 +203,7 @@ func (s *Screen) Leave() error {
 	s.buf.Reset()
 	s.top()
 	s.buf.WriteString(eraseBelow + showCursor)
-	s.live, s.stale = nil, true
+	s.live, s.stale, s.hidden = nil, true, false
 	_, err := s.out.Write(s.buf.Bytes())
 	return err
 }
