@@ -35,7 +35,7 @@ func TestTheHomeFolderIsClosed(t *testing.T) {
 		// credentials in folders of toolchains
 		".cargo/credentials.toml", ".m2/settings.xml", ".gradle/gradle.properties", ".npmrc", ".yarnrc.yml", ".composer/auth.json",
 	}
-	open := []string{".gitconfig", ".config/git/ignore", "go/pkg/mod/x", ".cargo/registry/x", ".nvm/versions/x", ".local/bin/x", ".claude/skills/s/run.py", ".cache/go-build/00/x"}
+	open := []string{".gitconfig", "remote.git/HEAD", "messages/template", ".config/git/ignore", "go/pkg/mod/x", ".cargo/registry/x", ".nvm/versions/x", ".local/bin/x", ".claude/skills/s/run.py", ".cache/go-build/00/x"}
 	for name, c := range map[string]struct {
 		sandbox     map[string]any
 		confinement tool.Confinement
@@ -60,8 +60,16 @@ func TestTheHomeFolderIsClosed(t *testing.T) {
 			for _, name := range secret {
 				put(name, "SECRET "+name+"\n")
 			}
+			put("remote.git/HEAD", "OPEN remote.git/HEAD\n")
+			put("messages/template", "OPEN messages/template\n")
+			put(".gitconfig", "[commit]\n\ttemplate = ~/messages/template\n[a]\n\tb = OPEN .gitconfig\n")
+			r.put(".git/config", "[remote \"o\"]\n\turl = "+home+"/remote.git\n[remote \"p\"]\n\turl = "+home+"/Documents\n")
 			script := "cd ~\n"
 			for _, name := range open {
+				if name == "remote.git/HEAD" || name == "messages/template" || name == ".gitconfig" {
+					script += "cat " + name + "\n"
+					continue
+				}
 				put(name, "[a]\n\tb = OPEN "+name+"\n")
 				script += "cat " + name + "\n"
 			}

@@ -138,7 +138,7 @@ func (b *Boxes) closedInHome(roots []string) (closed, seen []string) {
 			c.open = append(c.open, filepath.Join(home, line))
 		}
 	}
-	c.open = append(c.open, namedByEnvironment(home)...)
+	c.open = slices.Concat(c.open, namedByEnvironment(home), namedByGit(roots, home))
 	if !slices.ContainsFunc(roots, func(root string) bool { return pathin.Contains(root, home) }) {
 		c.walk(home)
 	}

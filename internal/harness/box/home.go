@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/haftdev/haft/internal/shell/gitconfig"
 	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
@@ -97,4 +98,54 @@ func leadsTo(dir, pattern string) bool {
 			return false
 		}
 	}
+}
+
+// namedByGit returns what the settings of git name: repositories that are remotes of the folders, and
+// files of the user's own settings, as for ignored files and messages.
+func namedByGit(roots []string, home string) []string {
+	var paths []string
+	for _, root := range roots {
+		for _, e := range settingsIn(filepath.Join(root, ".git", "config")) {
+			name := e.Key[strings.LastIndexByte(e.Key, '.')+1:]
+			path := strings.TrimPrefix(e.Value, "file://")
+			if !strings.HasPrefix(e.Key, "remote.") || name != "url" && name != "pushurl" || path == "" {
+				continue
+			}
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(root, path)
+			}
+			for _, sign := range []string{"HEAD", ".git"} { // nothing else opens, whatever a setting says
+				if _, err := os.Lstat(filepath.Join(path, sign)); err == nil {
+					paths = append(paths, filepath.Clean(path))
+				}
+			}
+		}
+	}
+	for _, file := range []string{".gitconfig", filepath.Join(".config", "git", "config")} {
+		for _, e := range settingsIn(filepath.Join(home, file)) {
+			switch name := e.Key[strings.LastIndexByte(e.Key, '.')+1:]; name {
+			case "path", "excludesfile", "attributesfile", "template", "hookspath", "ignorerevsfile", "mailmap", "templatedir":
+				path, below := strings.CutPrefix(e.Value, "~/")
+				switch {
+				case below:
+					paths = append(paths, filepath.Join(home, path))
+				case filepath.IsAbs(path):
+					paths = append(paths, filepath.Clean(path))
+				default:
+					paths = append(paths, filepath.Join(home, filepath.Dir(file), path))
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return pathin.Contains(path, home) })
+}
+
+// settingsIn reads a configuration of git, as far as it can be read.
+func settingsIn(file string) []gitconfig.Entry {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	entries, _ := gitconfig.Parse(string(text))
+	return entries
 }
