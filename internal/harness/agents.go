@@ -213,7 +213,7 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	}).Tell
 	o.Limits = agent.Limits{Turns: d.MaxTurns}
 	policy := w.childPolicy(d, permission.Mode(s.Mode), dir)
-	w.policies.Store(s.ID, policy)
+	w.policies.keep(s.ID, policy)
 	o.Permissions, o.Sched.Judge = policy, w.judgeElsewhere(policy.policy, sched.JudgeFunc(policy.judge))
 	o.Sched.Who = fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)
 	return &o, nil

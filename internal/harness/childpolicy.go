@@ -69,8 +69,8 @@ func (p *childPolicy) policy() *permission.Policy {
 
 // policyOf is the policy that the calls of an agent are judged by; "" is the conversation.
 func (w *World) policyOf(agent string) *permission.Policy {
-	if p, ok := w.policies.Load(agent); ok {
-		return p.(*childPolicy).policy()
+	if p := w.policies.of(agent); p != nil {
+		return p.policy()
 	}
 	return w.Engine.Policy()
 }
@@ -103,4 +103,26 @@ func (p *childPolicy) change(f func()) {
 	defer p.mu.Unlock()
 	f()
 	p.own = nil
+}
+
+// childPolicies are those of the agents by id; one that has ended may work again. It is no
+// sync.Map: every package that uses a World would compile its generic types again.
+type childPolicies struct {
+	mu      sync.Mutex
+	byAgent map[string]*childPolicy
+}
+
+func (c *childPolicies) keep(agent string, p *childPolicy) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byAgent == nil {
+		c.byAgent = make(map[string]*childPolicy)
+	}
+	c.byAgent[agent] = p
+}
+
+func (c *childPolicies) of(agent string) *childPolicy {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byAgent[agent]
 }

@@ -51,7 +51,7 @@ type World struct {
 	link     *link.Link
 	nested   *sysprompt.Nested
 	ahead    *sysprompt.Ahead // nil if nothing is looked up ahead
-	policies sync.Map         // of the agents, by id; one that has ended may work again
+	policies childPolicies
 	running  running
 	verdicts func() (*audit.Log, error)
 	keeper   atomic.Pointer[checkpoint.Keeper] // of the session; nil without one

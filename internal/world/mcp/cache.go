@@ -57,7 +57,7 @@ func (c cache) put(cfg Server, m memory) {
 	}
 }
 
-func (c cache) setTools(cfg Server, known catalogue, entries []json.RawMessage) {
+func setTools(c cache, cfg Server, known catalogue, entries []json.RawMessage) {
 	c.put(cfg, memory{Protocol: known.protocol, Info: known.info, Instructions: known.instructions, Tools: entries})
 }
 

@@ -134,7 +134,7 @@ func (p *peer) learn(ctx context.Context, s *session) error {
 	known.once, known.prompts = p.known.once, p.known.prompts
 	p.known = known
 	p.mu.Unlock()
-	p.host.cache.setTools(p.cfg, known, entries)
+	setTools(p.host.cache, p.cfg, known, entries)
 	if known.caps == nil || known.caps.Prompts != nil {
 		p.stale(stalePrompts)
 	}

@@ -8,7 +8,7 @@ import (
 
 // Unsubscribe ends a subscription.
 func (h *Host) Unsubscribe(ctx context.Context, server, uri string) error {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type Host struct {
 	runs    sync.WaitGroup // supervisors, also of servers that were removed
 
 	mu     sync.Mutex
-	peers  map[string]*peer
+	peers  any               // peers
 	keys   map[string]string // of all servers that ever were: a name stays one server's
 	roots  []string
 	closed bool
@@ -35,7 +35,7 @@ type Host struct {
 
 // NewHost makes a Host. Nothing is started before Start.
 func NewHost(opts *Options) *Host {
-	h := &Host{peers: map[string]*peer{}, keys: map[string]string{}, news: make(chan struct{}, 1), stop: make(chan struct{})}
+	h := &Host{peers: peers{}, keys: map[string]string{}, news: make(chan struct{}, 1), stop: make(chan struct{})}
 	if opts != nil {
 		h.opts = *opts
 	}
@@ -99,7 +99,7 @@ func (h *Host) tell() {
 
 // Wait returns when no server is still connecting, or when ctx is cancelled.
 func (h *Host) Wait(ctx context.Context) error {
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		if err := p.wait(ctx); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (h *Host) Wait(ctx context.Context) error {
 
 // WaitFor is Wait for one server.
 func (h *Host) WaitFor(ctx context.Context, server string) error {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (p *peer) wait(ctx context.Context) error {
 // earlier connection: these tools are offered at once, and the first call waits for the
 // server.
 func (h *Host) WaitForTools(ctx context.Context) error {
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		p.recalled()
 		p.mu.Lock()
 		settled, known := p.settled, len(p.known.offers) > 0
@@ -158,7 +158,7 @@ func (h *Host) Close() error {
 	if closed {
 		return nil
 	}
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		p.cancel()
 	}
 	h.runs.Wait()
@@ -176,7 +176,7 @@ func (h *Host) Close() error {
 // Status returns the state of all servers, sorted by name.
 func (h *Host) Status() []Status {
 	var all []Status
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		all = append(all, p.status())
 	}
 	return all
@@ -210,7 +210,7 @@ func (p *peer) status() Status {
 // server and name. Servers that are switched off have none.
 func (h *Host) Tools() []tool.Tool {
 	var all []tool.Tool
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		p.mu.Lock()
 		hidden := p.state == Disabled
 		p.mu.Unlock()
@@ -238,7 +238,7 @@ func (p *peer) tools() []tool.Tool {
 // Call calls a tool by its server's name for it. The call's input is the
 // arguments; see [Output] for the result.
 func (h *Host) Call(ctx context.Context, server, name string, c *tool.Call) (tool.Result, error) {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return tool.Result{}, tool.Errorf("%w", err)
 	}
@@ -267,7 +267,7 @@ func (p *peer) offered(name string) *offer {
 
 // Receive handles a message that an in-process server sent unprompted.
 func (h *Host) Receive(server string, message json.RawMessage) error {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return err
 	}

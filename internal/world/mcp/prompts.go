@@ -49,7 +49,7 @@ type Completion struct {
 // Prompts lists the prompts of all servers, by server and name.
 func (h *Host) Prompts() []Prompt {
 	all := []Prompt{}
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		p.mu.Lock()
 		if p.state != Disabled {
 			all = append(all, p.known.prompts...)

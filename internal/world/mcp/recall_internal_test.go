@@ -16,7 +16,7 @@ func BenchmarkRecall(b *testing.B) {
 		tools = append(tools, fmt.Appendf(nil, `{"name":"tool_%d","description":"Looks something up and says what it found, in the words of the one who wrote it.","inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"what to look for"},"limit":{"type":"integer","minimum":1,"maximum":100},"kind":{"enum":["a","b"]}},"required":["query"]}}`, i))
 	}
 	p := newPeer(h, Server{Name: "s", Command: "x"}, "s")
-	h.cache.setTools(p.cfg, catalogue{protocol: legacyProtocol}, tools)
+	setTools(h.cache, p.cfg, catalogue{protocol: legacyProtocol}, tools)
 	for b.Loop() {
 		p.recall()
 		if len(p.tools()) != 50 {

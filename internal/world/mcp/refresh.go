@@ -114,7 +114,7 @@ func (p *peer) fetch(s *session, what staleness) {
 			p.known.compare(before)
 			known := p.known
 			p.mu.Unlock()
-			p.host.cache.setTools(p.cfg, known, entries)
+			setTools(p.host.cache, p.cfg, known, entries)
 		}
 	}
 	if what&stalePrompts != 0 {

@@ -33,7 +33,7 @@ type Contents struct {
 // ask runs a request over the server's session.
 func ask[T any](ctx context.Context, h *Host, server string, f func(context.Context, *session) (T, error)) (T, error) {
 	var none T
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return none, err
 	}
@@ -63,7 +63,7 @@ func (h *Host) Resources(ctx context.Context, server string) ([]Resource, error)
 		return ask(ctx, h, server, listResources)
 	}
 	all := []Resource{}
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		p.mu.Lock()
 		usable := p.session != nil && (p.known.caps == nil || p.known.caps.Resources != nil)
 		p.mu.Unlock()
@@ -127,6 +127,6 @@ func (h *Host) ReadResource(ctx context.Context, server, uri string) ([]Contents
 func (h *Host) Mention(text string) (server, uri string, ok bool) {
 	text, at := strings.CutPrefix(text, "@")
 	server, uri, colon := strings.Cut(text, ":")
-	_, err := h.find(server)
+	_, err := peerOf(h, server)
 	return server, uri, at && colon && uri != "" && err == nil
 }

@@ -16,7 +16,7 @@ func (h *Host) SetRoots(dirs []string) {
 	old := h.roots
 	h.roots = slices.Clone(dirs)
 	h.mu.Unlock()
-	for _, p := range h.all() {
+	for _, p := range peersOf(h) {
 		p.mu.Lock()
 		s := p.session
 		p.mu.Unlock()

@@ -36,9 +36,10 @@ func (h *Host) Set(servers []Server) Change {
 			wanted[s.Name] = s
 		}
 	}
-	for name, p := range h.peers {
+	known := h.peers.(peers)
+	for name, p := range known {
 		if s, stays := wanted[name]; !stays || !sameServer(s, p.cfg) {
-			delete(h.peers, name)
+			delete(known, name)
 			p.cancel()
 			if !stays {
 				c.Removed = append(c.Removed, name)
@@ -47,9 +48,9 @@ func (h *Host) Set(servers []Server) Change {
 	}
 	h.assignKeys(slices.Collect(maps.Keys(wanted)))
 	for name, s := range wanted {
-		if h.peers[name] == nil {
+		if known[name] == nil {
 			p := newPeer(h, s, h.keys[name])
-			h.peers[name] = p
+			known[name] = p
 			c.Added = append(c.Added, name)
 			h.runs.Go(p.run)
 		}
@@ -109,21 +110,27 @@ func sameServer(a, b Server) bool {
 	return errA == nil && errB == nil && string(ra) == string(rb) && a.Problem == b.Problem
 }
 
-// all returns the servers by name.
-func (h *Host) all() []*peer {
+// peers are a host's servers by name. To whoever uses a Host they are nothing but an interface, and what
+// finds them is no method: the compiler would compile the generic types of the library, which are behind
+// the connections, once more in each of dozens of packages.
+type peers map[string]*peer
+
+// peersOf returns the servers of a host by name.
+func peersOf(h *Host) []*peer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []*peer
-	for _, name := range slices.Sorted(maps.Keys(h.peers)) {
-		all = append(all, h.peers[name])
+	known := h.peers.(peers)
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		all = append(all, known[name])
 	}
 	return all
 }
 
-func (h *Host) find(server string) (*peer, error) {
+func peerOf(h *Host, server string) (*peer, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p := h.peers[server]; p != nil {
+	if p := h.peers.(peers)[server]; p != nil {
 		return p, nil
 	}
 	return nil, UnknownServer(server)
@@ -136,7 +143,7 @@ func (e UnknownServer) Error() string { return "Server not found: " + string(e) 
 
 // Reconnect closes the connection to a server, opens a new one and waits for it.
 func (h *Host) Reconnect(ctx context.Context, server string) error {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return err
 	}
@@ -158,7 +165,7 @@ func (h *Host) Reconnect(ctx context.Context, server string) error {
 
 // Toggle switches a server off, or on again. It does not wait.
 func (h *Host) Toggle(server string, enabled bool) error {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return err
 	}

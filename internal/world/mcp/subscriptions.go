@@ -21,7 +21,7 @@ var errNoSubscriptions = errors.New("the server does not offer subscriptions")
 // subscription survives reconnects, until Unsubscribe. In the newer era of the protocol it is
 // a stream of its own, and Subscribe does not wait for the server's reaction.
 func (h *Host) Subscribe(ctx context.Context, server, uri string) error {
-	p, err := h.find(server)
+	p, err := peerOf(h, server)
 	if err != nil {
 		return err
 	}

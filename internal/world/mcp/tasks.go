@@ -163,7 +163,7 @@ type Task struct {
 
 // Resume waits for the result of a task that an earlier run began and Options.OnTask reported.
 func (h *Host) Resume(ctx context.Context, t Task) (tool.Result, error) {
-	p, err := h.find(t.Server)
+	p, err := peerOf(h, t.Server)
 	if err != nil {
 		return tool.Result{}, tool.Errorf("%w", err)
 	}
