@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/shell"
+	"github.com/haftdev/haft/internal/test/needtest"
 )
 
 // TestGeneratedCommandsOnlyRead generates commands for each embedded grammar, with harm
@@ -335,9 +336,12 @@ func anyCommand(r *chooser) string {
 // connect to it.
 func TestAllowedCommandsOnlyRead(t *testing.T) {
 	w := newWatcher(t)
-	every := 8
-	if os.Getenv("HAFT_NIGHTLY") != "" {
+	every := 24
+	switch {
+	case needtest.Nightly():
 		every = 1
+	case needtest.Thorough():
+		every = 8
 	}
 	var commands []string
 	allowed := 0
