@@ -28,7 +28,7 @@ func TestCIChecksWhatIsSupported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, targets, _ := strings.Cut(string(run), "./typecheck ../.. ")
+	_, targets, _ := strings.Cut(string(run), "./typecheck ../../.. ")
 	targets, _, _ = strings.Cut(targets, ")")
 	var systems []string
 	for _, target := range strings.Fields(targets) {
