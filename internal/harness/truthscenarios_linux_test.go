@@ -33,7 +33,8 @@ var scenarios = []scenario{
 		steps: []string{"[ in -nt out ] || echo fresh", "touch in", "[ in -nt out ] && echo stale"}, want: same},
 	{name: "times are copied", setup: "touch -d 2019-05-06 old.txt", steps: []string{"cp -a old.txt copy.txt; touch -r old.txt b.txt; stat -c '%Y %n' copy.txt b.txt"}, want: same},
 	{name: "an edit is newer than what was built", steps: []string{"cp b.txt built", "sleep 0.3; sed -i s/one/1/ b.txt", "[ b.txt -nt built ] && echo stale"}, want: same},
-	{name: "links", steps: []string{"ln -s a.txt l; ln a.txt hard; readlink l; stat -c %h a.txt", "echo more >> l; cat hard"}, want: same},
+	{name: "links", steps: []string{"ln -s a.txt l; ln a.txt hard; readlink l; stat -c %h a.txt", "cat l hard"}, want: same},
+	{name: "a file with two names is changed", setup: "ln a.txt hard", steps: []string{"echo more >> hard; cat a.txt"}, want: refused, says: "hard links", probe: "cat a.txt", kept: "hello\n"},
 	{name: "links to folders and to nothing", steps: []string{"ln -s nowhere gone; ln -sfn sub dir; ls dir/; cat gone"}, want: same},
 
 	{name: "a commit", steps: []string{"echo x > new && git add new && git commit -qm second && git log --format=%s"}, want: same},
@@ -63,6 +64,9 @@ var scenarios = []scenario{
 		"until [ -e ready ]; do sleep 0.02; done; exec 3<>/dev/tcp/127.0.0.1/{free} && cat <&3"}, want: same},
 	{name: "a server of another program", steps: []string{"exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3"}, want: refused, says: "localhost:{port}"},
 	{name: "a server of another program, quietly", steps: []string{"(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo up || echo down"}, want: told, says: "localhost:{port}"},
+	{name: "a port of another program is taken", steps: []string{`perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => {port}, Listen => 5) ? "free\n" : "used\n"'`}, want: told, says: "port {port}"},
+	{name: "a free port is taken", steps: []string{`perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => {free}, Listen => 5) ? "free\n" : "used\n"'`}, want: same},
+	{name: "something is left running", steps: []string{"nohup sleep 4322 >/dev/null 2>&1 & echo ok"}, want: told, says: "sleep", probe: "true"},
 	{name: "a port without a server", steps: []string{"exec 3<>/dev/tcp/127.0.0.1/{free} && cat <&3"}, want: same},
 	{name: "a name that is not there", steps: []string{"exec 3<>/dev/tcp/haft.invalid/80 && cat <&3"}, want: dependsOnMachine, says: "Not reached: "},
 

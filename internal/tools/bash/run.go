@@ -267,6 +267,9 @@ func (o *Output) withheld(box *sandbox.Spec, s shellrun.Status) {
 	if n := len(reached); n > 0 {
 		o.HeldBack = fmt.Sprintf("the sandbox kept the command from %s%s.", strings.Join(reached[:min(n, 5)], ", "), moreThan(n, 5))
 	}
+	if len(s.Ended) > 0 && box != nil && len(box.Write) > 0 && o.ExitCode == 0 { // a shell would have left it
+		o.HeldBack = strings.TrimSpace(fmt.Sprintf("what the command left running was stopped (%s). %s", names(s.Ended), o.HeldBack))
+	}
 	for i, taken := range s.Taken {
 		if i == 0 {
 			o.NotDone = fmt.Sprintf("Not applied: %s is protected, and commands in the sandbox may not create it.", taken.Path)

@@ -7,6 +7,7 @@ import "fmt"
 type Attempt struct {
 	Host    string `json:",omitempty"` // the address that it tried to reach
 	Port    int    `json:",omitempty"`
+	Bind    bool   `json:",omitempty"` // it is the port on which it listens, in the sandbox
 	Socket  string `json:",omitempty"` // or the path of a Unix socket
 	Process int    `json:",omitempty"` // or the process that it tried to signal
 	Name    string `json:",omitempty"` // the name of that process, if it can be seen from the box
@@ -25,6 +26,8 @@ func (a Attempt) String() string {
 		return fmt.Sprintf("process %d, which is not in it", a.Process)
 	case a.Process != 0:
 		return fmt.Sprintf("process %d (%s)", a.Process, a.Name)
+	case a.Bind:
+		return fmt.Sprintf("port %d, which another program on this machine uses", a.Port)
 	case a.Port == 53:
 		return "the name server " + a.Host
 	case a.Local():

@@ -103,7 +103,7 @@ func (f filter) program(arch uint32) []unix.SockFilter {
 		load(dataArg2), jump(unix.BPF_JEQ, 0, 0, 1), load(dataArg2+4), jump(unix.BPF_JEQ, 0, 1, 0), refuse)...)
 	if f.watch {
 		tell := ret(unix.SECCOMP_RET_USER_NOTIF)
-		for _, number := range []uintptr{unix.SYS_CONNECT, unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL} {
+		for _, number := range []uintptr{unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL} {
 			code = append(code, onCall(number, tell)...)
 		}
 		code = append(code, onCall(unix.SYS_SENDTO, load(dataArg4), jump(unix.BPF_JEQ, 0, 1, 0), tell)...)

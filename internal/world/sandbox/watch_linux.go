@@ -102,6 +102,10 @@ func (n *notification) attempt(s *Spec) (Attempt, bool) {
 	switch uintptr(n.call.number) {
 	case unix.SYS_CONNECT:
 		return n.connection(args[1], args[2])
+	case unix.SYS_BIND:
+		a, ok := n.address(args[1], args[2])
+		a.Bind = true
+		return a, ok && a.Socket == "" && a.Port != 0
 	case unix.SYS_SENDTO:
 		return n.connection(args[4], args[5])
 	case unix.SYS_KILL:
@@ -112,8 +116,17 @@ func (n *notification) attempt(s *Spec) (Attempt, bool) {
 	return n.write(s)
 }
 
-// connection reads an address of a command.
+// connection is about an address that is outside the box.
 func (n *notification) connection(at, size uint64) (Attempt, bool) {
+	a, ok := n.address(at, size)
+	if !ok || a.Socket == "" && (a.Port == 0 || a.Local() && Listens(a.Port) || a.Host == "0.0.0.0" || a.Host == "::") {
+		return Attempt{}, false
+	}
+	return a, true
+}
+
+// address reads an address of a command.
+func (n *notification) address(at, size uint64) (Attempt, bool) {
 	raw := make([]byte, min(size, 128))
 	if len(raw) < 4 {
 		return Attempt{}, false
@@ -134,9 +147,6 @@ func (n *notification) connection(at, size uint64) (Attempt, bool) {
 		path, _, _ := bytes.Cut(raw[2:], []byte{0})
 		return Attempt{Socket: string(path)}, true
 	default:
-		return Attempt{}, false
-	}
-	if a.Port == 0 || a.Local() && Listens(a.Port) || a.Host == "0.0.0.0" || a.Host == "::" {
 		return Attempt{}, false
 	}
 	return a, true

@@ -26,6 +26,7 @@ const (
 	makes                  // what is not there
 	changes                // what is there
 	replaces               // whatever is there
+	moves                  // what is there, with all that is in it
 )
 
 // pathCalls are the calls that every architecture has. A call with two paths is there twice.
@@ -33,7 +34,7 @@ var pathCalls = []pathCall{
 	{number: unix.SYS_OPENAT, dir: 0, path: 1, flags: 2, does: opens},
 	{number: unix.SYS_MKDIRAT, dir: 0, path: 1, flags: -1, does: makes},
 	{number: unix.SYS_UNLINKAT, dir: 0, path: 1, flags: -1, does: changes},
-	{number: unix.SYS_RENAMEAT2, dir: 0, path: 1, flags: -1, does: changes},
+	{number: unix.SYS_RENAMEAT2, dir: 0, path: 1, flags: -1, does: moves},
 	{number: unix.SYS_RENAMEAT2, dir: 2, path: 3, flags: -1, does: replaces},
 	{number: unix.SYS_LINKAT, dir: 2, path: 3, flags: -1, does: makes},
 	{number: unix.SYS_SYMLINKAT, dir: 1, path: 2, flags: -1, does: makes},
@@ -48,9 +49,9 @@ var olderCalls = map[string][]pathCall{"amd64": {
 	{number: 83, dir: -1, path: 0, flags: -1, does: makes},    // mkdir
 	{number: 84, dir: -1, path: 0, flags: -1, does: changes},  // rmdir
 	{number: 87, dir: -1, path: 0, flags: -1, does: changes},  // unlink
-	{number: 82, dir: -1, path: 0, flags: -1, does: changes},  // rename
+	{number: 82, dir: -1, path: 0, flags: -1, does: moves},    // rename
 	{number: 82, dir: -1, path: 1, flags: -1, does: replaces},
-	{number: 264, dir: 0, path: 1, flags: -1, does: changes}, // renameat
+	{number: 264, dir: 0, path: 1, flags: -1, does: moves}, // renameat
 	{number: 264, dir: 2, path: 3, flags: -1, does: replaces},
 	{number: 86, dir: -1, path: 1, flags: -1, does: makes},   // link
 	{number: 88, dir: -1, path: 1, flags: -1, does: makes},   // symlink
@@ -121,12 +122,12 @@ func (n *notification) writeOf(c pathCall, s *Spec) (Attempt, bool) {
 		}
 		dir = filepath.Dir(path)
 	}
-	if !s.keeps(path, c.does != opens) {
+	if !s.keeps(path, c.does == moves) {
 		return Attempt{}, false
 	}
 	there, a := err == nil, Attempt{Path: path}
 	if c.does != opens {
-		return a, (c.does == replaces && !(there && info.IsDir()) || c.does != replaces && there == (c.does == changes)) && unix.Access(dir, unix.W_OK) == nil
+		return a, (c.does == replaces && !(there && info.IsDir()) || c.does != replaces && there == (c.does != makes)) && unix.Access(dir, unix.W_OK) == nil
 	}
 	flags := n.call.args[c.flags]
 	if !there {

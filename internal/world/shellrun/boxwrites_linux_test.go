@@ -49,6 +49,7 @@ func TestAttemptsToWriteAreSeen(t *testing.T) {
 			{`perl -e 'open F, "+<", "$ENV{OUT}/file"'`, beside("file")}, // perhaps only to be read
 
 			{`echo 1 >>file; mkdir -p d/e; mv d d2; rm -rf d2; ln -s file l; chmod 640 file; rm l`, nil},
+			{`rmdir sub; rmdir $OUT/none; chmod 755 sub`, nil}, // the folder is not empty
 			{`: >/dev/null; : >/tmp/x; rm /tmp/x; echo >/dev/stderr`, nil},
 			{`cat $OUT/file >/dev/null; ls $OUT >/dev/null; cp $OUT/file copy; rm copy`, nil},
 			{`: >$OUT/none/new; rm -f $OUT/none; mkdir $OUT/dir; rm -rf /nowhere`, nil}, // fails everywhere

@@ -203,7 +203,7 @@ func missed(tried []sandbox.Attempt) []string {
 		case a.Path != "":
 		case a.Process != 0 && !ownProcess(a.Process):
 		case a.Socket != "" && !isForeignSocket(a.Socket):
-		case a.Local() && !sandbox.Listens(a.Port):
+		case (a.Bind || a.Local()) && !sandbox.Listens(a.Port):
 		default:
 			list = append(list, a.String())
 		}
