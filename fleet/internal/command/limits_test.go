@@ -5,13 +5,17 @@ package command_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/fleet/internal/runs"
 	"github.com/haftdev/haft/model/script"
@@ -49,6 +53,53 @@ func TestNoMoreRunsAreLedThanMayBe(t *testing.T) {
 	}
 	if most != 2 {
 		t.Errorf("%d runs were led at once", most)
+	}
+}
+
+// A user who submits many runs at once does not keep another one waiting for all of them.
+func TestAUserWithManyRunsLetsOthersGoFirst(t *testing.T) {
+	t.Parallel()
+	f := prepareFleet(t)
+	f.serveFlags = []string{"--fair-share", "2"}
+	f.startServer()
+	f.connect()
+	var mu sync.Mutex
+	var order []string
+	names := regexp.MustCompile(`(ann|bob) \d`)
+	f.setOverride(func(q *script.Request) (script.Turn, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, names.FindString(q.LastText()))
+		return script.Turn{Blocks: []script.Block{{Text: "done"}}}, true
+	})
+	waitFor(t, "the server to know its runs", func() bool {
+		_, _, err := f.runs.Page(t.Context(), &runs.Query{})
+		return err == nil
+	})
+	prompts := map[string]string{}
+	submit := func(user, text, priority string) {
+		t.Helper()
+		id, p, err := f.runs.As(user).Submit(t.Context(), &runs.Submission{Dir: filepath.Join(f.dir, "project"), Priority: priority, Args: []string{"--model=sonnet"}, Prompt: runs.Prompt{Text: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts[id] = p
+	}
+	for n := range 5 {
+		submit("ann", fmt.Sprint("ann ", n), "")
+	}
+	submit("bob", "bob 0", "")
+	submit("bob", "bob 1", "low")
+	w := f.start("worker", "--join", f.url, "--key", f.key("worker"), "--slots", "1", "--dir", filepath.Join(f.dir, "sessions"))
+	t.Cleanup(func() { kill(w) })
+	for id, p := range prompts {
+		f.mustEnd(t, id, []string{p})
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	want := []string{"ann 0", "ann 1", "bob 0", "ann 2", "ann 3", "ann 4", "bob 1"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -30,6 +30,7 @@ type serveFlags struct {
 	previous                                            bool
 	server                                              *engine.Server // the built-in one; nil with --nats
 	retention                                           retention
+	share                                               int
 	api                                                 apiFlags
 }
 
@@ -57,6 +58,7 @@ func newServe(out io.Writer) *cobra.Command {
 	flags.IntVar(&f.limits.Running, "max-running", 0, "maximum number of runs in progress per tenant, for each label and priority; 0 means no limit")
 	flags.Var((*sizeValue)(&f.quota.Store), "max-store", "how much each tenant may store, such as 50G; 0 means as much as the disk has room for")
 	flags.IntVar(&f.quota.Connections, "max-connections", 0, "maximum number of connections per tenant; 0 means 2000")
+	flags.IntVar(&f.share, "fair-share", 32, "number of unfinished runs of one user after which their next ones wait behind those of other users; 0 means no limit")
 	flags.DurationVar(&f.retention.after, "archive-after", 30*24*time.Hour, "archive runs that have had nothing to do for so long; 0 means never")
 	flags.StringVar(&f.retention.to, "archive-to", "", "folder or s3://BUCKET/PREFIX for archived runs (default: archive in the store; with --nats, runs are archived only if this is given)")
 	flags.BoolVar(&f.previous, "accept-previous", false, "accept the keys and workers of the previous version, which have more rights; for the time of an upgrade only")
@@ -73,6 +75,9 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 	if f.api.listen != "" && len(f.tenants) != 1 {
 		return errors.New("--http serves only one tenant: start 'haft-fleet api' for each tenant, with its --key")
 	}
+	if f.limits.Previous = f.previous; f.previous {
+		f.share = 0 // older workers do not look where the others wait
+	}
 	conns, stop, err := f.connect(ctx, out)
 	defer stop()
 	if err != nil {
@@ -85,7 +90,6 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 			replicas = 3
 		}
 	}
-	f.limits.Previous = f.previous
 	for _, c := range conns {
 		if err := c.conn.Setup(ctx, replicas, f.limits); err != nil {
 			return err
@@ -218,7 +222,7 @@ func (f *serveFlags) connect(ctx context.Context, out io.Writer) (conns []tenant
 		}
 		r := runs.New(conn, name)
 		m := newTenantMetrics()
-		conns = append(conns, tenantConn{tenant, conn, r, runs.NewIndex(r, m.note), m})
+		conns = append(conns, tenantConn{tenant, conn, r, runs.NewIndex(r, f.share, m.note), m})
 	}
 	return conns, stop, nil
 }

@@ -45,7 +45,7 @@ func TestMetricsOnTheNetwork(t *testing.T) {
 func TestMetricsOfATenantThatIsAway(t *testing.T) {
 	var conns []tenantConn
 	for _, name := range []string{"red", "blue"} {
-		conns = append(conns, tenantConn{name: name, index: runs.NewIndex(nil, nil), metrics: newTenantMetrics()})
+		conns = append(conns, tenantConn{name: name, index: runs.NewIndex(nil, 0, nil), metrics: newTenantMetrics()})
 	}
 	w := httptest.NewRecorder()
 	(&statusPage{metrics: serverMetrics(nil, conns)}).handler(false).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -24,7 +24,7 @@ func permissions(k *Key) *server.Permissions {
 		allow = append(allow, "$JS.API.CONSUMER.MSG.NEXT."+Tasks+".*")
 	} else {
 		for _, class := range append([]string{"any"}, k.Classes...) {
-			for _, priority := range Priorities() {
+			for _, priority := range Lanes() {
 				allow = append(allow, "$JS.API.CONSUMER.MSG.NEXT."+Tasks+"."+QueueName(class, priority))
 			}
 		}
@@ -56,6 +56,13 @@ func QueueName(class, priority string) string { return fmt.Sprintf("class-%s-%s"
 // Priorities returns the priorities of runs, the most urgent first: whatever waits under one is
 // taken before what waits under the next.
 func Priorities() []string { return []string{"high", "normal", "low"} }
+
+// Later is the lane of runs whose submitter has many others: they wait behind those of others, unless these have the
+// priority low.
+const Later = "later"
+
+// Lanes returns what workers take tasks from, in the order in which they do.
+func Lanes() []string { return []string{"high", "normal", Later, "low"} }
 
 // previousPermissions are those of a worker of the previous version, which has no key with permissions in it.
 func previousPermissions() *server.Permissions {

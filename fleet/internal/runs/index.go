@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 type Index struct {
 	runs    *Runs
 	changed func(*Change)
+	share   share // guarded by mu
 
 	mu       sync.Mutex
 	ready    bool
@@ -52,13 +54,13 @@ type Change struct {
 	TakenOver bool
 }
 
-// NewIndex returns an index, which knows nothing until [Index.Keep] has run for a moment. Changed hears of each change;
-// nil means nobody does.
-func NewIndex(r *Runs, changed func(*Change)) *Index {
+// NewIndex returns an index, which knows nothing until [Index.Keep] has run for a moment. Most is how many unfinished
+// runs a user may have before others go first; 0 means any number. Changed hears of each change; nil means nobody does.
+func NewIndex(r *Runs, most int, changed func(*Change)) *Index {
 	if changed == nil {
 		changed = func(*Change) {}
 	}
-	x := &Index{runs: r, changed: changed, prompted: map[string]time.Time{}}
+	x := &Index{runs: r, changed: changed, share: share{most, map[string]expected{}}, prompted: map[string]time.Time{}}
 	x.forget()
 	return x
 }
@@ -88,7 +90,7 @@ func (x *Index) watch(ctx context.Context) error {
 	defer sub.Unsubscribe()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := x.servePages(ctx); err != nil {
+	if err := errors.Join(x.servePages(ctx), x.serveShares(ctx)); err != nil {
 		return err
 	}
 	x.mu.Lock()
@@ -110,6 +112,7 @@ func (x *Index) note(id string, run *Run) {
 		x.count[was.state]--
 	}
 	before := x.active[id]
+	delete(x.share.expected, id)
 	delete(x.active, id)
 	if run == nil {
 		delete(x.known, id)

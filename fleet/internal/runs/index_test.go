@@ -14,7 +14,7 @@ import (
 func newIndex(t *testing.T, conn *engine.Conn) (*runs.Runs, *runs.Index) {
 	t.Helper()
 	r := runs.New(conn, engine.DefaultTenant)
-	x := runs.NewIndex(r, nil)
+	x := runs.NewIndex(r, 0, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	go x.Keep(ctx, func(err error) { t.Error(err) })
@@ -158,7 +158,7 @@ func TestAnIndexTellsWhatChanges(t *testing.T) {
 	conn := enginetest.Setup(t)
 	r := runs.New(conn, engine.DefaultTenant)
 	changes := make(chan *runs.Change, 100)
-	x := runs.NewIndex(r, func(c *runs.Change) { changes <- c })
+	x := runs.NewIndex(r, 0, func(c *runs.Change) { changes <- c })
 	go x.Keep(t.Context(), func(err error) { t.Error(err) })
 	within(t, "the index to be ready", func() bool {
 		_, _, ok := x.Counts()

@@ -67,6 +67,10 @@ type Run struct {
 	// Ask says that users are asked about what the rules leave open; else that is denied.
 	Ask   bool   `json:"ask,omitempty"`
 	Owner string `json:"owner,omitempty"`
+	// By is who submitted it; "" if that is not known. Behind says that it waits behind the runs of others, because By
+	// had many.
+	By     string `json:"by,omitempty"`
+	Behind bool   `json:"behind,omitempty"`
 	// Unwanted are prompts that a user has cancelled and that a worker may not have heard of yet.
 	Unwanted []string `json:"unwanted,omitempty"`
 	// Reason is why it failed or was put aside.
@@ -155,7 +159,11 @@ func (run *Run) waitReason() string {
 
 // task is the subject of a run's task.
 func (run *Run) task() string {
-	return "task." + run.Class + "." + cmp.Or(run.Priority, Normal) + "." + run.ID
+	lane := cmp.Or(run.Priority, Normal)
+	if run.Behind && lane != "low" {
+		lane = engine.Later
+	}
+	return "task." + run.Class + "." + lane + "." + run.ID
 }
 
 // Runs are the sessions of a tenant.

@@ -313,7 +313,7 @@ const (
 
 // queueFor makes the queue of a class and priority, unless it is there.
 func (r *Runs) queueFor(ctx context.Context, q *request) error {
-	if !engine.Word(q.Class) || !slices.Contains(engine.Priorities(), q.Priority) || q.Lease < minLease || q.Lease > maxLease {
+	if !engine.Word(q.Class) || !slices.Contains(engine.Lanes(), q.Priority) || q.Lease < minLease || q.Lease > maxLease {
 		return refuse("cannot make a queue for the class %q and the priority %q with a lease of %s", q.Class, q.Priority, q.Lease)
 	}
 	lease, name := q.Lease, engine.QueueName(q.Class, q.Priority)

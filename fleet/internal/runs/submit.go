@@ -122,7 +122,9 @@ func (r *Runs) Submit(ctx context.Context, s *Submission) (id, prompt string, er
 		if err := r.checkRoom(ctx); err != nil {
 			return "", "", fmt.Errorf("could not submit the prompt: %w", err)
 		}
-		run, err = r.create(ctx, s.run(id, p.Text))
+		run = s.run(id, p.Text)
+		run.By, run.Behind = r.user, r.waitsBehind(ctx, id)
+		run, err = r.create(ctx, run)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("could not submit the prompt: %w", err)

@@ -121,9 +121,12 @@ func Run(ctx context.Context, o *Options) error {
 // has something when there may be more of them.
 func (w *worker) queues(ctx context.Context) (list []jetstream.Consumer, wake <-chan struct{}, err error) {
 	signal := make(chan struct{}, 1)
-	for _, priority := range engine.Priorities() {
+	for _, priority := range engine.Lanes() {
 		for _, class := range w.Classes {
 			c, err := w.runs.Queue(ctx, class, priority, w.Lease)
+			if _, refused := errors.AsType[*runs.RefusedError](err); refused && priority == engine.Later {
+				continue // the server is older and has no such lane
+			}
 			if err != nil {
 				return nil, nil, err
 			}
