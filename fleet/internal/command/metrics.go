@@ -48,7 +48,7 @@ func (m *tenantMetrics) note(c *runs.Change) {
 	}
 	if c.Led >= 0 {
 		m.led.Observe(c.Led.Seconds())
-		m.ended.WithLabelValues(string(c.Run.State)).Inc()
+		m.ended.WithLabelValues(string(c.Now)).Inc()
 	}
 }
 

@@ -278,11 +278,10 @@ func keepCollecting(ctx context.Context, c tenantConn, log *slog.Logger) {
 func sweep(ctx context.Context, c tenantConn, log *slog.Logger) {
 	looked := time.Time{}
 	for ok := true; ok; ok = engine.Pause(ctx, 5*time.Second) == nil {
-		look := c.index.Sweep
-		if time.Since(looked) > sweepTime {
-			look = c.runs.Sweep
-		}
-		switch made, err := look(ctx); {
+		all := time.Since(looked) > sweepTime
+		switch made, err := c.index.Sweep(ctx, all); {
+		case errors.Is(err, runs.ErrNotReady):
+			continue
 		case err != nil && ctx.Err() == nil:
 			log.Warn("could not check for runs without tasks", "tenant", c.name, "error", err)
 			continue
@@ -290,7 +289,7 @@ func sweep(ctx context.Context, c tenantConn, log *slog.Logger) {
 			c.metrics.remade.Add(float64(made))
 			log.Info("created tasks for runs that had none", "tenant", c.name, "runs", made)
 		}
-		if time.Since(looked) > sweepTime {
+		if all {
 			looked = time.Now()
 		}
 	}

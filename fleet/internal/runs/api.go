@@ -139,6 +139,17 @@ func (r *Runs) DropPrompts(ctx context.Context, id string) error {
 // deleted is nil. It returns when ctx ends or the engine ends it. Ready is called when all
 // are known.
 func (r *Runs) Watch(ctx context.Context, ready func(), each func(id string, run *Run)) error {
+	return r.watchAll(ctx, ready, func(v jetstream.KeyValueEntry, id string) {
+		if v.Operation() != jetstream.KeyValuePut {
+			each(id, nil)
+		} else if run, err := r.decode(v); err == nil {
+			each(id, run)
+		}
+	})
+}
+
+// watchAll is [Runs.Watch] for what is stored of runs.
+func (r *Runs) watchAll(ctx context.Context, ready func(), each func(v jetstream.KeyValueEntry, id string)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var known sync.WaitGroup
@@ -148,13 +159,7 @@ func (r *Runs) Watch(ctx context.Context, ready func(), each func(id string, run
 		go func() {
 			done := sync.OnceFunc(known.Done)
 			defer done() // after what it has ended with: nothing waits for it
-			ended <- r.watch(ctx, engine.Runs(n), done, func(v jetstream.KeyValueEntry, id string) {
-				if v.Operation() != jetstream.KeyValuePut {
-					each(id, nil)
-				} else if run, err := r.decode(v); err == nil {
-					each(id, run)
-				}
-			})
+			ended <- r.watch(ctx, engine.Runs(n), done, each)
 		}()
 	}
 	all := make(chan struct{})

@@ -76,25 +76,6 @@ func (r *Runs) Rest(ctx context.Context, run *Run) error {
 // promptTime is how long a run may be queued before its prompt is there.
 const promptTime = time.Minute
 
-// Sweep puts right what a worker that was killed between two steps may leave: a run with
-// prompts and no task gets one, and one that has neither rests, for a worker gives its task
-// back only when it has noted that the run rests. It returns how many tasks it made.
-//
-// It reads all runs and prompts. A server does so when it starts and every hour; in between, it has an [Index].
-func (r *Runs) Sweep(ctx context.Context) (made int, err error) {
-	list, err := r.List(ctx)
-	if err != nil {
-		return 0, err
-	}
-	waiting := map[string]bool(nil)
-	return r.sweep(ctx, list, func(id string) (_ bool, err error) {
-		if waiting == nil {
-			waiting, err = r.waiting(ctx)
-		}
-		return waiting[id], err
-	})
-}
-
 // waiting tells which runs have prompts without outcomes.
 func (r *Runs) waiting(ctx context.Context) (map[string]bool, error) {
 	attempt, cancel := context.WithTimeout(ctx, listTime)

@@ -2,8 +2,10 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,8 +47,7 @@ type active struct {
 
 // A Change is what became of a run.
 type Change struct {
-	Run *Run
-	Was State // "" if it is new
+	Now, Was State // Was is "" if it is new
 	// Waited is how long it waited for the worker that has just taken it, Led how long workers led it that has just
 	// come to rest; negative if that did not happen or is not known.
 	Waited, Led time.Duration
@@ -96,11 +97,34 @@ func (x *Index) watch(ctx context.Context) error {
 	x.mu.Lock()
 	x.forget()
 	x.mu.Unlock()
-	return x.runs.Watch(ctx, func() {
+	return x.runs.watchAll(ctx, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.ready = true
-	}, x.note)
+	}, x.hear)
+}
+
+// hear takes in what is stored of a run. Most runs rest, and of those little is of interest.
+func (x *Index) hear(v jetstream.KeyValueEntry, id string) {
+	if v.Operation() != jetstream.KeyValuePut {
+		x.note(id, nil)
+		return
+	}
+	var brief struct {
+		State   State     `json:"state"`
+		Updated time.Time `json:"updated"`
+	}
+	if json.Unmarshal(v.Value(), &brief) != nil {
+		return
+	}
+	run := &Run{ID: id, State: brief.State, Updated: brief.Updated}
+	if run.State == Queued || leads(run.State) {
+		var err error
+		if run, err = x.runs.decode(v); err != nil {
+			return
+		}
+	}
+	x.note(id, run)
 }
 
 // note takes in how a run is; nil is one that was deleted.
@@ -121,7 +145,7 @@ func (x *Index) note(id string, run *Run) {
 	x.known[id] = known{run.State, run.Updated.UnixNano()}
 	x.count[run.State]++
 	now := &active{Run: run}
-	c := &Change{Run: run, Was: was.state, Waited: -1, Led: -1}
+	c := &Change{Now: run.State, Was: was.state, Waited: -1, Led: -1}
 	switch {
 	case run.State == Queued && before != nil && before.State == Queued:
 		now.queued = before.queued
@@ -180,11 +204,11 @@ func (x *Index) Rested(since time.Time, most int) (ids []string) {
 const settleTime = 2 * time.Second
 
 // due returns the runs to look at: those with something to do, and those that got a prompt a moment ago.
-func (x *Index) due() (list []*Run, prompted []string) {
+func (x *Index) due() (list []*Run, prompted []string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.ready {
-		return nil, nil
+		return nil, nil, ErrNotReady
 	}
 	for id, at := range x.prompted {
 		if time.Since(at) < settleTime {
@@ -197,12 +221,33 @@ func (x *Index) due() (list []*Run, prompted []string) {
 	for _, run := range x.active {
 		list = append(list, run.Run)
 	}
-	return list, prompted
+	return list, prompted, nil
 }
 
-// Sweep does what [Runs.Sweep] does for the runs that may need it.
-func (x *Index) Sweep(ctx context.Context) (made int, err error) {
-	list, prompted := x.due()
+// ErrNotReady is the error of an index that does not know the runs yet.
+var ErrNotReady = errors.New("the runs are not known yet")
+
+// Sweep puts right what a worker that was killed between two steps may leave: a run with
+// prompts and no task gets one, and one that has neither rests, for a worker gives its task
+// back only when it has noted that the run rests. It returns how many tasks it made.
+//
+// It looks at runs with something to do, and at those that got a prompt since the index is kept. All looks for prompts of
+// all others as well: a server does so when it starts and every hour.
+func (x *Index) Sweep(ctx context.Context, all bool) (made int, err error) {
+	list, prompted, err := x.due()
+	if err != nil {
+		return 0, err
+	}
+	if all {
+		waiting, err := x.runs.waiting(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for _, run := range list {
+			delete(waiting, run.ID)
+		}
+		prompted = slices.AppendSeq(prompted, maps.Keys(waiting))
+	}
 	for _, id := range prompted {
 		if run, err := x.runs.Get(ctx, id); err == nil {
 			list = append(list, run)

@@ -53,7 +53,7 @@ func TestTheIndexFindsWhatWasLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, "both to be put right", func() bool {
-		if _, err := x.Sweep(t.Context()); err != nil {
+		if _, err := x.Sweep(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
 		tasked, err := r.Tasked(t.Context(), "prompted")
@@ -80,7 +80,7 @@ func TestRestingRunsCostNothing(t *testing.T) {
 		t.Helper()
 		before := conn.NATS.Stats().InBytes
 		for range 10 {
-			if _, err := x.Sweep(t.Context()); err != nil {
+			if _, err := x.Sweep(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
 		}

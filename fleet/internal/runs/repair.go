@@ -21,6 +21,8 @@ type Repaired struct {
 	Made  []string `json:"made,omitempty"`  // again, from what was kept with their prompts
 	Aside []string `json:"aside,omitempty"` // quarantined, because it is not known how they were submitted
 	Tasks int      `json:"tasks"`           // that were missing
+
+	open []*Run
 }
 
 // Repair makes the list of runs again where it is damaged: a run of which only prompts or a journal are left gets its
@@ -40,9 +42,15 @@ func (r *Runs) Repair(ctx context.Context, folder func(ctx context.Context, id s
 			}
 		}
 	}
-	tasks, err := r.Sweep(ctx)
-	done.Tasks = tasks
-	return done, err
+	waiting, err := r.waiting(ctx)
+	if err == nil {
+		active := slices.DeleteFunc(done.open, func(run *Run) bool { return !waiting[run.ID] && run.State != Queued && !leads(run.State) })
+		done.Tasks, err = r.sweep(ctx, active, func(id string) (bool, error) { return waiting[id], nil })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("repair: %w", err)
+	}
+	return done, nil
 }
 
 // mentioned are the runs of a shard of which there are prompts or journals, with the subjects of the prompts.
@@ -71,9 +79,12 @@ func (r *Runs) mentioned(ctx context.Context, shard uint32) (map[string][]string
 
 // repair makes a run again that is not there.
 func (r *Runs) repair(ctx context.Context, id string, prompts []string, folder func(context.Context, string) (string, error), done *Repaired) error {
-	switch _, err := r.Get(ctx, id); {
+	switch run, err := r.Get(ctx, id); {
 	case err == nil:
 		done.Runs++
+		if len(prompts) > 0 && run.Open() {
+			done.open = append(done.open, run)
+		}
 		return nil
 	case !errors.Is(err, ErrNotFound):
 		return err
@@ -104,9 +115,10 @@ func (r *Runs) repair(ctx context.Context, id string, prompts []string, folder f
 		run = &Run{Class: AnyWorker, State: Quarantined, Dir: dir, Created: time.Now().UTC(), Reason: "its record was lost, and with it the flags that it was submitted with. 'haft-fleet runs retry' continues it without flags"}
 	}
 	run.ID, run.revision = id, 0
-	if _, err := r.create(ctx, run); err != nil {
+	if run, err = r.create(ctx, run); err != nil {
 		return err
 	}
+	done.open = append(done.open, run)
 	*list = append(*list, id)
 	done.Runs++
 	return nil
