@@ -153,21 +153,13 @@ func (g tenantGauges) gauges() (list []prometheus.Metric, err error) {
 	add("haft_workers", "Workers that answer.", float64(draining), "draining", "true")
 	add("haft_slots", "Slots of all workers that take runs.", float64(slots))
 	add("haft_slots_free", "Slots that are free.", float64(free))
-	names := []string{engine.Tasks}
-	for n := range uint32(engine.Shards) {
-		names = append(names, engine.Journals(n), engine.Sessions(n))
+	streams := g.conn.JS.ListStreams(ctx)
+	for info := range streams.Info() {
+		add("haft_stream_messages", "Messages in a stream.", float64(info.State.Msgs), "stream", info.Config.Name)
+		add("haft_stream_bytes", "Bytes in a stream.", float64(info.State.Bytes), "stream", info.Config.Name)
 	}
-	for _, name := range names {
-		s, err := g.conn.Stream(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		info, err := s.Info(ctx)
-		if err != nil {
-			return nil, err
-		}
-		add("haft_stream_messages", "Messages in a stream.", float64(info.State.Msgs), "stream", name)
-		add("haft_stream_bytes", "Bytes in a stream.", float64(info.State.Bytes), "stream", name)
+	if err := streams.Err(); err != nil {
+		return nil, err
 	}
 	return list, nil
 }

@@ -53,6 +53,7 @@ type page struct {
 	IDs   []string `json:"ids"`
 	Next  string   `json:"next,omitempty"`
 	Error string   `json:"error,omitempty"`
+	Wait  bool     `json:"wait,omitempty"` // the error passes
 }
 
 // page answers a query. It looks at every run that is known, but keeps no more of them than the page has.
@@ -68,7 +69,7 @@ func (x *Index) page(q *Query) (*page, error) {
 	x.mu.Lock()
 	if !x.ready {
 		x.mu.Unlock()
-		return nil, errors.New("the server has not read the runs yet. Try again in a moment")
+		return nil, ErrNotReady
 	}
 	var first []spot
 	var last *spot // no later one is wanted
@@ -114,7 +115,7 @@ func (x *Index) servePages(ctx context.Context) error {
 			p, err = x.page(&q)
 		}
 		if err != nil {
-			p = &page{Error: err.Error()}
+			p = &page{Error: err.Error(), Wait: errors.Is(err, ErrNotReady)}
 		}
 		if raw, err := json.Marshal(p); err == nil {
 			_ = m.Respond(raw) // who has gone asks again
@@ -133,16 +134,20 @@ func (r *Runs) Page(ctx context.Context, q *Query) (list []*Run, next string, er
 	if err != nil {
 		return nil, "", err
 	}
-	attempt, cancel := engine.Attempt(ctx)
-	defer cancel()
-	m, err := r.conn.NATS.RequestWithContext(attempt, r.pages(), raw)
 	var p page
-	if err == nil {
-		err = json.Unmarshal(m.Data, &p)
-	}
-	if err == nil && p.Error != "" {
-		err = errors.New(p.Error)
-	}
+	asking, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	err = engine.Try(asking, func(attempt context.Context) (again bool, err error) {
+		m, err := r.conn.NATS.RequestWithContext(attempt, r.pages(), raw)
+		if err != nil {
+			return true, err // the server is away, or starts
+		}
+		p = page{}
+		if err = json.Unmarshal(m.Data, &p); err == nil && p.Error != "" {
+			err = errors.New(p.Error)
+		}
+		return p.Wait, err
+	})
 	if err != nil {
 		return nil, "", fmt.Errorf("list runs: %w", err)
 	}
