@@ -323,7 +323,7 @@ func (f *converseFlags) interact(c *cobra.Command, args []string) error {
 	return tui.Run(ctx, &tui.Options{
 		ToolsOn: toolsOn, ToolsDir: toolsDir,
 		In: term, Out: term, Size: term.Size(), Resized: term.Resized(ctx), Now: term.Size,
-		Palette: style.Of(background).Fine(os.Getenv), Light: light, Lang: words, FixedLang: f.Streams.lang.said != "", FixedTheme: os.Getenv("HAFT_THEME") != "" || background == style.Plain, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Alternate: tui.HasAlternate(os.Getenv), Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend,
+		Palette: style.Of(background).Fine(os.Getenv), Light: light, Lang: words, FixedLang: f.Streams.lang.said != "", FixedTheme: os.Getenv("HAFT_THEME") != "" || background == style.Plain, Version: version(), Edit: term.Edit, EditFile: term.EditFile, Clipboard: tui.Desktop{}, Login: loginFromScreen, Alternate: tui.HasAlternate(os.Getenv), Title: os.Getenv("TERM") != "linux" && os.Getenv("CLAUDE_CODE_DISABLE_TERMINAL_TITLE") == "", Suspend: term.Suspend, Notify: func(text string) string { return tui.Notification(text, os.Getenv) },
 		History: tui.HistoryFile(filepath.Join(workspace.StateDir(), "history.jsonl")),
 		First:   tui.Opening{Resume: f.Resume, At: f.ResumeAt, Continue: f.Continue, Choose: choose},
 		Prompt:  strings.Join(args, " "),

@@ -24,8 +24,8 @@ type working struct {
 	says  string           // what goes on instead of an answer
 }
 
-// todoTool's calls are shown as the list that they change.
-const todoTool = "TodoWrite"
+// listTools are those whose calls are shown as the one list that they change.
+var listTools = []string{"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}
 
 // fullCall is all of a call: what was sent, what decided, what came back.
 func fullCall(out *sched.Outcome, end card.Ending) string {

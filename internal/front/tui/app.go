@@ -395,6 +395,9 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 	a.status.mode, a.status.model = talk.Rules.Mode(), talk.State.ContextUsage().Model
 	a.look()
 	a.measure()
+	if a.status.dir == "~" && a.stream == 1 {
+		a.note(a.t("This is your home folder: haft may read and, if you allow it, change everything in it. Start haft in the folder of a project."))
+	}
 	a.replay(past)
 	ctx, cancel := context.WithCancel(a.ctx)
 	ended := make(chan struct{})

@@ -2,13 +2,11 @@ package tui
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/haftdev/haft/internal/front/card"
-	"github.com/haftdev/haft/internal/front/tui/code"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/plural"
@@ -163,45 +161,6 @@ func (b *call) change(v view) []string {
 		hunks = append(hunks[:maxDiff:maxDiff], v.paint.Dim.Of("    … "+v.lang.Count(more, "more line")+" "+v.t("(ctrl+o shows them)")))
 	}
 	return hunks
-}
-
-// diffLines draws the lines of a hunk: the number, the change, the code in colour. A
-// line that is wider than the screen is broken, never cut: it may be what is asked about.
-func diffLines(hunk []string, from, to int, path string, v view) []string {
-	h := code.New(strings.TrimPrefix(filepath.Ext(path), "."), v.paint)
-	width := max(len(fmt.Sprint(max(from, to)+len(hunk))), 3)
-	var lines []string
-	for _, l := range hunk {
-		if l == "" || l[0] == '\\' {
-			continue
-		}
-		number, draw := to, func(part string) string { return "  " + h.Line(part) }
-		switch l[0] {
-		case '-':
-			number, from = from, from+1
-			draw = func(part string) string { return changed(v.paint.Removed, "- "+part) }
-		case '+':
-			to++
-			draw = func(part string) string { return changed(v.paint.Added, "+ "+h.Line(part)) }
-		default:
-			from, to = from+1, to+1
-		}
-		lead := fmt.Sprintf("  %*d ", width, number)
-		for part := range strings.SplitSeq(ansi.Hardwrap(visible.Blanks(visible.Cells(l[1:])), max(v.width-width-6, 8), true), "\n") {
-			lines = append(lines, v.paint.Dim.Of(lead)+draw(part))
-			lead = strings.Repeat(" ", len(lead))
-		}
-	}
-	return lines
-}
-
-// changed lays a colour behind text that has colours of its own.
-func changed(s style.Style, text string) string {
-	if s == "" {
-		return text
-	}
-	begin := "\x1b[" + string(s) + "m"
-	return begin + strings.ReplaceAll(text, "\x1b[0m", "\x1b[0m"+begin) + "\x1b[0m"
 }
 
 // progress takes in what a running call reports.

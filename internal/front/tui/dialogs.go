@@ -3,12 +3,12 @@ package tui
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/card"
+	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
 )
@@ -89,12 +89,6 @@ func (a *dialogs) happened(s streamed) {
 	}
 }
 
-// attract draws the attention of a user who looks elsewhere: terminals that know OSC 9 show
-// a notification of the desktop, and others ring.
-func (a *dialogs) attract(text string) {
-	a.opts.Out.Write([]byte("\x1b]9;" + strings.ReplaceAll(visible.Text(text), "\n", " ") + "\x1b\\\a")) // an error is seen at the next frame
-}
-
 // said shows a whole block that was not streamed: a call, or why there is no
 // answer.
 func (a *dialogs) said(ev agent.Said) {
@@ -152,7 +146,8 @@ func (a *dialogs) nextAsk() {
 	if a.dialog == nil && len(a.asks) > 0 {
 		a.dialog = &dialog{panel: a.asks[0].panel}
 		a.dirty = true
-		a.opts.Out.Write([]byte("\a")) // for a person who looks elsewhere; an error is seen at the next frame
+		asks, _ := a.asks[0].panel.(interface{ asks(*lang.Catalogue) string })
+		a.attract(asks.asks(a.lang))
 	}
 }
 

@@ -87,6 +87,16 @@ func (a *display) resize(s Size) {
 
 func (a *display) note(text string) { a.show.add(&note{text: text, style: warning}) }
 
+// attract draws the attention of a user who looks elsewhere: terminals that can show a
+// notification of the desktop do, and all ring.
+func (a *display) attract(text string) {
+	said := ""
+	if a.opts.Notify != nil {
+		said = a.opts.Notify(text)
+	}
+	a.opts.Out.Write([]byte(said + "\a")) // an error is seen at the next frame
+}
+
 // switchScreen goes to the alternate screen or back. When a window shrinks, terminals push
 // what no longer fits into the scrollback, where it could never be erased; from the
 // alternate screen they push nothing. So everything that may fill the screen is drawn there.

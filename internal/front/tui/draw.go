@@ -107,6 +107,7 @@ func (a *drawing) body(v view, room int) []string {
 	if a.working != nil && !a.waits() { // else the question says so
 		todos = append([]string{a.pulse(v)}, todos...)
 	}
+	todos = append(todos, a.crewLines(v)...)
 	if len(todos) > 0 {
 		lines = append(append(lines, ""), todos...)
 	}

@@ -459,6 +459,7 @@ func TestANotificationDrawsAttention(t *testing.T) {
 		b.app.later(func() {
 			out := b.app.opts.Out
 			b.app.opts.Out = io.MultiWriter(&written, out)
+			b.app.opts.Notify = func(text string) string { return Notification(text, func(string) string { return "" }) }
 		})
 		b.tell(agent.Notice{Text: "The build\x1b\\ is done.", Tag: agent.Push})
 		b.sees("is done.")

@@ -82,6 +82,8 @@ func (c *choices) take(text string, _ bool) bool {
 	return c.at.take(text, "")
 }
 
+func (c *choices) asks(*lang.Catalogue) string { return c.title }
+
 // lit is the answer that enter takes.
 func (c *choices) lit() any { return c.at.lit() }
 
@@ -271,6 +273,8 @@ func (f *form) lit() any {
 	}
 	return f.at
 }
+
+func (f *form) asks(*lang.Catalogue) string { return f.title }
 
 func (f *form) backs() bool { return f.now > 0 || f.back != nil }
 

@@ -18,7 +18,7 @@ func TestServersAreAMenu(t *testing.T) {
 			{Name: "old", State: mcp.Disabled, Type: "stdio"},
 		}
 		b.type_("/mcp\r")
-		b.sees("▸ hub  connected · 2 tools", "remote  needs a login", "old  disabled")
+		b.sees("▸ hub     connected · 2 tools", "remote  needs a login", "old     disabled")
 		b.type_("\r")
 		b.sees("? MCP server hub", "▸ 1 Show its tools", "2 Connect again", "3 Disable it for this session")
 		b.type_("\r")

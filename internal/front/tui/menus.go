@@ -287,6 +287,14 @@ func (a *menus) askSetting(s SettingLine) {
 	}))
 }
 
+// marked says of a value that it is the one in use.
+func (a *menus) marked(is bool) string {
+	if !is {
+		return ""
+	}
+	return " ✓ " + a.t("in use")
+}
+
 func (a *menus) chooseModel(name string) {
 	if name != "" {
 		a.local("model", name)
@@ -295,7 +303,8 @@ func (a *menus) chooseModel(name string) {
 	items := make([]pick, len(models))
 	for i, m := range models {
 		items[i] = m
-		items[i].detail = a.t(lang.Text(m.detail)) + " (" + a.talk.Turns.Resolve(m.value) + ")"
+		full := a.talk.Turns.Resolve(m.value)
+		items[i].detail = a.t(lang.Text(m.detail)) + " (" + full + ")" + a.marked(full == a.status.model)
 	}
 	a.pop(&picker{title: a.t("Which model? For another one: /model NAME"), items: items, choose: func(p pick) {
 		a.closeOwn()
@@ -380,9 +389,15 @@ func (a *menus) theme(name string) {
 		a.note(a.t("There is no theme %s. Values: %s", visible.Cells(name), strings.Join(names, ", ")))
 		return
 	}
+	now := string(style.Auto)
+	for _, s := range a.talk.Rules.Settings() {
+		if s.Key == "theme" && s.Value != "" {
+			now = s.Value
+		}
+	}
 	var items []pick
 	for _, t := range themes {
-		items = append(items, pick{value: string(t.name), text: string(t.name), detail: a.t(t.does)})
+		items = append(items, pick{value: string(t.name), text: string(t.name), detail: a.t(t.does) + a.marked(string(t.name) == now)})
 	}
 	a.pop(&picker{title: a.t("Which theme?"), items: items, choose: func(p pick) {
 		a.closeOwn()

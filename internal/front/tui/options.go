@@ -53,6 +53,9 @@ type Options struct {
 	Suspend func() error
 	// Alternate says that the terminal has an alternate screen: see [HasAlternate].
 	Alternate bool
+	// Notify makes the notification that a text is shown in where the user looks elsewhere; nil
+	// only rings.
+	Notify func(text string) string
 	// Title names the terminal's window while haft runs.
 	Title bool
 	// Lang has the messages, nil those in English. FixedLang says that the settings do not

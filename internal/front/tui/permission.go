@@ -175,6 +175,8 @@ func (p *permissionPanel) title() string {
 }
 
 // typing reports whether keys are letters of a word or a reason.
+func (p *permissionPanel) asks(*lang.Catalogue) string { return p.title() + " " + p.what.Text }
+
 func (p *permissionPanel) typing() bool { return p.word != nil }
 
 func (p *permissionPanel) backs() bool { return p.typing() }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/internal/front/tui/key"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
@@ -57,7 +59,13 @@ func (p *picker) lines(v view, height int) []string {
 	for _, l := range hardWrap(title, v.width) {
 		lines = append(lines, v.paint.Bold.Of(l))
 	}
-	selected := p.selectedLines(v)
+	column := 0
+	for _, item := range list[:min(len(list), 200)] {
+		if w := ansi.StringWidth(visible.Cells(item.text)); item.detail != "" && w <= v.width/3 {
+			column = max(column, w)
+		}
+	}
+	selected := p.selectedLines(v, column)
 	room := max(height-len(lines)-len(selected), 1)
 	from := max(0, min(p.at-room/2, len(list)-room))
 	p.onScreen = list[from:min(from+room, len(list))]
@@ -68,7 +76,7 @@ func (p *picker) lines(v view, height int) []string {
 		}
 		text := visible.Cells(item.text)
 		if item.detail != "" {
-			text += v.paint.Dim.Of("  " + visible.Cells(item.detail))
+			text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + v.paint.Dim.Of("  "+visible.Cells(item.detail))
 		}
 		lines = append(lines, option(v, false, strings.ReplaceAll(text, "\n", " ")))
 	}
@@ -84,14 +92,14 @@ func (p *picker) lines(v view, height int) []string {
 
 // selectedLines are what is selected, in full: what has no room in a line of the others can
 // be read by selecting it.
-func (p *picker) selectedLines(v view) []string {
+func (p *picker) selectedLines(v view, column int) []string {
 	item, ok := p.selected()
 	if !ok {
 		return nil
 	}
 	text := visible.Cells(item.text)
 	if item.detail != "" {
-		text += "  " + visible.Cells(item.detail)
+		text += strings.Repeat(" ", max(column-ansi.StringWidth(text), 0)) + "  " + visible.Cells(item.detail)
 	}
 	const most = 4
 	lines := wrappedOption(v, true, strings.ReplaceAll(text, "\n", " "))

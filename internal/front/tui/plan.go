@@ -73,6 +73,8 @@ func (p *plan) lines(v view, _ int) []string {
 // typing reports whether keys are letters of what is to be changed.
 func (p *plan) typing() bool { return p.words != nil }
 
+func (p *plan) asks(words *lang.Catalogue) string { return words.T("Approve the plan above?") }
+
 func (p *plan) backs() bool { return p.typing() }
 func (p *plan) goBack()     { p.words = nil }
 

@@ -35,6 +35,7 @@ type progress struct {
 	working  *working // nil between turns
 	todos    []todo
 	todoView todoView
+	listed   bool                  // the todos are in the scrollback as they are
 	tasks    map[string]agent.Task // what runs in the background
 	crew     map[string]agent.Task // all that was told of, agents in the foreground as well
 	edited   bool                  // the last turn changed files
@@ -144,7 +145,7 @@ func (a *progress) callOf(useID, name string, input json.RawMessage) *call {
 	if c == nil {
 		c = newCall(card.Of(a.talk.State.Tools(), useID, name, input))
 		w.calls[useID] = c
-		if name != todoTool {
+		if !slices.Contains(listTools, name) {
 			a.show.add(c)
 		}
 	}
@@ -229,7 +230,7 @@ func (a *progress) changed(ev agent.Changed) {
 		a.status.model = fmt.Sprint(ev.Value)
 		a.measure()
 	case agent.Todos, agent.Tasks:
-		a.todos = todosOf(ev.Value)
+		a.todos, a.listed = todosOf(ev.Value), false
 	case agent.Cleared:
 		a.show.add(&note{text: a.t("Started a new conversation."), quiet: true})
 		a.todos = nil
@@ -254,10 +255,15 @@ func (a *progress) result(r agent.Result) {
 	}
 	if took := time.Since(w.since); took > 30*time.Second {
 		a.show.add(&note{text: fmt.Sprintf("%s, %s", a.lang.Count(r.Calls, "call"), seconds(took)), quiet: true})
+		a.attract(a.t("haft has finished and waits for you"))
 	}
 	if path := a.talk.Past.Lost(); path != "" && path != a.lost {
 		a.lost = path
 		a.note(a.t("The file of this session is gone: %s. You can continue here, but the session cannot be resumed later. /export saves it.", visible.Cells(path)))
+	}
+	if len(a.todos) > 0 && !a.listed { // it stays where it was changed
+		a.listed = true
+		a.show.add(&listBlock{slices.Clone(a.todos)})
 	}
 	a.advise(r)
 	a.working = nil
@@ -405,7 +411,7 @@ func (a *progress) replayed(role model.Role, b model.Block, results map[string]*
 		t.close()
 		a.record(answerTitle, b.Text)
 		a.show.add(t)
-	case b.Type == model.ToolUse && b.Name != todoTool:
+	case b.Type == model.ToolUse && !slices.Contains(listTools, b.Name):
 		c := newCall(card.Of(a.talk.State.Tools(), b.ID, b.Name, b.Input))
 		if out := results[b.ID]; out != nil {
 			out.Tool, out.Input = b.Name, b.Input
@@ -571,4 +577,39 @@ func (a *progress) again() Opening {
 		return Opening{Kept: kept}
 	}
 	return Opening{Resume: a.talk.State.Session(), At: past[len(past)-1].UUID, Kept: kept, Shown: true}
+}
+
+// crewLines are the agents that work in the background, each with what it does now.
+func (a *progress) crewLines(v view) []string {
+	var agents []agent.Task
+	for _, t := range a.tasks {
+		if t.Type == "local_agent" {
+			agents = append(agents, t)
+		}
+	}
+	slices.SortFunc(agents, func(x, y agent.Task) int {
+		return cmp.Or(x.Started.Compare(y.Started), cmp.Compare(x.ID, y.ID))
+	})
+	const most = 5
+	var lines []string
+	for i, t := range agents {
+		if i == most {
+			lines = append(lines, v.paint.Dim.Of("  └ … "+v.t("%d more agents", len(agents)-most)))
+			break
+		}
+		mark := "├"
+		if i == len(agents)-1 {
+			mark = "└"
+		}
+		detail := a.lang.Count(t.ToolUses, "call")
+		if t.Tokens > 0 {
+			detail = v.t("%s, %s tokens", detail, plural.Thousands(t.Tokens))
+		}
+		if t.LastTool != "" {
+			detail += " · " + visible.Cells(t.LastTool)
+		}
+		name := visible.Cells(taskName(t))
+		lines = append(lines, cut("  "+v.paint.Dim.Of(mark)+" "+name+v.paint.Dim.Of(" · "+detail), v.width))
+	}
+	return lines
 }

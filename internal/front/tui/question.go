@@ -177,6 +177,8 @@ func aroundSelected(lines []string, selected, height int, v view) []string {
 // typing reports whether keys are letters of the person's own words.
 func (q *questions) typing() bool { return !q.reviews() && q.replies[q.now].typing }
 
+func (q *questions) asks(*lang.Catalogue) string { return q.input.Questions[0].Text }
+
 func (q *questions) backs() bool { return q.typing() }
 
 // goBack goes back to the options; the words stay.

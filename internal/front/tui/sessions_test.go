@@ -31,7 +31,7 @@ func TestAnEarlierSessionIsResumed(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.talk.earlier()
 		b.type_("/resume\r")
-		b.sees("▸ old work  3 h ago · $0.42 · 1 prompt · topic", "Fix the parser  2 days ago · over $1.50 · 3 prompts", "│ › old work", "│   all of it.", "2 · enter resumes it")
+		b.sees("▸ old work        3 h ago · $0.42 · 1 prompt · topic", "Fix the parser  2 days ago · over $1.50 · 3 prompts", "│ › old work", "│   all of it.", "2 · enter resumes it")
 		if s := b.screen(); strings.Contains(s, "this one") || strings.Contains(s, "elsewhere") {
 			t.Errorf("the screen is\n%s", s)
 		}

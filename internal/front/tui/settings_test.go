@@ -18,7 +18,7 @@ func (b *bed) ran(want ...string) {
 func TestRulesAreShownAddedAndRemoved(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/permissions\r")
-		b.sees("▸ Add a rule…", "deny  Read(./secret)  managed settings", "allow Bash(make:*)  .claude/settings.local.json:3", "delete removes it")
+		b.sees("▸ Add a rule…", "deny  Read(./secret)  managed settings", "allow Bash(make:*)    .claude/settings.local.json:3", "delete removes it")
 		b.type_("make")
 		b.type_("\x1b[3~") // delete
 		b.ran("permissions remove allow Bash(make:*) local")
@@ -39,7 +39,7 @@ func TestRulesAreShownAddedAndRemoved(t *testing.T) {
 func TestSettingsAreChangedByAMenu(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/config\r")
-		b.sees("▸ model  opus  the model that answers", "preview  -  preview what commands")
+		b.sees("▸ model       opus  the model that answers", "preview     -  preview what commands")
 		b.type_("prev\r")
 		b.sees("It takes one of off, ask.", "3 (not set)")
 		b.type_("2\r1\r")
@@ -79,7 +79,7 @@ func TestInstructionsAreEdited(t *testing.T) {
 		edited := ""
 		b.app.later(func() { b.app.opts.EditFile = func(path string) error { edited = path; return nil } })
 		b.type_("/memory\r")
-		b.sees("▸ AGENTS.md  for everyone who works on this project", "/home/me/.haft/HAFT.md  for you, everywhere, does not exist yet", "docs/more.md  sent to the model")
+		b.sees("▸ AGENTS.md               for everyone who works on this project", "/home/me/.haft/HAFT.md  for you, everywhere, does not exist yet", "docs/more.md            sent to the model")
 		b.type_("more\r")
 		b.sees("Edited docs/more.md")
 		if edited != "/nowhere/project/docs/more.md" {

@@ -142,3 +142,49 @@ func TestShellCommandsThatWaitAreNotShownAsPrompts(t *testing.T) {
 		}
 	})
 }
+
+// TestNotifications holds what a terminal is sent so that its user learns of a question.
+func TestNotifications(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"TERM_PROGRAM": "iTerm.app"}, "\x1b]9;Run this command? make; ls\x1b\\"},
+		{map[string]string{"TERM": "xterm-kitty"}, "\x1b]99;;Run this command? make; ls\x1b\\"},
+		{map[string]string{"TERM_PROGRAM": "ghostty"}, "\x1b]777;notify;haft;Run this command? make, ls\x1b\\"},
+		{map[string]string{"TMUX": "/tmp/s,1,0"}, "\x1bPtmux;\x1b\x1b]9;Run this command? make; ls\x1b\x1b\\\x1b\\"},
+	} {
+		if got := Notification("Run this command?\nmake; ls", func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: %q, want %q", c.env, got, c.want)
+		}
+	}
+	if got := Notification("a\x1b]0;evil\a", func(string) string { return "" }); strings.Count(got, "\x1b") != 2 {
+		t.Errorf("what a command says gets out of the notification: %q", got)
+	}
+}
+
+// TestTheTaskListIsOneList: calls that change it have no cards, and it stays in the scrollback at
+// the end of the turn that changed it.
+func TestTheTaskListIsOneList(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		tasks := []map[string]string{{"subject": "Find it", "status": "completed"}, {"subject": "Fix it", "status": "in_progress"}}
+		b.tell(agent.TurnStarted{}, prompted("go"), use("1", "TaskCreate", `{"subject":"Find it"}`), runs("1"), agent.Changed{What: agent.Tasks, Value: tasks}, returned("1", "TaskCreate", "made"))
+		b.sees("☑ Find it", "▸ Fix it")
+		for range 2 {
+			b.tell(agent.TurnStarted{}, agent.Result{Reason: agent.Completed})
+		}
+		if s := b.everything(); strings.Contains(s, "TaskCreate") || strings.Count(s, "Find it") != 1 {
+			t.Errorf("it shows\n%s", s)
+		}
+	})
+}
+
+// TestBackgroundAgentsAreATree: each with its calls, its tokens and the call that it makes.
+func TestBackgroundAgentsAreATree(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		for i, name := range []string{"Find the parser", "Read the tests"} {
+			b.tell(agent.TaskChanged{Task: agent.Task{ID: name, Type: "local_agent", AgentType: "Explore", Description: name, Status: "running", Background: true, ToolUses: 3 + i, Tokens: 12_000, LastTool: "Grep"}})
+		}
+		b.sees("  ├ Explore, Find the parser · 3 calls, 12k tokens · Grep\n  └ Explore, Read the tests · 4 calls, 12k tokens · Grep")
+	})
+}

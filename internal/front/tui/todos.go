@@ -48,3 +48,11 @@ func linesOf(list []todo, n int, v view) []string {
 	}
 	return lines
 }
+
+// A listBlock is the list as it was at the end of a turn.
+type listBlock struct{ list []todo }
+
+func (b *listBlock) take(v view) ([]string, bool) { return linesOf(b.list, len(b.list), v), true }
+func (b *listBlock) tail(v view) []string         { return linesOf(b.list, len(b.list), v) }
+func (b *listBlock) close()                       {}
+func (b *listBlock) tight() bool                  { return false }

@@ -151,3 +151,34 @@ func TestTheCaretIsWhereTheTextIs(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesBreakBetweenWords holds where the text is broken, and that the caret is where it stands.
+func TestLinesBreakBetweenWords(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"one two three", []string{"one two ", "three"}},
+		{"one two  three", []string{"one two ", "three"}},
+		{"incomprehensible word", []string{"incompre", "hensible", "word"}},
+		{"漢字漢字漢字", []string{"漢字漢字", "漢字"}},
+		{"a\nbc", []string{"a", "bc"}},
+		{"12345678", []string{"12345678", ""}},
+	} {
+		cp := composer.New(nil)
+		cp.Set(c.text)
+		lines, row, _ := cp.View(8, nil)
+		if d := cmp.Diff(c.want, lines); d != "" {
+			t.Errorf("%q: %s", c.text, d)
+		}
+		if row != len(lines)-1 {
+			t.Errorf("%q: the caret at the end is in line %d", c.text, row)
+		}
+		for range []rune(c.text) {
+			cp.Key(key.Key{Name: key.Left})
+			if lines, row, col := cp.View(8, nil); row >= len(lines) || col > 8 {
+				t.Errorf("%q: the caret is at %d, %d", c.text, row, col)
+			}
+		}
+	}
+}

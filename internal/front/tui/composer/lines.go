@@ -46,50 +46,42 @@ func (c *Composer) recall(back int) bool {
 	return true
 }
 
-// View returns the text in lines of at most width columns, with what is selected set off by
-// mark, and where the caret is in them.
+// View returns the text in lines of at most width columns, broken between words, with what is
+// selected set off by mark, and where the caret is in them.
 func (c *Composer) View(width int, mark func(string) string) (lines []string, row, col int) {
 	width = max(width, 2)
 	from, to := c.selection()
-	var line strings.Builder
-	used := 0
-	next := func() {
-		lines = append(lines, line.String())
-		line.Reset()
-		used = 0
-	}
-	for i := 0; i <= len(c.text); {
-		if i == c.at {
-			row, col = len(lines), used
-		}
-		if i == len(c.text) {
-			break
-		}
-		if c.text[i] == '\n' {
-			next()
-			i++
-			continue
-		}
-		cluster := c.cluster(i)
-		shown := strings.ReplaceAll(string(cluster), "\t", "    ")
-		w := ansi.StringWidth(shown)
-		if used+w > width {
-			next()
-			if i == c.at {
-				row, col = len(lines), 0
+	ends := c.breaks(width)
+	start := 0
+	for n, end := range ends {
+		var line strings.Builder
+		used := 0
+		last := n == len(ends)-1
+		for i := start; i < end; {
+			cluster := c.cluster(i)
+			if c.at >= i && c.at < i+len(cluster) { // within what is shown as one
+				row, col = n, used
 			}
+			if cluster[0] == '\n' {
+				break
+			}
+			shown := strings.ReplaceAll(string(cluster), "\t", "    ")
+			w := ansi.StringWidth(shown)
+			if used+w <= width { // else it is the blank at which the line was broken
+				if i >= from && i < to && mark != nil {
+					shown = mark(shown)
+				}
+				line.WriteString(shown)
+				used += w
+			}
+			i += len(cluster)
 		}
-		if i >= from && i < to && mark != nil {
-			shown = mark(shown)
+		if last && c.at == len(c.text) {
+			row, col = n, used
 		}
-		line.WriteString(shown)
-		if c.at > i && c.at < i+len(cluster) { // within what is shown as one
-			row, col = len(lines), used
-		}
-		used += w
-		i += len(cluster)
+		lines = append(lines, line.String())
+		start = end
 	}
-	next()
 	if col >= width { // the caret stands after a full line
 		row, col = row+1, 0
 		if row == len(lines) {
@@ -97,6 +89,44 @@ func (c *Composer) View(width int, mark func(string) string) (lines []string, ro
 		}
 	}
 	return lines, row, col
+}
+
+// breaks are where the lines end: after a line feed, after a blank or beside a character of double
+// width if the next word has no room, or within a word that is longer than a line.
+func (c *Composer) breaks(width int) (ends []int) {
+	start, used := 0, 0
+	between := 0 // where the line can be broken
+	for i := 0; i < len(c.text); {
+		cluster := c.cluster(i)
+		if cluster[0] == '\n' {
+			i++
+			ends = append(ends, i)
+			start, used, between = i, 0, i
+			continue
+		}
+		w := ansi.StringWidth(strings.ReplaceAll(string(cluster), "\t", "    "))
+		if w > 1 && cluster[0] != '\t' {
+			between = i
+		}
+		blank := cluster[0] == ' ' || cluster[0] == '\t'
+		if used+w > width && !(blank && used <= width) {
+			if between <= start {
+				between = i
+			}
+			ends = append(ends, between)
+			start = between
+			used = 0
+			i = start
+			between = start
+			continue
+		}
+		used += w
+		i += len(cluster)
+		if blank || w > 1 {
+			between = i
+		}
+	}
+	return append(ends, len(c.text))
 }
 
 // cluster returns the characters from i on that are shown as one.

@@ -38,6 +38,7 @@ type Palette struct {
 	Link                            Style
 	Heading                         Style
 	Added, Removed                  Style // changed lines
+	AddedWord, RemovedWord          Style // what differs in them
 	Selected                        Style
 	Keyword, String, Number, Comment,
 	Function Style // of highlighted code
@@ -69,19 +70,23 @@ func Of(b Background) Palette {
 		p := coloured()
 		p.Good, p.Bad, p.String = "34", "38;5;208", "36"
 		p.Added, p.Removed = "48;5;18", "48;5;94"
+		p.AddedWord, p.RemovedWord = "48;5;25", "48;5;130"
 		return p
 	case LightBlind:
 		p := Of(Light)
 		p.Good, p.Bad, p.String = "34", "38;5;166", "36"
 		p.Added, p.Removed = "30;48;5;153", "30;48;5;223"
+		p.AddedWord, p.RemovedWord = "30;48;5;111", "30;48;5;215"
 		return p
 	case DarkBasic, LightBasic:
 		p := coloured()
 		p.Added, p.Removed, p.Prompt = "32", "31", "1;7"
+		p.AddedWord, p.RemovedWord = "4;32", "4;31"
 		return p
 	case Light:
 		p := coloured()
 		p.Added, p.Removed = "30;48;5;194", "30;48;5;224"
+		p.AddedWord, p.RemovedWord = "30;48;5;157", "30;48;5;217"
 		p.Prompt = "1;48;5;254"
 		p.Warn = "38;5;130"
 		return p
@@ -95,7 +100,7 @@ func coloured() Palette {
 		Dim: "2", Accent: "36", Prompt: "1;48;5;236",
 		Good: "32", Bad: "31", Warn: "33",
 		Code: "36", Link: "4;34", Heading: "1;35",
-		Added: "48;5;22", Removed: "48;5;52", Selected: "7",
+		Added: "48;5;22", Removed: "48;5;52", AddedWord: "48;5;28", RemovedWord: "48;5;88", Selected: "7",
 		Keyword: "35", String: "32", Number: "33", Comment: "2;3", Function: "34",
 	}
 }
@@ -108,6 +113,7 @@ func (p Palette) Fine(getenv func(string) string) Palette {
 	}
 	if p.Added == coloured().Added { // the light ones are soft already
 		p.Added, p.Removed = "48;2;22;56;38", "48;2;72;28;34"
+		p.AddedWord, p.RemovedWord = "48;2;36;100;66", "48;2;130;46;58"
 	}
 	return p
 }
