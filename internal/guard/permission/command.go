@@ -151,9 +151,24 @@ type operand struct {
 func (h *evaluation) look(paths []shell.Path) []operand {
 	operands := make([]operand, len(paths))
 	for i, path := range paths {
-		operands[i] = operand{path, h.policy.guard.At(cmp.Or(path.Cwd, h.policy.at.cwd)).Look(path.Value)}
+		dir := cmp.Or(path.Cwd, h.policy.at.cwd)
+		operands[i] = operand{path, h.policy.guard.At(dir).Look(ownFolder(path.Value, dir))}
 	}
 	return operands
+}
+
+// ownFolder returns a path without the links by which a process of its own names its working
+// directory and its root: haft's lead elsewhere, or nowhere.
+func ownFolder(path, dir string) string {
+	for _, self := range []string{"/proc/self", "/proc/thread-self"} {
+		if rest, ok := strings.CutPrefix(path, self+"/cwd/"); ok {
+			return filepath.Join(dir, rest)
+		}
+		if rest, ok := strings.CutPrefix(path, self+"/root/"); ok {
+			return ownFolder("/"+rest, dir)
+		}
+	}
+	return path
 }
 
 // coversCommand reports whether a rule that denies or asks covers any command, in any form

@@ -73,7 +73,7 @@ func (m *mentions) add(name string, folders []string) {
 			return
 		}
 		m.seen[key] = true
-		f := m.policy.guard.At(dir).Look(name)
+		f := m.policy.guard.At(dir).Look(ownFolder(name, dir))
 		if f.Malformed == "" && (f.Exists || i == 0 && strings.ContainsAny(name, "./~")) {
 			m.found = append(m.found, operand{Path: shell.Path{Value: name, Cwd: dir}, Facts: f})
 		}

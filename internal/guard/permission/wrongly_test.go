@@ -102,3 +102,18 @@ func TestAStarStandsForNoSettingOfGit(t *testing.T) {
 		}
 	}
 }
+
+// TestAProcessNamesItsOwnFolder: what /proc/self leads to is the command's, not haft's, which may run
+// anywhere and hide its own. So a verdict is the same in a session and when it is explained.
+func TestAProcessNamesItsOwnFolder(t *testing.T) {
+	p := newRealPlace(t, "a", "secrets/key", "protected/p")
+	policy := heldPolicy(t, p, "Read(./secrets/**)", permission.Options{Mode: permission.Bypass, Rules: []permission.Rule{rule(tool.Deny, "Edit(./protected/**)")}})
+	for _, command := range []string{
+		"cat /proc/self/cwd/secrets/key", "cat /proc/thread-self/cwd/secrets/key", "cat /proc/self/root" + p.dir + "/secrets/key", "cat /proc/self/root/proc/self/cwd/secrets/key",
+		"echo x > /proc/self/cwd/protected/p", "cd secrets && cat /proc/self/cwd/key", "perl -ne print /proc/self/cwd/secrets/key",
+	} {
+		if d := policy.Decide(bash(command)); d.Behavior != tool.Deny {
+			t.Errorf("%s is %s: %s", command, d.Behavior, d.Reason)
+		}
+	}
+}
