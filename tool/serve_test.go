@@ -110,3 +110,23 @@ func TestAnInputIsDecodedForAll(t *testing.T) {
 		t.Errorf("another input: %+v", p)
 	}
 }
+
+// Facts are what the functions of a tool say of a call, and nothing where it has none.
+func TestFactsAreWhatTheToolSays(t *testing.T) {
+	type in struct {
+		Command string `json:"command"`
+		URL     string `json:"url"`
+	}
+	own := tool.New(tool.Def[in, string]{
+		Name: "Own", Description: "x", Run: func(context.Context, *tool.Call, in) (string, error) { return "", nil },
+		Command: func(in *in) *string { return &in.Command }, Address: func(in in) string { return in.URL }, Classify: func(in) string { return "does something" },
+	})
+	c := (&tool.Call{Tool: "Own"}).WithInput([]byte(`{"command":"ls","url":"https://a"}`))
+	if f := own.FactsOf(c); f.Command != "ls" || f.Address != "https://a" || f.Classifier != "does something" {
+		t.Errorf("facts: %+v", f)
+	}
+	plain := named("Plain")
+	if f := plain.FactsOf((&tool.Call{Tool: "Plain"}).WithInput([]byte(`{}`))); f.Command+f.Address+f.Classifier != "" || f.Marks != (tool.Marks{}) {
+		t.Errorf("of a plain tool: %+v", f)
+	}
+}

@@ -9,10 +9,12 @@ import (
 // A call that has ended leaves nothing behind, whether it was answered or given up.
 func TestCallsAreForgotten(t *testing.T) {
 	ours, theirs := Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
 	c := NewConn(ours, nil)
 	answered := NewConn(theirs, &ConnOptions{Handle: func(_ context.Context, r Request) (any, error) {
 		if r, ok := r.(*SetModel); ok && r.Model == "never" {
-			select {}
+			cancel() // while the call waits
+			<-t.Context().Done()
 		}
 		return Empty{}, nil
 	}})
@@ -21,8 +23,6 @@ func TestCallsAreForgotten(t *testing.T) {
 	if err := c.Call(t.Context(), &SetModel{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	if err := c.Call(ctx, &SetModel{Model: "never"}, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -136,6 +136,30 @@ func TestTheVerdictIsThatOfABuiltIn(t *testing.T) {
 	})
 }
 
+// What rules and the mode plan deny is not done, and said in the words in which haft's own tool is denied.
+func TestWhatIsDeniedIsNotDone(t *testing.T) {
+	denied := func(t *testing.T, w way, name, input string, o haft.Options) string {
+		dir, _ := shop(t, script.Turn{Blocks: []script.Block{{Tool: name, Input: []byte(input)}}}, says("Done."))
+		o.Dir = dir
+		answers, _ := w.play(t, &o)
+		if _, err := os.Stat(filepath.Join(dir, "tickets")); err == nil {
+			t.Errorf("%s: the ticket is there", name)
+		}
+		return strings.NewReplacer(dir, "DIR", w.prefix+"OpenTicket", "Write").Replace(answers)
+	}
+	eachWay(t, func(t *testing.T, w way) {
+		for name, o := range map[string]haft.Options{
+			"a rule": {Mode: haft.BypassPermissions, DisallowedTools: []string{"Edit(tickets/**)"}}, "plan mode": {Mode: haft.Plan}, "nobody is asked": {},
+		} {
+			ours := denied(t, w, w.prefix+"OpenTicket", late, o)
+			theirs := denied(t, w, "Write", `{"file_path":"tickets/late.md","content":"x"}`, o)
+			if ours == "" || !strings.HasPrefix(ours, strings.SplitN(theirs, ".", 2)[0]) {
+				t.Errorf("%s: %q, and the tool of haft: %q", name, ours, theirs)
+			}
+		}
+	})
+}
+
 type rawJSON string
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
