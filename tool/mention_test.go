@@ -10,10 +10,10 @@ import (
 // clauses after a semicolon.
 func TestDescriptionsDoNotNameWhatIsMissing(t *testing.T) {
 	for text, want := range map[string]string{
-		"Reads. Use Gone to write.":                      "Reads.",
-		"Use Gone to write. Reads.":                      "Reads.",
-		"Gone":                                           "",
-		"Gone.\nReads.":                                  "Reads.",
+		"Reads. Use Gone to write.": "Reads.",
+		"Use Gone to write. Reads.": "Reads.",
+		"Gone":                      "",
+		"Gone.\nReads.":             "Reads.",
 		"Reads.\n\n- Gone writes.\n- Here reads.":        "Reads.\n\n- Here reads.",
 		"- Gone writes. Here reads.":                     "- Here reads.",
 		"Here reads; Gone writes; it is quick.":          "Here reads; it is quick.",
