@@ -2,8 +2,6 @@ package haft
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/haftdev/haft/wire"
 )
@@ -26,18 +24,6 @@ func decide(ctx context.Context, f PermissionFunc, r *ToolRequest) (*Permission,
 		answer.UpdatedInput = r.Input // some command lines run nothing without it
 	}
 	return &answer, nil
-}
-
-func (c *Client) serveMCP(ctx context.Context, r *wire.MCPMessage) (any, error) {
-	c.mu.Lock()
-	server, ok := c.servers[r.ServerName].(*ToolServer)
-	c.mu.Unlock()
-	if !ok {
-		return nil, fmt.Errorf("SDK MCP server not found: %s", r.ServerName)
-	}
-	return server.serve(ctx, r.ServerName, r.Message, func(message json.RawMessage) {
-		_ = c.conn.Call(ctx, &wire.MCPMessage{ServerName: r.ServerName, Message: message}, nil) // progress is not essential
-	})
 }
 
 // elicit asks f for what an MCP server wants to know. Without f, or without an answer, it

@@ -2,8 +2,11 @@ package haft
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -230,4 +233,274 @@ func (c *Client) needsBlocking() bool {
 		}
 	}
 	return false
+}
+
+func (c *Client) serveMCP(ctx context.Context, r *wire.MCPMessage) (any, error) {
+	c.mu.Lock()
+	server, ok := c.servers[r.ServerName].(*ToolServer)
+	c.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("SDK MCP server not found: %s", r.ServerName)
+	}
+	return server.serve(ctx, r.ServerName, r.Message, func(message json.RawMessage) {
+		_ = c.conn.Call(ctx, &wire.MCPMessage{ServerName: r.ServerName, Message: message}, nil) // progress is not essential
+	})
+}
+
+func (c *Client) noteResult(r *Result) {
+	c.mu.Lock()
+	c.last = r
+	c.mu.Unlock()
+	c.closeIfOver()
+}
+
+func (c *Client) noteState(state string) {
+	c.mu.Lock()
+	c.stateSeen, c.idle = true, state == wire.StateIdle
+	c.mu.Unlock()
+	c.closeIfOver()
+}
+
+// closeIfOver closes the input of a query when its run is over: at the result or, if
+// callbacks may still be called, when the session is idle afterwards.
+func (c *Client) closeIfOver() {
+	c.mu.Lock()
+	over := c.oneShot && c.last != nil && (!c.hasCallbacksLocked() || !c.stateSeen || c.idle)
+	c.mu.Unlock()
+	if over {
+		_ = c.link.CloseWrite() // closing again does nothing
+	}
+}
+
+func (c *Client) hasCallbacksLocked() bool {
+	if c.opts.CanUseTool != nil || len(c.opts.Hooks) > 0 || c.opts.Elicit != nil {
+		return true
+	}
+	for _, s := range c.servers {
+		if _, here := s.(*ToolServer); here {
+			return true
+		}
+	}
+	return false
+}
+
+// Info returns what the command line said it offers when it started.
+func (c *Client) Info() Info { return c.info }
+
+// Call makes any request of package wire. Reply points to a value of the type of its
+// answer, or is nil. The other methods are shorthands for it.
+func (c *Client) Call(ctx context.Context, r wire.Request, reply any) error {
+	return c.conn.Call(ctx, r, reply)
+}
+
+// Interrupt stops the running turn, which still ends with a result. It returns the ids of
+// prompts that are still queued.
+func (c *Client) Interrupt(ctx context.Context) (queued []string, err error) {
+	reply, err := ask[wire.InterruptReply](ctx, c, &wire.Interrupt{})
+	return reply.StillQueued, err
+}
+
+// SetMode changes the permission mode.
+func (c *Client) SetMode(ctx context.Context, m Mode) error {
+	return c.Call(ctx, &wire.SetPermissionMode{Mode: string(m)}, nil)
+}
+
+// SetModel changes the model, "" to the default one, and returns its full name.
+func (c *Client) SetModel(ctx context.Context, name string) (string, error) {
+	reply, err := ask[wire.SetModelReply](ctx, c, &wire.SetModel{Model: name})
+	return reply.Model, err
+}
+
+// SetMaxThinkingTokens bounds thinking; nil means the model's default.
+func (c *Client) SetMaxThinkingTokens(ctx context.Context, n *int) error {
+	return c.Call(ctx, &wire.SetMaxThinkingTokens{MaxThinkingTokens: n}, nil)
+}
+
+// MCPStatus returns the state of all MCP servers.
+func (c *Client) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
+	reply, err := ask[wire.MCPStatusReply](ctx, c, &wire.MCPStatus{})
+	return reply.MCPServers, err
+}
+
+// SetMCPServers replaces the MCP servers that this program provides, including those made
+// of Go functions. Servers that are configured elsewhere stay.
+func (c *Client) SetMCPServers(ctx context.Context, servers map[string]MCPServer) (*MCPChanges, error) {
+	configs := map[string]json.RawMessage{}
+	for name, server := range servers {
+		config, err := mcpConfig(name, server)
+		if err != nil {
+			return nil, err
+		}
+		configs[name] = config
+	}
+	c.mu.Lock()
+	before := c.servers
+	c.servers = maps.Clone(servers) // before the request: its answer may need them
+	c.mu.Unlock()
+	reply, err := ask[MCPChanges](ctx, c, &wire.MCPSetServers{Servers: configs})
+	if err != nil {
+		c.mu.Lock()
+		c.servers = before
+		c.mu.Unlock()
+	}
+	return &reply, err
+}
+
+// ReconnectMCP connects to an MCP server again.
+func (c *Client) ReconnectMCP(ctx context.Context, server string) error {
+	return c.Call(ctx, &wire.MCPReconnect{ServerName: server}, nil)
+}
+
+// ToggleMCP switches an MCP server on or off.
+func (c *Client) ToggleMCP(ctx context.Context, server string, on bool) error {
+	return c.Call(ctx, &wire.MCPToggle{ServerName: server, Enabled: on}, nil)
+}
+
+// ContextUsage says what fills the model's context.
+func (c *Client) ContextUsage(ctx context.Context) (*ContextUsage, error) {
+	reply, err := ask[ContextUsage](ctx, c, &wire.GetContextUsage{})
+	return &reply, err
+}
+
+// Usage says what the session has cost.
+func (c *Client) Usage(ctx context.Context) (*Usage, error) {
+	reply, err := ask[Usage](ctx, c, &wire.GetUsage{SkipBehaviors: true})
+	return &reply, err
+}
+
+// Rewind restores the files to what they were when the prompt with this id (see
+// [Client.Send]) was sent.
+func (c *Client) Rewind(ctx context.Context, prompt string) (*Rewound, error) {
+	reply, err := ask[Rewound](ctx, c, &wire.RewindFiles{UserMessageID: prompt})
+	return &reply, err
+}
+
+// PreviewRewind returns what Rewind would do.
+func (c *Client) PreviewRewind(ctx context.Context, prompt string) (*Rewound, error) {
+	reply, err := ask[Rewound](ctx, c, &wire.RewindFiles{UserMessageID: prompt, DryRun: true})
+	return &reply, err
+}
+
+// ReadFile reads a file where the command line runs.
+func (c *Client) ReadFile(ctx context.Context, path string) (string, error) {
+	reply, err := ask[wire.ReadFileReply](ctx, c, &wire.ReadFile{Path: path})
+	return reply.Contents, err
+}
+
+// StopTask ends a task in the background.
+func (c *Client) StopTask(ctx context.Context, id string) error {
+	return c.Call(ctx, &wire.StopTask{TaskID: id}, nil)
+}
+
+// Background moves a running call, named by the id of its tool_use block, to the
+// background: the call returns, and its end is reported later. "" means all running calls.
+// Background reports whether there was such a call; for "" it always reports true.
+func (c *Client) Background(ctx context.Context, useID string) (bool, error) {
+	reply, err := ask[wire.BackgroundTasksReply](ctx, c, &wire.BackgroundTasks{ToolUseID: useID})
+	return err == nil && (reply.Backgrounded == nil || *reply.Backgrounded), err
+}
+
+// TaskOutput returns the end of what a command in the background has written.
+func (c *Client) TaskOutput(ctx context.Context, id string) (string, error) {
+	reply, err := ask[wire.TaskOutputReply](ctx, c, &wire.GetTaskOutput{TaskID: id})
+	return reply.Output, err
+}
+
+// Rename gives the session a title.
+func (c *Client) Rename(ctx context.Context, title string) error {
+	return c.Call(ctx, &wire.RenameSession{Title: title}, nil)
+}
+
+// ApplySettings overrides the current settings.
+func (c *Client) ApplySettings(ctx context.Context, settings json.RawMessage) error {
+	return c.Call(ctx, &wire.ApplyFlagSettings{Settings: settings}, nil)
+}
+
+// Explain says what would be decided about a call of a tool with this input, by the code that
+// decides about the model's calls. Nothing runs, and no one is asked.
+func (c *Client) Explain(ctx context.Context, tool string, input any) (*Explanation, error) {
+	raw, err := json.Marshal(input)
+	if err != nil {
+		return nil, fmt.Errorf("encode the input of %s: %w", tool, err)
+	}
+	reply, err := ask[Explanation](ctx, c, &wire.ExplainCall{ToolName: tool, Input: raw})
+	return &reply, err
+}
+
+// verdict is the error of a query that ended with err.
+func (c *Client) verdict(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	exit := (*ExitError)(nil)
+	switch {
+	case c.last != nil && c.last.IsError && (err == nil || errors.As(err, &exit)):
+		return &ResultError{c.last} // the exit code only repeats it
+	case c.last == nil && err == nil:
+		return errUnfinished
+	}
+	return err
+}
+
+// Send sends a prompt and returns its id. It does not wait for the turn. A prompt that is
+// sent during a turn joins it, or starts the next one.
+func (c *Client) Send(prompt string) (id string, err error) {
+	m := wire.Prompt(prompt)
+	m.UUID = newUUID()
+	return m.UUID, c.SendMessage(m)
+}
+
+// SendMessage sends a prompt with images, a priority or its own id.
+func (c *Client) SendMessage(m *User) error { return c.conn.Send(m) }
+
+// CloseSend tells the command line that no more prompts will come. The command line
+// finishes what it was sent and exits; messages can be read until then.
+func (c *Client) CloseSend() error { return c.link.CloseWrite() }
+
+// Messages yields what happens, from where the last loop over it stopped, until the session
+// ends. If there is an error, it is yielded last.
+func (c *Client) Messages() iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		for {
+			m, ok, err := c.inbox.next()
+			if !ok {
+				if err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Turn sends a prompt and yields what happens up to its result, which is the last message.
+// If the session ends before that, it yields an error. Unread messages of earlier turns
+// come first.
+func (c *Client) Turn(prompt string) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		id, err := c.Send(prompt)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for m, err := range c.Messages() {
+			if !yield(m, err) || err != nil {
+				return
+			}
+			if r, ok := m.(*Result); ok && answers(r, id) {
+				return
+			}
+		}
+		yield(nil, errUnfinished)
+	}
+}
+
+// Close ends the session and waits until nothing of it is left, including running
+// callbacks, so a callback must not call Close. It may be called more than once.
+func (c *Client) Close() error {
+	c.cancel(errClosed)
+	<-c.done
+	return nil
 }

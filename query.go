@@ -47,20 +47,6 @@ func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[Message,
 	}
 }
 
-// verdict is the error of a query that ended with err.
-func (c *Client) verdict(err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	exit := (*ExitError)(nil)
-	switch {
-	case c.last != nil && c.last.IsError && (err == nil || errors.As(err, &exit)):
-		return &ResultError{c.last} // the exit code only repeats it
-	case c.last == nil && err == nil:
-		return errUnfinished
-	}
-	return err
-}
-
 // Ask asks one question and returns the result. If the result is an error, Ask returns it
 // together with a *[ResultError].
 func Ask(ctx context.Context, prompt string, opts *Options) (*Result, error) {

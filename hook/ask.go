@@ -2,9 +2,7 @@ package hook
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -35,25 +33,6 @@ const (
 // asked marks the work of an agent that a hook has started. Such an agent is not checked by
 // another agent, which would need one in turn.
 type asked struct{}
-
-// ask puts the question of a hook.
-func (r *Runner) ask(ctx context.Context, h *Hook, input []byte, run *Run) (Output, error) {
-	if h.Agentic {
-		if ctx.Value(asked{}) != nil {
-			return Output{}, nil
-		}
-		ctx = context.WithValue(ctx, asked{}, true)
-	}
-	if r.opts.Ask == nil {
-		return Output{}, errors.New("no model can be asked here")
-	}
-	answer, err := r.opts.Ask(ctx, Question{Event: h.Event, Caller: run.Agent, Text: question(h.Prompt, input), Model: h.Model, Agent: h.Agentic})
-	if err != nil {
-		return Output{}, err
-	}
-	run.Stdout = beginning([]byte(answer))
-	return readOpinion(answer)
-}
 
 // question puts the input where the prompt wants it, or at its end.
 func question(prompt string, input []byte) string {

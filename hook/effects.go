@@ -1,37 +1,9 @@
 package hook
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
-
-// Effects runs the PreToolUse hooks that wait for what the call would change. For a
-// command, the pipeline has found that out; a file tool says it itself. Such a hook cannot
-// change the input, because the change belongs to the original one.
-func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []string) {
-	t := targetOf(c.Tool, c.Call)
-	t.effects = true
-	if len(r.choose(c.Call.Agent, "PreToolUse", t)) == 0 {
-		return tool.Verdict{}, nil
-	}
-	if !c.Looked && c.Tool.Command == nil {
-		c.Preview, c.Unclear = c.Tool.PreviewOf(ctx, c.Call)
-	}
-	d := use(c.Tool, c.Call)
-	d.Preview = previewOf(c.Preview)
-	if c.Unclear != nil {
-		d.PreviewError = c.Unclear.Error()
-	}
-	v, notes := r.before(ctx, c.Call, d, t)
-	if v.Input != nil {
-		v.Input = nil
-		notes = append(notes, fmt.Sprintf("A PreToolUse:%s hook that runs after the preview returned a different input, which is ignored.", c.Call.Tool))
-	}
-	return v, notes
-}
 
 // A Preview is what a call would change, for hooks.
 type Preview struct {

@@ -2,13 +2,10 @@ package hook
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -60,38 +57,6 @@ func (r *Run) ShortName() string {
 	return string(line)
 }
 
-// run runs one hook and records the result.
-func (r *Runner) run(ctx context.Context, t *task, in Input) {
-	h, run := &t.hook.Hook, &t.run
-	run.Started = time.Now()
-	defer func() { run.Duration = time.Since(run.Started) }()
-	if run.Err == nil && r.opts.Check != nil {
-		run.Err = r.opts.Check(h)
-	}
-	if run.Err == nil && h.Check != nil {
-		run.Err = h.Check()
-	}
-	required := h.Required && run.Err != nil
-	if run.Err == nil {
-		run.Err = h.Fault
-	}
-	if run.Err == nil {
-		run.Err = r.attempt(ctx, h, in, run)
-	}
-	if run.Err == nil {
-		return
-	}
-	run.said = said{}
-	// A function whose answer is invalid has not approved anything.
-	unread := h.Func != nil && errors.As(run.Err, new(*AnswerError)) && slices.Contains(settings.Guards, string(in.Detail.Event()))
-	// Exit code 2 blocks in Claude Code, even if it is the shell's or the interpreter's.
-	required = required || h.Required && errors.As(run.Err, new(*notStarted))
-	if (h.Block || required || unread) && !onceMore(in.Detail) {
-		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the required hook %s failed: %s", h.name(), run.Err)}
-	}
-	run.Behavior, run.Reason = run.said.behavior, run.said.reason
-}
-
 // onceMore reports whether a turn already continues because of a Stop hook. A broken hook
 // blocks the end once: the model cannot fix it, however often it tries.
 func onceMore(d Detail) bool {
@@ -102,63 +67,6 @@ func onceMore(d Detail) bool {
 		return d.StopHookActive
 	}
 	return false
-}
-
-// attempt runs a hook within its time. An error is the hook's own.
-func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error {
-	limit := h.Timeout
-	switch {
-	case limit != 0:
-	case h.Agentic:
-		limit = agentTime
-	case h.Prompt != "":
-		limit = modelTime
-	default:
-		limit = r.opts.Timeout
-	}
-	timeout := fmt.Errorf("it took longer than %s", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeout)
-	defer cancel()
-	out, err := r.start(ctx, h, in, run)
-	if ctx.Err() != nil && err != nil {
-		cause := context.Cause(ctx)
-		run.Cancelled = errors.Is(ctx.Err(), context.Canceled) && !errors.As(cause, new(errLate))
-		return cause
-	}
-	if err != nil {
-		return err
-	}
-	run.Message, run.Suppress = out.SystemMessage, out.SuppressOutput
-	if run.Suppress {
-		run.Stdout = ""
-	}
-	if run.said, err = out.read(in.Detail.Event()); err != nil {
-		return &AnswerError{err}
-	}
-	run.Behavior, run.Reason = run.said.behavior, run.said.reason
-	return nil
-}
-
-func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output, error) {
-	if err := ctx.Err(); err != nil {
-		return Output{}, err
-	}
-	if h.Func != nil {
-		return callFunc(ctx, h, in)
-	}
-	text, err := in.MarshalJSON()
-	if err != nil {
-		return Output{}, err
-	}
-	switch {
-	case h.Command != "":
-		return r.command(ctx, h, in.Common, append(text, '\n'), run)
-	case h.URL != "":
-		return r.post(ctx, h, text, run)
-	case h.Prompt != "":
-		return r.ask(ctx, h, text, run)
-	}
-	return Output{}, errors.New("it has nothing to run")
 }
 
 // callFunc calls a function, and does not wait for it after its context has ended.

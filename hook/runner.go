@@ -1,18 +1,25 @@
 package hook
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/sys/ownprogram"
+	"github.com/haftdev/haft/internal/sys/processgroup"
+	"github.com/haftdev/haft/tool"
 )
 
 // A Runner runs the hooks of a session.
@@ -305,6 +312,414 @@ func (r *Runner) Close() {
 	defer late.Stop()
 	r.unwaited.Wait()
 	r.close(nil)
+}
+
+// ask puts the question of a hook.
+func (r *Runner) ask(ctx context.Context, h *Hook, input []byte, run *Run) (Output, error) {
+	if h.Agentic {
+		if ctx.Value(asked{}) != nil {
+			return Output{}, nil
+		}
+		ctx = context.WithValue(ctx, asked{}, true)
+	}
+	if r.opts.Ask == nil {
+		return Output{}, errors.New("no model can be asked here")
+	}
+	answer, err := r.opts.Ask(ctx, Question{Event: h.Event, Caller: run.Agent, Text: question(h.Prompt, input), Model: h.Model, Agent: h.Agentic})
+	if err != nil {
+		return Output{}, err
+	}
+	run.Stdout = beginning([]byte(answer))
+	return readOpinion(answer)
+}
+
+// Before runs the PreToolUse hooks of a call.
+func (r *Runner) Before(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
+	if !r.Has("PreToolUse") {
+		return tool.Verdict{}, nil
+	}
+	return r.before(ctx, c, use(t, c), targetOf(t, c))
+}
+
+func (r *Runner) before(ctx context.Context, c *tool.Call, d PreToolUse, t target) (tool.Verdict, []string) {
+	o := r.fire(ctx, c.Agent, d, t)
+	notes := o.Notes
+	if o.Conflict != nil {
+		notes = append(notes, fmt.Sprintf("PreToolUse:%s hooks returned different inputs (%s); the last one is used.", c.Tool, strings.Join(o.Conflict, ", ")))
+	}
+	v := o.verdict(fmt.Sprintf("PreToolUse:%s hook error: ", c.Tool))
+	if o.Stop {
+		v.Behavior, v.Interrupt, v.Input, v.Reason = tool.Deny, true, nil, "a hook stopped the turn"
+		v.Message = fmt.Sprintf("A PreToolUse:%s hook stopped the turn: %s", c.Tool, orNoReason(o.StopReason))
+	}
+	return v, notes
+}
+
+// After runs the PostToolUse hooks of a call that ran, or the PostToolUseFailure
+// hooks of one that failed.
+func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result tool.Result) (*tool.Result, []string) {
+	event := Event("PostToolUse")
+	if result.Failed {
+		event = "PostToolUseFailure"
+	}
+	if !r.Has(event) {
+		return nil, nil
+	}
+	var d Detail = PostToolUse{PreToolUse: use(t, c), ToolResponse: response(result), DurationMS: c.Took.Milliseconds()}
+	if result.Failed {
+		d = PostToolUseFailure{PreToolUse: use(t, c), Error: result.Text(), DurationMS: c.Took.Milliseconds()}
+	}
+	o := r.fire(ctx, c.Agent, d, targetOf(t, c))
+	notes := o.Notes
+	if o.Blocked() {
+		notes = append(notes, fmt.Sprintf("%s:%s hook blocking error: %s", event, c.Tool, orNoReason(o.Reason)))
+	}
+	var replacement *tool.Result
+	if o.Output != nil && !result.Failed {
+		replacement = replaced(result, o.Output)
+	}
+	if o.Stop {
+		if replacement == nil {
+			replacement = &result
+		}
+		replacement.Change = stopping(replacement.Change, fmt.Sprintf("a %s:%s hook stopped the turn: %s", event, c.Tool, orNoReason(o.StopReason)))
+	}
+	return replacement, notes
+}
+
+// Ask runs the PermissionRequest hooks of a call that someone has to decide about. If they
+// have no opinion, neither does Ask. A call that needs a user's answer can only be denied by
+// them.
+func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (tool.Verdict, error) {
+	if !r.Has("PermissionRequest") {
+		return tool.Verdict{}, nil
+	}
+	d := PermissionRequest{ToolName: c.Call.Tool, ToolInput: inputOf(c.Call), Suggestions: suggestions(question.Suggestions)}
+	o := r.fire(ctx, c.Call.Agent, d, targetOf(c.Tool, c.Call))
+	v := o.verdict(fmt.Sprintf("PermissionRequest:%s hook error: ", c.Call.Tool))
+	if v.Behavior != tool.Allow && v.Behavior != tool.Deny {
+		return tool.Verdict{}, nil
+	}
+	if v.Behavior == tool.Allow && question.NeedsPerson {
+		return tool.Verdict{}, nil
+	}
+	v.Interrupt = o.Interrupt
+	return v, nil
+}
+
+// command runs a shell command that reads its input from standard input.
+func (r *Runner) command(ctx context.Context, h *Hook, about Common, input []byte, run *Run) (Output, error) {
+	var stdout head
+	var stderr tail
+	cmd := r.newCmd(ctx, h, about.Cwd, h.Command)
+	cmd.Env = append(cmd.Env, "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID="+about.SessionID)
+	if about.Effort != nil {
+		cmd.Env = append(cmd.Env, "CLAUDE_EFFORT="+about.Effort.Level)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
+	code, err := r.runProcess(ctx, cmd)
+	printed, dropped := stdout.get()
+	run.Stdout, run.Stderr, run.Dropped, run.ExitCode = beginning(printed), strings.TrimSpace(stderr.get()), dropped, code
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return Output{}, ctx.Err()
+	case run.ExitCode == 2 && (err == nil || errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay)):
+		return r.blocked(ctx, h, cmd, run)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return Output{}, exitError(err, run)
+	case run.ExitCode != 0:
+		return Output{}, exitError(fmt.Errorf("exit status %d", run.ExitCode), run)
+	case dropped > 0:
+		return Output{}, fmt.Errorf("it printed %d bytes more than the limit of %d", dropped, maxOutput)
+	}
+	return parseOutput(printed, h.Event, input)
+}
+
+// runProcess runs the process of a hook and returns its exit code.
+func (r *Runner) runProcess(ctx context.Context, cmd *exec.Cmd) (code int, err error) {
+	if r.opts.Run != nil {
+		if code, done, err := r.opts.Run(ctx, cmd); done {
+			return code, err
+		}
+	}
+	err = cmd.Run()
+	if cmd.ProcessState != nil {
+		code = cmd.ProcessState.ExitCode()
+	}
+	return code, err
+}
+
+func (r *Runner) newCmd(ctx context.Context, h *Hook, dir, command string) *exec.Cmd {
+	args := append(slices.Clone(r.opts.Shell), command)
+	if h.Args != nil {
+		args = r.fillIn(h, append([]string{command}, h.Args...))
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = r.opts.Project
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		cmd.Dir = dir
+	}
+	cmd.Env = r.environ(h)
+	cmd.WaitDelay = linger
+	processgroup.Own(cmd)
+	return cmd
+}
+
+// fillIn puts the project's folder, and the hook's own variables, into words that no shell
+// sees.
+func (r *Runner) fillIn(h *Hook, words []string) []string {
+	pairs := []string{"${CLAUDE_PROJECT_DIR}", r.opts.Project, "${HAFT_PROJECT_DIR}", r.opts.Project}
+	for name, value := range h.Vars {
+		pairs = append(pairs, "${"+name+"}", value)
+	}
+	known := strings.NewReplacer(pairs...)
+	for i, word := range words {
+		words[i] = known.Replace(word)
+	}
+	return words
+}
+
+// blocked is what exit code 2 means: the hook blocks, unless it never started.
+func (r *Runner) blocked(ctx context.Context, h *Hook, cmd *exec.Cmd, run *Run) (Output, error) {
+	if r.neverStarted(ctx, h, cmd.Dir, run.Stderr) {
+		return Output{}, &notStarted{run.Stderr}
+	}
+	reason := run.Stderr
+	if reason == "" {
+		reason = "no reason given"
+	}
+	return Output{Decision: "block", Reason: fmt.Sprintf("[%s]: %s", h.Command, reason)}, nil
+}
+
+// neverStarted reports whether code 2 does not come from the hook, but means that there is
+// no such hook. The output may contain words of the model, so it is believed only if the
+// fault can be verified: the script that the command names is missing, or the shell cannot
+// parse the command.
+func (r *Runner) neverStarted(ctx context.Context, h *Hook, dir, stderr string) bool {
+	if m := missingScript.FindStringSubmatch(stderr); m != nil {
+		script := from(dir, m[1]+m[2]+m[3])
+		_, err := os.Stat(script)
+		return errors.Is(err, os.ErrNotExist) && slices.Contains(r.paths(h, dir), script)
+	}
+	if h.Args == nil && badSyntax.MatchString(stderr) && len(r.opts.Shell) == 2 && r.opts.Shell[1] == "-c" {
+		check := r.newCmd(ctx, h, dir, h.Command)
+		check.Args = slices.Insert(check.Args, 1, "-n")
+		return check.Run() != nil && ctx.Err() == nil
+	}
+	return false
+}
+
+// paths are the words of a hook's command as files, including those that are not.
+func (r *Runner) paths(h *Hook, dir string) []string {
+	variable := func(name string) string {
+		for _, v := range slices.Backward(r.environ(h)) {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	var paths []string
+	for word := range strings.FieldsSeq(h.Command) {
+		word = strings.Trim(word, `"';`)
+		if rest, ok := strings.CutPrefix(word, "~/"); ok {
+			word = variable("HOME") + "/" + rest
+		}
+		paths = append(paths, from(dir, os.Expand(word, variable)))
+	}
+	return paths
+}
+
+// environ is the environment of a hook's command.
+func (r *Runner) environ(h *Hook) []string {
+	var env []string
+	for _, v := range r.opts.Environ {
+		name, _, _ := strings.Cut(v, "=")
+		if !r.opts.Secret(name) || slices.Contains(h.Env, name) {
+			env = append(env, v)
+		}
+	}
+	if r.opts.Project != "" {
+		env = append(env, "CLAUDE_PROJECT_DIR="+r.opts.Project, "HAFT_PROJECT_DIR="+r.opts.Project)
+	}
+	for name, value := range h.Vars {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// Effects runs the PreToolUse hooks that wait for what the call would change. For a
+// command, the pipeline has found that out; a file tool says it itself. Such a hook cannot
+// change the input, because the change belongs to the original one.
+func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []string) {
+	t := targetOf(c.Tool, c.Call)
+	t.effects = true
+	if len(r.choose(c.Call.Agent, "PreToolUse", t)) == 0 {
+		return tool.Verdict{}, nil
+	}
+	if !c.Looked && c.Tool.Command == nil {
+		c.Preview, c.Unclear = c.Tool.PreviewOf(ctx, c.Call)
+	}
+	d := use(c.Tool, c.Call)
+	d.Preview = previewOf(c.Preview)
+	if c.Unclear != nil {
+		d.PreviewError = c.Unclear.Error()
+	}
+	v, notes := r.before(ctx, c.Call, d, t)
+	if v.Input != nil {
+		v.Input = nil
+		notes = append(notes, fmt.Sprintf("A PreToolUse:%s hook that runs after the preview returned a different input, which is ignored.", c.Call.Tool))
+	}
+	return v, notes
+}
+
+// post sends the input to a URL and reads the answer like a command's output.
+func (r *Runner) post(ctx context.Context, h *Hook, input []byte, run *Run) (Output, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(input))
+	if err != nil {
+		return Output{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range h.Headers {
+		req.Header.Set(name, r.expand(h, value))
+	}
+	resp, err := r.opts.Client.Do(req)
+	if err != nil {
+		return Output{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxOutput+1))
+	if err != nil {
+		return Output{}, fmt.Errorf("read its answer: %w", err)
+	}
+	run.Stdout = beginning(body)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return Output{}, fmt.Errorf("it answered %s", resp.Status)
+	}
+	if len(body) > maxOutput {
+		run.Dropped = max(1, resp.ContentLength-maxOutput)
+		return Output{}, fmt.Errorf("its answer exceeds the limit of %d bytes", maxOutput)
+	}
+	return parseOutput(body, h.Event, input)
+}
+
+// expand fills in the variables that the hook names.
+func (r *Runner) expand(h *Hook, text string) string {
+	return os.Expand(text, func(name string) string {
+		if !slices.Contains(h.Env, name) {
+			return ""
+		}
+		for _, v := range slices.Backward(r.opts.Environ) {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	})
+}
+
+// run runs one hook and records the result.
+func (r *Runner) run(ctx context.Context, t *task, in Input) {
+	h, run := &t.hook.Hook, &t.run
+	run.Started = time.Now()
+	defer func() { run.Duration = time.Since(run.Started) }()
+	if run.Err == nil && r.opts.Check != nil {
+		run.Err = r.opts.Check(h)
+	}
+	if run.Err == nil && h.Check != nil {
+		run.Err = h.Check()
+	}
+	required := h.Required && run.Err != nil
+	if run.Err == nil {
+		run.Err = h.Fault
+	}
+	if run.Err == nil {
+		run.Err = r.attempt(ctx, h, in, run)
+	}
+	if run.Err == nil {
+		return
+	}
+	run.said = said{}
+	// A function whose answer is invalid has not approved anything.
+	unread := h.Func != nil && errors.As(run.Err, new(*AnswerError)) && slices.Contains(settings.Guards, string(in.Detail.Event()))
+	// Exit code 2 blocks in Claude Code, even if it is the shell's or the interpreter's.
+	required = required || h.Required && errors.As(run.Err, new(*notStarted))
+	if (h.Block || required || unread) && !onceMore(in.Detail) {
+		run.said = said{behavior: tool.Deny, reason: fmt.Sprintf("the required hook %s failed: %s", h.name(), run.Err)}
+	}
+	run.Behavior, run.Reason = run.said.behavior, run.said.reason
+}
+
+// attempt runs a hook within its time. An error is the hook's own.
+func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error {
+	limit := h.Timeout
+	switch {
+	case limit != 0:
+	case h.Agentic:
+		limit = agentTime
+	case h.Prompt != "":
+		limit = modelTime
+	default:
+		limit = r.opts.Timeout
+	}
+	timeout := fmt.Errorf("it took longer than %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timeout)
+	defer cancel()
+	out, err := r.start(ctx, h, in, run)
+	if ctx.Err() != nil && err != nil {
+		cause := context.Cause(ctx)
+		run.Cancelled = errors.Is(ctx.Err(), context.Canceled) && !errors.As(cause, new(errLate))
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	run.Message, run.Suppress = out.SystemMessage, out.SuppressOutput
+	if run.Suppress {
+		run.Stdout = ""
+	}
+	if run.said, err = out.read(in.Detail.Event()); err != nil {
+		return &AnswerError{err}
+	}
+	run.Behavior, run.Reason = run.said.behavior, run.said.reason
+	return nil
+}
+
+func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output, error) {
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	if h.Func != nil {
+		return callFunc(ctx, h, in)
+	}
+	text, err := in.MarshalJSON()
+	if err != nil {
+		return Output{}, err
+	}
+	switch {
+	case h.Command != "":
+		return r.command(ctx, h, in.Common, append(text, '\n'), run)
+	case h.URL != "":
+		return r.post(ctx, h, text, run)
+	case h.Prompt != "":
+		return r.ask(ctx, h, text, run)
+	}
+	return Output{}, errors.New("it has nothing to run")
+}
+
+// Concerning returns the PreToolUse hooks that would see a call, as runs that have not
+// started. Their answers are not known without running them.
+func (r *Runner) Concerning(t *tool.Tool, c *tool.Call) []Run {
+	var runs []Run
+	about := targetOf(t, c)
+	for _, effects := range []bool{false, true} {
+		about.effects = effects
+		for _, task := range r.choose(c.Agent, "PreToolUse", about) {
+			runs = append(runs, task.run)
+		}
+	}
+	return runs
 }
 
 // errLate is why a hook that no one waited for was stopped.

@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"github.com/haftdev/haft/internal/text/jsonstream"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -18,20 +17,4 @@ type DryRunResult struct {
 	Problem *tool.Problem
 	// Call is what would run, including repairs and changes by the tool or the judge.
 	Call *tool.Call
-}
-
-func (f *execution) dryRun(in *jsonstream.Object, seen *DryRunResult) *Outcome {
-	if out := f.prepare(in); out != nil {
-		return out
-	}
-	f.find()
-	if f.tool.Validate != nil {
-		seen.Problem = f.tool.Validate(f.ctx, f.call)
-	}
-	verdict, out := f.judge(&tool.Case{Tool: f.tool, Call: f.call})
-	if seen.Problem != nil && verdict.Behavior != tool.NoView {
-		out = nil // the same problem once more, about what the judge would have run
-	}
-	seen.Verdict = verdict
-	return out
 }

@@ -148,11 +148,3 @@ func (f *Feed) signal() {
 	default:
 	}
 }
-
-// publish sends an event of a call to every feed.
-func (b *Batch) publish(f *execution, e Event) {
-	e.CallID, e.UseID, e.Tool, e.Agent = f.id, f.useID, f.name, b.agent
-	for _, feed := range b.opts.Feeds {
-		feed.put(f.mark, e)
-	}
-}

@@ -13,22 +13,6 @@ import (
 // second lock, which the process that writes to it shares with its commands: if the first
 // lock is free and the second is not, they are still being stopped.
 
-// Hold returns a file for a process that starts others for the session and may outlive this
-// one. As long as that process has it open, a resume waits. The caller closes its own copy.
-// Hold returns nil if nothing has to wait: the session is not stored, has not begun, or
-// files cannot be locked here.
-func (s *Session) Hold() (*os.File, error) {
-	if s.silent() {
-		return nil, nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lock == nil || s.closed {
-		return nil, nil
-	}
-	return share(s.lock.hold)
-}
-
 const (
 	holdName = "commands"
 	// holdTime is how long to wait for commands that are being stopped. That takes at most

@@ -4,11 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/tool"
 )
 
 // A Session is a conversation that is being recorded. A nil Session, and one from [Memory],
@@ -425,4 +431,248 @@ func (s *Session) Close() error {
 		}
 	}
 	return errors.Join(err, s.lock.release())
+}
+
+// Hold returns a file for a process that starts others for the session and may outlive this
+// one. As long as that process has it open, a resume waits. The caller closes its own copy.
+// Hold returns nil if nothing has to wait: the session is not stored, has not begun, or
+// files cannot be locked here.
+func (s *Session) Hold() (*os.File, error) {
+	if s.silent() {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lock == nil || s.closed {
+		return nil, nil
+	}
+	return share(s.lock.hold)
+}
+
+// sealPrefix records the state of the files after the last write. It first reads what a
+// long session has added, so that the next resume does not have to.
+func (s *Session) sealPrefix(ctx context.Context) error {
+	file, err := os.Open(s.path)
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	p := s.prefix
+	covered := int64(0)
+	if p != nil {
+		covered = p.index.Size
+	}
+	grown := info.Size() - covered
+	if grown >= prefixStep && grown <= prefixMost {
+		r, err := readOn(ctx, s.path, p)
+		if err != nil {
+			return err
+		}
+		r.restoreBlobs(ctx, s.blobs)
+		messages, lost := fold(r.chain, r.beside, r.calls)
+		r.lost = len(lost)
+		p = r.extend(s.path, file, messages)
+	}
+	if p == nil || !seals() {
+		return nil
+	}
+	now, err := stampsOf(file, p.dir)
+	if err != nil {
+		return fmt.Errorf("seal session: %w", err)
+	}
+	quiet := time.Until(time.Unix(0, max(now.Journal.MTime, now.Text.MTime, now.Table.MTime)).Add(prefixQuiet))
+	time.Sleep(min(quiet, prefixQuiet)) // files are from the future if the clock was set back
+	p.index.Sealed = &now
+	return p.index.save(p.dir)
+}
+
+// Record implements [sched.Recorder]. A call with effects is on the disk before it runs,
+// and its result is before the model sees it. The steps of a call without effects are
+// written with its result, or after a tenth of a second: if they are lost, the call can be
+// repeated.
+func (s *Session) Record(ctx context.Context, r sched.Record) error {
+	if s.silent() {
+		return nil
+	}
+	switch r.Step {
+	case sched.Finished:
+		return s.finished(ctx, r.Outcome)
+	case sched.Dispatched:
+		return s.dispatched(ctx, r)
+	}
+	c := s.callOf(r, Judged)
+	c.Behavior, c.Reason, c.Unasked = r.Verdict.Behavior, r.Verdict.Reason, r.Verdict.Unasked
+	c.Approved, c.Confinement = r.Verdict.Approved, r.Verdict.Confinement
+	if c.Unasked {
+		c.Remedy = r.Verdict.Remedy()
+	}
+	e := Entry{Agent: r.Call.Agent, Call: &c}
+	if c.Behavior == tool.Allow && !r.Waits && c.Approved == "" {
+		return s.AppendSoon(e) // its dispatch follows; what a user approved is written at once
+	}
+	return s.Append(ctx, e)
+}
+
+func (s *Session) dispatched(ctx context.Context, r sched.Record) error {
+	c := s.callOf(r, Dispatched)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if use := s.uses[c.UseID]; !plainjson.Same(use.input, r.Call.Input) {
+		c.Input = r.Call.Input
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	s.uses[c.UseID] = pendingCall{pure: c.Effect == tool.Pure}
+	entries := []Entry{{Agent: r.Call.Agent, Call: &c}}
+	if c.Effect == tool.Pure {
+		return s.holdShortly(ctx, entries)
+	}
+	if err := s.appendLocked(ctx, entries); err != nil {
+		return err
+	}
+	return s.streams[r.Call.Agent].log.Sync(ctx)
+}
+
+func (s *Session) callOf(r sched.Record, step Step) Call {
+	return Call{Step: step, ID: r.Call.ID, UseID: r.Call.UseID, Tool: r.Call.Tool, Effect: r.Marks.Effect}
+}
+
+func (s *Session) finished(ctx context.Context, out *sched.Outcome) error {
+	e := Entry{
+		UUID:  ResultUUID(s.id, out.CallID),
+		Agent: out.Agent,
+		Message: &Message{
+			Role:    model.User,
+			Content: []model.Block{ResultBlock(out)},
+			Output:  typedOutput(out), Confined: confined(out.Result.Output),
+		},
+	}
+	if out.Status == sched.Denied {
+		e.Message.Denied = &Denied{Reason: out.Verdict.Reason, Rule: out.Verdict.Rule}
+	}
+	s.mu.Lock()
+	pure := s.uses[out.UseID].pure
+	delete(s.uses, out.UseID)
+	err := s.appendLocked(ctx, []Entry{e})
+	st := s.streams[out.Agent]
+	if err == nil && pure {
+		st.syncSoon() // with the lock, so that the log is not closed in between
+	}
+	s.mu.Unlock()
+	if err != nil || pure {
+		return err
+	}
+	return st.log.Sync(ctx)
+}
+
+// repair is the result of a lost call, which is written to the journal before anything
+// else.
+func (s *Session) repair(u *use, steps []Call) Entry {
+	text := fate(u.block.Name, steps)
+	output, _ := plainjson.Marshal("Error: " + text) // a string is always encodable
+	callID := u.call.ID
+	if callID == "" {
+		callID = u.line.UUID + u.block.ID
+	}
+	blocks := results([]*use{u}, map[string][]Call{u.block.ID: steps})
+	return Entry{UUID: ResultUUID(s.id, callID), Message: &Message{Role: model.User, Content: blocks, Output: output}}
+}
+
+// stream returns the log of an agent, which is opened on first use.
+func (s *Session) stream(ctx context.Context, agent string) (*stream, error) {
+	if st := s.streams[agent]; st != nil {
+		return st, nil
+	}
+	st := &stream{}
+	if s.logs == nil {
+		st.log = &journal{path: filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".jsonl")}
+	} else {
+		var err error
+		if st.log, st.pos, err = s.logs.Open(ctx, s.id, fileName(agent)); err != nil {
+			return nil, fmt.Errorf("open session: %w", err)
+		}
+	}
+	s.streams[agent] = st
+	return st, nil
+}
+
+// DescribeAgent records what a sub-agent is for, if the session is in files.
+func (s *Session) DescribeAgent(agent string, m AgentMeta) error {
+	if s.silent() || s.logs != nil {
+		return nil
+	}
+	path := filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".meta.json")
+	raw, err := plainjson.Marshal(m)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = replace(path, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("could not save the description of agent %s: %w", agent, err)
+	}
+	return nil
+}
+
+// Agent returns the journal of a sub-agent's conversation, which entries of that agent
+// continue from then on. It is called before the first of them. The error is an
+// [io/fs.ErrNotExist] if the sub-agent has no journal.
+func (s *Session) Agent(ctx context.Context, agent string) (*Restored, error) {
+	if s.silent() {
+		return newRestored(), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, err := s.stream(ctx, agent)
+	if err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	r, err := st.read(ctx, agent, "")
+	if err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	st.torn, st.tail = r.torn, r.last()
+	to := newRestored()
+	for _, l := range r.chain {
+		s.blobs.restore(ctx, l)
+	}
+	messages, lost := fold(r.chain, r.beside, r.calls)
+	if err := to.History.Append(messages...); err != nil {
+		return nil, fmt.Errorf("resume agent %s: %w", agent, err)
+	}
+	to.take(r)
+	for _, u := range lost {
+		to.Lost = append(to.Lost, u.call)
+		repair := s.repair(&u, r.calls[u.block.ID])
+		repair.Agent = agent
+		s.repairs = append(s.repairs, repair)
+	}
+	return to, nil
+}
+
+// Rest syncs and closes the log of a sub-agent that has nothing to write for now. The next
+// entry opens it again.
+func (s *Session) Rest(agent string) error {
+	if s.silent() || agent == "" {
+		return nil
+	}
+	s.mu.Lock()
+	var err error
+	if slices.ContainsFunc(s.held, func(e Entry) bool { return e.Agent == agent }) {
+		if err = s.writable(context.Background()); err == nil {
+			err = s.writeGroup(context.Background(), agent, nil) // later it would open the log again
+		}
+	}
+	st := s.streams[agent]
+	s.mu.Unlock()
+	if st == nil {
+		return err
+	}
+	return errors.Join(err, st.close())
 }

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-
-	"github.com/haftdev/haft/internal/text/plainjson"
-	"github.com/haftdev/haft/model"
 )
 
 // CreateOptions say how a session begins.
@@ -69,19 +66,6 @@ func resume(ctx context.Context, path string, o *ResumeOptions) (*Session, error
 		return nil, err
 	}
 	return r.session(ctx, path, o)
-}
-
-// repair is the result of a lost call, which is written to the journal before anything
-// else.
-func (s *Session) repair(u *use, steps []Call) Entry {
-	text := fate(u.block.Name, steps)
-	output, _ := plainjson.Marshal("Error: " + text) // a string is always encodable
-	callID := u.call.ID
-	if callID == "" {
-		callID = u.line.UUID + u.block.ID
-	}
-	blocks := results([]*use{u}, map[string][]Call{u.block.ID: steps})
-	return Entry{UUID: ResultUUID(s.id, callID), Message: &Message{Role: model.User, Content: blocks, Output: output}}
 }
 
 // quiet waits for the commands of a process that is gone, for a caller that leaves the

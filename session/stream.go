@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,24 +26,6 @@ type stream struct {
 // syncDelay is how long the results of calls without effects may wait for the disk: those of
 // one moment share a sync.
 const syncDelay = 100 * time.Millisecond
-
-// stream returns the log of an agent, which is opened on first use.
-func (s *Session) stream(ctx context.Context, agent string) (*stream, error) {
-	if st := s.streams[agent]; st != nil {
-		return st, nil
-	}
-	st := &stream{}
-	if s.logs == nil {
-		st.log = &journal{path: filepath.Join(s.Dir(), "subagents", "agent-"+fileName(agent)+".jsonl")}
-	} else {
-		var err error
-		if st.log, st.pos, err = s.logs.Open(ctx, s.id, fileName(agent)); err != nil {
-			return nil, fmt.Errorf("open session: %w", err)
-		}
-	}
-	s.streams[agent] = st
-	return st, nil
-}
 
 // fileName keeps an agent's name from leaving its folder.
 func fileName(agent string) string {

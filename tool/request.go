@@ -1,9 +1,6 @@
 package tool
 
 import (
-	"encoding/json"
-	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/internal/text/plainjson"
@@ -54,41 +51,3 @@ func newDefinitions(s *Set, tools []*Tool) *definitions {
 
 // usualDefinition is how long a definition usually is, in bytes.
 const usualDefinition = 1 << 10
-
-// encode makes the array of the set's request, when it is wanted.
-func (s *Set) encode() {
-	loaded := s.loaded
-	var found []definition
-	if s.References() {
-		found = s.found
-	}
-	s.array = sync.OnceValue(func() []byte {
-		all := loaded.array()
-		if len(found) == 0 {
-			return all
-		}
-		b := slices.Clip(all[:len(all)-1]) // without the bracket; other sets have the same array
-		for _, d := range found {
-			if len(b) > 1 {
-				b = append(b, ',')
-			}
-			b = append(b, d.json...)
-		}
-		return append(b, ']')
-	})
-}
-
-// Request returns the JSON array that describes tools to a model: those that are loaded
-// and, if its API supports references, those that it has found. It is encoded once; the
-// caller must not modify it.
-func (s *Set) Request() json.RawMessage { return s.array() }
-
-// Description returns what the model reads about t. If it panics, the panic names the tool.
-func (s *Set) Description(t *Tool) string {
-	defer func() {
-		if p := recover(); p != nil {
-			panic(fmt.Sprintf("tool %s: describe: %v", t.Name, p))
-		}
-	}()
-	return t.Describe(s.session)
-}

@@ -2,10 +2,14 @@ package tool
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"unicode"
 
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -330,3 +334,235 @@ func (s *Set) Session() *Session { return s.session }
 
 // View returns the input schema of t as the model sees it.
 func (s *Set) View(t *Tool) *schema.View { return t.Input.View(s.session.ViewOptions()) }
+
+// ThroughDoor returns the call that a call of the door stands for. Name and input stay the
+// same unless name is the door's and the input names a tool of the set.
+func (s *Set) ThroughDoor(name string, input json.RawMessage) (string, json.RawMessage) {
+	if name != DoorName || s.names[DoorName] == nil {
+		return name, input
+	}
+	var in struct {
+		Tool  string          `json:"tool"`
+		Input json.RawMessage `json:"input"`
+	}
+	if json.Unmarshal(input, &in) != nil || in.Tool == DoorName || s.Called(in.Tool) == nil {
+		return name, input
+	}
+	var text string
+	if json.Unmarshal(in.Input, &text) == nil && json.Valid([]byte(text)) {
+		in.Input = json.RawMessage(text) // an object that was written as a string
+	}
+	if len(in.Input) == 0 || string(in.Input) == "null" {
+		in.Input = json.RawMessage("{}")
+	}
+	return in.Tool, in.Input
+}
+
+// Hint tells a model how to call a tool that its request does not describe.
+func (s *Set) Hint(t *Tool) string {
+	if s.names[DoorName] == nil {
+		return fmt.Sprintf("Its input must match %s", s.View(t).JSON())
+	}
+	return fmt.Sprintf(`Call it as %s {"tool": %q, "input": …} with an input that matches %s`, DoorName, t.Name, s.View(t).JSON())
+}
+
+// mentioning returns describe without what it says about tools that are not in the set: a
+// model that is told to use one would waste a call. Texts use the exact names of tools, so
+// that this can be checked word by word.
+func (s *Set) mentioning(describe func(*Session) string) func(*Session) string {
+	return func(session *Session) string {
+		text := describe(session)
+		if len(s.absent) == 0 || !s.namesAbsent(text) {
+			return text
+		}
+		var lines []string
+		for line := range strings.SplitSeq(text, "\n") {
+			kept := s.keepPresent(line)
+			if kept == "" && line != "" {
+				continue
+			}
+			lines = append(lines, kept)
+		}
+		return strings.Join(lines, "\n")
+	}
+}
+
+// keepPresent drops the sentences of a line, and the clauses after a semicolon, that name a
+// missing tool.
+func (s *Set) keepPresent(line string) string {
+	if !s.namesAbsent(line) {
+		return line
+	}
+	var sentences []string
+	for _, sentence := range sentencesOf(line) {
+		body, end := strings.TrimRight(sentence, ".:"), ""
+		end = sentence[len(body):]
+		var clauses []string
+		for i, clause := range strings.Split(body, "; ") {
+			if s.namesAbsent(clause) {
+				if i == 0 {
+					break // the rest hangs on it
+				}
+				continue
+			}
+			clauses = append(clauses, clause)
+		}
+		if len(clauses) > 0 {
+			sentences = append(sentences, strings.Join(clauses, "; ")+end)
+		}
+	}
+	kept := strings.Join(sentences, " ")
+	if strings.HasPrefix(line, "- ") && kept != "" && !strings.HasPrefix(kept, "- ") {
+		kept = "- " + kept
+	}
+	return kept
+}
+
+// namesAbsent reports whether a text names a tool that is not there.
+func (s *Set) namesAbsent(text string) bool {
+	from := -1 // where a word began
+	for i, r := range text {
+		inWord := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > unicode.MaxASCII && unicode.IsLetter(r) || unicode.IsDigit(r)
+		switch {
+		case inWord && from < 0:
+			from = i
+		case !inWord && from >= 0:
+			if s.absent[text[from:i]] {
+				return true
+			}
+			from = -1
+		}
+	}
+	return from >= 0 && s.absent[text[from:]]
+}
+
+// Next returns the set that follows s in a conversation when the available tools have
+// become those of full. Tools that joined can be found and called, a tool whose schema has
+// changed is called with the new one, and a tool that is gone says so. What the model was
+// told stays the same; [Set.News] is what it must be told in addition. A set that is not
+// sealed is replaced by full.
+func (s *Set) Next(full *Set) *Set {
+	if !s.sealed {
+		return full.Reveal(s.foundNames()...)
+	}
+	n := full.next()
+	n.sealed, n.loaded, n.found, n.known, n.news = true, s.loaded, slices.Clip(s.found), s.known, slices.Clip(s.news)
+	n.opts.References, n.opts.Door = s.opts.References, s.opts.Door
+	for _, told := range s.tools {
+		switch t := n.names[told.Name]; {
+		case s.known[told.Name] == nil: // the model knows only its name
+		case t == nil && told.Source == "":
+			n.add([]*Tool{told}) // what the conversation itself has added
+		case t == nil:
+			n.add([]*Tool{withdrawn(told)})
+			if told.Meta[gone] == nil {
+				n.news = append(n.news, fmt.Sprintf("The tool %s is no longer available: %s is not connected.", told.Name, told.origin()))
+			}
+		case told.Source != "" && !sameShape(s, told, n, t):
+			n.news = append(n.news, fmt.Sprintf("The tool %s has changed. Its description is now: %s\nIts input must match this schema: %s", t.Name, n.Description(t), n.View(t).JSON()))
+		case told.Meta[gone] != nil:
+			n.news = append(n.news, fmt.Sprintf("The tool %s is available again.", t.Name))
+		}
+	}
+	n.session.Tools = nil
+	for _, t := range n.tools {
+		n.session.Tools = append(n.session.Tools, t.Name)
+	}
+	n.encode()
+	return n
+}
+
+// News are sentences for the model about tools that it knows and that have changed since,
+// oldest first.
+func (s *Set) News() []string { return s.news }
+
+// Renew returns the set of a conversation that starts again, such as after a compaction:
+// every tool, including those that the model has found, is described as it is now, and
+// those that are gone are left out.
+func (s *Set) Renew() *Set {
+	n := s.next()
+	n.sealed = false
+	n.tools = slices.DeleteFunc(slices.Clone(n.tools), func(t *Tool) bool {
+		out := t.Meta[gone] != nil || t.Name == DoorName
+		if out {
+			delete(n.names, t.Name)
+		}
+		return out
+	})
+	found := s.foundNames()
+	n.load()
+	return n.promote(found)
+}
+
+// Plain returns the set for an API that turned out not to support references: what the
+// model has found is loaded like the rest, and what it finds from now on is called through
+// the door.
+func (s *Set) Plain() *Set {
+	n := s.next()
+	n.opts.References = false
+	sealed := n.sealed
+	n = n.Renew()
+	n.sealed = sealed
+	return n
+}
+
+// Load returns a set that describes the named tools from the first request. It is for a
+// conversation that has not begun: a sealed set stays as it is.
+func (s *Set) Load(names ...string) *Set {
+	if s.sealed || len(names) == 0 {
+		return s
+	}
+	return s.next().promote(names)
+}
+
+// promote loads tools that were deferred.
+func (s *Set) promote(names []string) *Set {
+	loaded := slices.Clone(s.loaded.tools)
+	for _, name := range names {
+		if t := s.names[name]; t != nil && s.known[name] == nil {
+			s.known[name] = t
+			loaded = append(loaded, t)
+		}
+	}
+	s.loaded = newDefinitions(s, loaded)
+	s.encode()
+	return s
+}
+
+// encode makes the array of the set's request, when it is wanted.
+func (s *Set) encode() {
+	loaded := s.loaded
+	var found []definition
+	if s.References() {
+		found = s.found
+	}
+	s.array = sync.OnceValue(func() []byte {
+		all := loaded.array()
+		if len(found) == 0 {
+			return all
+		}
+		b := slices.Clip(all[:len(all)-1]) // without the bracket; other sets have the same array
+		for _, d := range found {
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(b, d.json...)
+		}
+		return append(b, ']')
+	})
+}
+
+// Request returns the JSON array that describes tools to a model: those that are loaded
+// and, if its API supports references, those that it has found. It is encoded once; the
+// caller must not modify it.
+func (s *Set) Request() json.RawMessage { return s.array() }
+
+// Description returns what the model reads about t. If it panics, the panic names the tool.
+func (s *Set) Description(t *Tool) string {
+	defer func() {
+		if p := recover(); p != nil {
+			panic(fmt.Sprintf("tool %s: describe: %v", t.Name, p))
+		}
+	}()
+	return t.Describe(s.session)
+}

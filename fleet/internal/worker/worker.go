@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/journal"
 	"github.com/haftdev/haft/fleet/internal/runs"
@@ -20,8 +23,6 @@ import (
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Options say what a worker takes and how.
@@ -480,5 +481,25 @@ func (w *worker) noteAside(a *workspace.Aside) {
 	})
 	if err != nil && !errors.Is(err, runs.ErrNotFound) {
 		w.Log.Warn("could not record a kept folder", "run", a.Run, "folder", a.Path, "error", err)
+	}
+}
+
+// closeFiles denies all runs of this worker its keys and the stores of servers on this machine: who reads them could
+// act as the worker, or read the journals of everybody. Rules of this kind hold in every mode, and for commands, too.
+//
+// On a machine that cannot keep commands from files, such a rule would let no command run. There the worker goes on and
+// says so: what separates it from its runs is then what separates it from everything else, such as its container.
+func (w *worker) closeFiles() {
+	if len(w.Closed) == 0 {
+		return
+	}
+	host := shellrun.NewHost(&shellrun.Options{Reexec: w.Reexec, NoProfile: true})
+	defer host.Close()
+	if !host.Holds() {
+		w.Log.Warn("this machine has no sandbox that keeps commands from files: the commands of a run in bypassPermissions mode can read this worker's key", "files", w.Closed)
+		return
+	}
+	for _, path := range w.Closed {
+		w.denied = append(w.denied, denials(path)...)
 	}
 }

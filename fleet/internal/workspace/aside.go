@@ -21,26 +21,6 @@ type Aside struct {
 	Time time.Time `json:"time"`
 }
 
-// aside moves the folder where nobody works in it.
-func (w *Workspace) aside() error {
-	now := time.Now().UTC()
-	to := filepath.Join(w.Dir, "aside", fmt.Sprintf("%s-%s", filepath.Base(w.root), now.Format("20060102-150405.000000")))
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("keep a changed folder: %w", err)
-	}
-	if err := os.Rename(w.root, to); err != nil {
-		return fmt.Errorf("keep a changed folder: %w", err)
-	}
-	if w.Aside != nil {
-		a := &Aside{Run: w.Run, Path: filepath.Join(to, filepath.Base(w.work)), Time: now}
-		if w.point != nil {
-			a.Call = w.point.Call
-		}
-		w.Aside(a)
-	}
-	return nil
-}
-
 // SweepOptions say which folders are swept.
 type SweepOptions struct {
 	// Dir, Blobs, Home and Aside are as in [Options].

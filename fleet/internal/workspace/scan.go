@@ -2,33 +2,17 @@ package workspace
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/haftdev/haft/internal/text/secret"
 )
-
-// largest is how large a file may be that is stored.
-func (w *Workspace) largest() int64 {
-	if w.maxFile > 0 {
-		return w.maxFile
-	}
-	return 64 << 20
-}
 
 // Modes that git has for files.
 const (
@@ -65,68 +49,6 @@ type leftOut struct {
 }
 
 const noSubmodules = "submodules are not fetched"
-
-// scan calls each with the files that differ from the tree, and returns those that are not stored
-// although git does not ignore them.
-func (w *Workspace) scan(ctx context.Context, each func(*change) error) (left []leftOut, err error) {
-	names, left, err := w.names(ctx)
-	if err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(w.work)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder of the run: %w", err)
-	}
-	defer root.Close()
-	l := &looker{Workspace: w, root: root, secrets: secret.Where{Homes: w.homes, Roots: []string{w.work}}, folders: map[string]bool{".": true}}
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		c, why, err := l.look(name)
-		if err != nil {
-			return nil, err
-		}
-		if why != "" {
-			left = append(left, leftOut{name, why, why != noSubmodules})
-		}
-		if c == nil {
-			continue
-		}
-		if err := each(c); err != nil {
-			return nil, err
-		}
-	}
-	return left, nil
-}
-
-// names returns the files that are or were there, in order, without ignored ones. A file that is
-// in the tree stays in sight even if it becomes ignored.
-func (w *Workspace) names(ctx context.Context) (names []string, left []leftOut, err error) {
-	g := w.objects.on(w.work, "GIT_INDEX_FILE="+filepath.Join(w.work, ".git", "index"))
-	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
-	out, err := g.run(ctx, nil, args...)
-	if err != nil { // what a command made of the index cannot be read: then nothing is staged
-		g = w.objects.on(w.work, "GIT_INDEX_FILE="+filepath.Join(w.root, "no-index"))
-		if out, err = g.run(ctx, nil, args...); err != nil {
-			return nil, nil, fmt.Errorf("list the files: %w", err)
-		}
-	}
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		switch n := string(name); {
-		case n == "":
-		case strings.HasSuffix(n, "/"):
-			left = append(left, leftOut{n, "it is a git repository itself", true})
-		default:
-			names = append(names, n)
-		}
-	}
-	for name := range w.tree {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), left, nil
-}
 
 // A looker looks at files one after the other. It does not leave the folder, whatever links a
 // command makes meanwhile.
@@ -256,21 +178,6 @@ func (l *looker) read(name string, info fs.FileInfo) (c *change, why string) {
 	return c, ""
 }
 
-func (w *Workspace) tooLarge() string { return fmt.Sprintf("it is larger than %d MB", w.largest()>>20) }
-
-// objectOf is the name that git gives to a content.
-func (w *Workspace) objectOf(size int64, content io.Reader) (string, error) {
-	var h hash.Hash = sha1.New()
-	if len(w.point.Base) == 64 {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", size)
-	if n, err := io.Copy(h, io.LimitReader(content, size+1)); err != nil || n != size {
-		return "", errors.Join(err, errChanged)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 func seenAs(info fs.FileInfo) seen {
 	s := seen{size: info.Size(), mtime: info.ModTime().UnixNano(), mode: info.Mode(), read: time.Now().UnixNano()}
 	s.ctime, s.ino = changeTime(info)
@@ -283,20 +190,4 @@ func (s seen) same(now seen) bool {
 	const instant = int64(50 * time.Millisecond)
 	return s.ctime != 0 && s.size == now.size && s.mtime == now.mtime && s.ctime == now.ctime && s.ino == now.ino && s.mode == now.mode &&
 		s.read-max(s.mtime, s.ctime) > instant
-}
-
-// readTree returns the files of a commit.
-func (w *Workspace) readTree(ctx context.Context, commit string) (map[string]entry, error) {
-	out, err := w.objects.run(ctx, nil, "ls-tree", "-r", "-z", "--full-tree", commit)
-	if err != nil {
-		return nil, fmt.Errorf("read the files of the commit %s: %w", commit, err)
-	}
-	tree := map[string]entry{}
-	for line := range bytes.SplitSeq(out, []byte{0}) {
-		head, name, ok := strings.Cut(string(line), "\t")
-		if f := strings.Fields(head); ok && len(f) == 3 {
-			tree[name] = entry{f[0], f[2]}
-		}
-	}
-	return tree, nil
 }

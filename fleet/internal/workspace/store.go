@@ -15,94 +15,6 @@ import (
 	"time"
 )
 
-// Store stores the files as they are now, after a call, and returns the point to go into the
-// journal. When it returns without an error, the files survive this machine.
-func (w *Workspace) Store(ctx context.Context, call string) (*Point, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	p, err := w.store(ctx, call)
-	if err != nil {
-		w.seen = map[string]seen{}
-		return nil, fmt.Errorf("store the files of the run: %w", explain(err, w.Dir))
-	}
-	return p, nil
-}
-
-func (w *Workspace) store(ctx context.Context, call string) (*Point, error) {
-	refs, err := w.folderRefs()
-	if err != nil {
-		return nil, err
-	}
-	var left []leftOut
-	mark := refs.mark
-	if mark != w.refs {
-		if why := w.takeRefs(ctx, refs); why != "" { // the next call tries again
-			left, mark = append(left, leftOut{".git", why, true}), ""
-		}
-	}
-	if err := w.readBranches(ctx, refs, mark); err != nil {
-		return nil, err
-	}
-	im := &importer{w: w, ctx: ctx}
-	defer im.abort()
-	more, err := w.scan(ctx, im.change)
-	if err != nil {
-		return nil, err
-	}
-	left = slices.Concat(left, w.branches.left, more)
-	p := *w.point
-	p.Call, p.Path, p.Left = call, w.work, firstFew(left)
-	if mark != w.refs && im.cmd == nil {
-		if err := im.start(); err != nil {
-			return nil, err
-		}
-	}
-	if im.cmd != nil {
-		if err := w.commit(ctx, im, &p); err != nil {
-			return nil, err
-		}
-	}
-	known, _ := readNoted(w.root)                                                 // one that cannot be read is replaced
-	if known == nil || im.cmd != nil || !slices.Equal(p.Left, known.Point.Left) { // else nothing has changed but the call
-		w.refs = mark
-		if err := w.note(&p); err != nil {
-			return nil, err
-		}
-	}
-	w.point, w.left = &p, map[string]bool{}
-	for _, l := range left {
-		w.left[l.path] = true
-	}
-	return &p, nil
-}
-
-// commit finishes a commit and stores its objects.
-func (w *Workspace) commit(ctx context.Context, im *importer, p *Point) error {
-	if err := im.finish(); err != nil {
-		return err
-	}
-	out, err := w.objects.text(ctx, "rev-parse", pointRef, pointRef+"^{tree}")
-	if err != nil {
-		return err
-	}
-	var ok bool
-	if p.Commit, p.Tree, ok = strings.Cut(out, "\n"); !ok {
-		return errors.New("git did not report the commit and tree that it wrote")
-	}
-	if err := w.keep(ctx, p, w.point); err != nil {
-		return err
-	}
-	for _, c := range im.changes {
-		if c.mode == "" {
-			delete(w.tree, c.path)
-			delete(w.seen, c.path)
-			continue
-		}
-		w.tree[c.path], w.seen[c.path] = c.entry, c.seen
-	}
-	return nil
-}
-
 // maxLeft is how many files that are not stored are listed.
 const maxLeft = 20
 
@@ -201,16 +113,6 @@ func (im *importer) abort() {
 // quote writes a path so that git reads it as it is.
 func quote(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
-}
-
-// note writes down what the folder was when it was stored, so that another worker can tell whether
-// it has changed since.
-func (w *Workspace) note(p *Point) error {
-	raw, err := json.Marshal(&noted{Spec: w.Spec, Run: w.Run, Point: p, Refs: w.refs})
-	if err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(w.root, notedName), raw)
 }
 
 // noted is what is known of a folder.

@@ -28,38 +28,6 @@ func (l Listed) Allow(name string) bool {
 	return true
 }
 
-// HookURLs returns the addresses that hooks may post to, from allowedHttpHookUrls. A star
-// matches any part of the host, or of what follows it.
-func (s *Settings) HookURLs() Listed { return s.listed("allowedHttpHookUrls", matchURL) }
-
-// HookVariables returns the variables that hooks may post, from httpHookAllowedEnvVars.
-func (s *Settings) HookVariables() Listed {
-	return s.listed("httpHookAllowedEnvVars", func(pattern, name string) bool { return pattern == name })
-}
-
-func (s *Settings) listed(key string, match func(pattern, name string) bool) Listed {
-	l := Listed{match: match}
-	for _, f := range s.files {
-		list := f.root.get(key)
-		if list == nil {
-			continue
-		}
-		into := &l.others
-		if f.Source == Managed {
-			into = &l.managed
-		}
-		if *into == nil {
-			*into = []string{} // one of nothing allows nothing
-		}
-		for _, e := range list.elements {
-			if text, ok := e.text(); ok {
-				*into = append(*into, text)
-			}
-		}
-	}
-	return l
-}
-
 // matchURL compares host with host and the rest with the rest, so that a star in the host
 // never matches beyond it.
 func matchURL(pattern, address string) bool {

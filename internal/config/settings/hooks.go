@@ -93,29 +93,6 @@ func (h *Hook) Required() bool { return h.Blocks() || h.OnError == "" && h.Guard
 // failClosed is the key under hooks that makes errors of all hooks block, in any file.
 const failClosed = "failClosed"
 
-// Hooks returns the hooks of all files in order, except those that disableAllHooks and
-// allowManagedHooksOnly turn off.
-func (s *Settings) Hooks() []Hook {
-	if s.ManagedFlag("disableAllHooks") {
-		return nil
-	}
-	onlyManaged := s.ManagedFlag("allowManagedHooksOnly") || s.Flag("disableAllHooks")
-	closed := s.hooksFailClosed()
-	var all []Hook
-	for _, f := range s.files {
-		if onlyManaged && f.Source != Managed {
-			break
-		}
-		hooks, _ := f.hooks(closed)
-		all = append(all, hooks...)
-	}
-	return all
-}
-
-func (s *Settings) hooksFailClosed() bool {
-	return slices.ContainsFunc(s.files, func(f *File) bool { return flagIn([]*File{f}, "hooks", failClosed) })
-}
-
 // Events are the events that hooks can be set up for.
 var Events = []string{
 	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "UserPromptSubmit", "SessionStart",

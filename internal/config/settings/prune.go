@@ -18,15 +18,3 @@ const (
 	// Enter decides separately for each of its members or elements.
 	Enter
 )
-
-// Prune returns settings with only what choose keeps. Everything else, including problems,
-// stays as it is. choose is called for the members of each file first.
-func (s *Settings) Prune(choose func(Place) Choice) *Settings {
-	pruned := &Settings{files: make([]*File, len(s.files))}
-	for i, f := range s.files {
-		n := *f
-		n.root = f.prune(f.root, nil, choose)
-		pruned.files[i] = &n
-	}
-	return pruned
-}

@@ -222,3 +222,129 @@ func (s *Settings) Env() []Variable {
 	}
 	return all
 }
+
+// HookURLs returns the addresses that hooks may post to, from allowedHttpHookUrls. A star
+// matches any part of the host, or of what follows it.
+func (s *Settings) HookURLs() Listed { return s.listed("allowedHttpHookUrls", matchURL) }
+
+// HookVariables returns the variables that hooks may post, from httpHookAllowedEnvVars.
+func (s *Settings) HookVariables() Listed {
+	return s.listed("httpHookAllowedEnvVars", func(pattern, name string) bool { return pattern == name })
+}
+
+func (s *Settings) listed(key string, match func(pattern, name string) bool) Listed {
+	l := Listed{match: match}
+	for _, f := range s.files {
+		list := f.root.get(key)
+		if list == nil {
+			continue
+		}
+		into := &l.others
+		if f.Source == Managed {
+			into = &l.managed
+		}
+		if *into == nil {
+			*into = []string{} // one of nothing allows nothing
+		}
+		for _, e := range list.elements {
+			if text, ok := e.text(); ok {
+				*into = append(*into, text)
+			}
+		}
+	}
+	return l
+}
+
+// Hooks returns the hooks of all files in order, except those that disableAllHooks and
+// allowManagedHooksOnly turn off.
+func (s *Settings) Hooks() []Hook {
+	if s.ManagedFlag("disableAllHooks") {
+		return nil
+	}
+	onlyManaged := s.ManagedFlag("allowManagedHooksOnly") || s.Flag("disableAllHooks")
+	closed := s.hooksFailClosed()
+	var all []Hook
+	for _, f := range s.files {
+		if onlyManaged && f.Source != Managed {
+			break
+		}
+		hooks, _ := f.hooks(closed)
+		all = append(all, hooks...)
+	}
+	return all
+}
+
+func (s *Settings) hooksFailClosed() bool {
+	return slices.ContainsFunc(s.files, func(f *File) bool { return flagIn([]*File{f}, "hooks", failClosed) })
+}
+
+// Prune returns settings with only what choose keeps. Everything else, including problems,
+// stays as it is. choose is called for the members of each file first.
+func (s *Settings) Prune(choose func(Place) Choice) *Settings {
+	pruned := &Settings{files: make([]*File, len(s.files))}
+	for i, f := range s.files {
+		n := *f
+		n.root = f.prune(f.root, nil, choose)
+		pruned.files[i] = &n
+	}
+	return pruned
+}
+
+// Sandbox returns what the settings say about confinement.
+func (s *Settings) Sandbox() Sandbox {
+	b := Sandbox{
+		Mode: SandboxPrefer, Servers: ProjectServers, Hooks: s.Flag("sandbox", "hooks"), Enabled: s.Flag("sandbox", "enabled"),
+		AutoAllow: s.flagOr(true, "sandbox", "autoAllowBashIfSandboxed"), Unsandboxed: s.flagOr(true, "sandbox", "allowUnsandboxedCommands"),
+		Excluded:   s.texts("sandbox", "excludedCommands"),
+		AllowWrite: s.texts("sandbox", "filesystem", "allowWrite"), DenyWrite: s.texts("sandbox", "filesystem", "denyWrite"),
+		AllowRead: s.texts("sandbox", "filesystem", "allowRead"), DenyRead: s.texts("sandbox", "filesystem", "denyRead"),
+		Domains: s.texts("sandbox", "network", "allowedDomains"), DeniedDomains: s.texts("sandbox", "network", "deniedDomains"),
+	}
+	if s.ManagedFlag("sandbox", "network", "allowManagedDomainsOnly") {
+		var managed []Text
+		for _, d := range b.Domains {
+			if d.Source == Managed {
+				managed = append(managed, d)
+			}
+		}
+		b.Domains = managed
+	}
+	if servers, ok := s.Text("sandbox", "mcpServers"); ok {
+		switch v := SandboxServers(servers.Text); v {
+		case NoServers, AllServers:
+			b.Servers = v
+		}
+	}
+	if mode, ok := s.Text("sandbox", "mode"); ok {
+		switch m := SandboxMode(mode.Text); m {
+		case SandboxOff, SandboxPrefer, SandboxRequire:
+			b.Mode = m
+		}
+	}
+	if _, required := s.SandboxRequired(); required {
+		b.Mode = SandboxRequire
+	}
+	return b
+}
+
+// SandboxRequired reports whether commands must not run unless they can be confined
+// (sandbox.enabled with sandbox.failIfUnavailable, or the mode require), and which file
+// says so.
+func (s *Settings) SandboxRequired() (Origin, bool) {
+	if s.Flag("sandbox", "enabled") && s.Flag("sandbox", "failIfUnavailable") {
+		v, _ := s.Lookup("sandbox", "failIfUnavailable")
+		return v.Origin, true
+	}
+	mode, _ := s.Text("sandbox", "mode")
+	return mode.Origin, mode.Text == string(SandboxRequire)
+}
+
+// flagOr is [Settings.Flag] with another default.
+func (s *Settings) flagOr(otherwise bool, path ...string) bool {
+	for _, f := range s.files {
+		if n := f.root.get(path...); n != nil && (n.kind == 't' || n.kind == 'f') {
+			return n.kind == 't'
+		}
+	}
+	return otherwise
+}

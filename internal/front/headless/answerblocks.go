@@ -3,37 +3,11 @@ package headless
 import (
 	"encoding/json"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
-
-// said reports one block of an answer. From a sub-agent in the foreground, a program gets
-// the calls, and the text only if it wants it.
-func (t *teller) said(ev agent.Said) {
-	child, isChild := t.agents[ev.Agent]
-	if isChild && ev.Block.Type != model.ToolUse && !child.Background && !t.texts {
-		return
-	}
-	m := &wire.Assistant{
-		Stamp: t.stamp(ev.UUID), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Aborted: ev.Aborted, Timestamp: timestamp(),
-		SubagentType: child.AgentType, TaskDescription: child.Description,
-		Message: wire.AssistantMessage{
-			ID: ev.MessageID, Type: "message", Role: "assistant", Model: ev.Model,
-			Content: wire.List[wire.Block]{block(ev.Block)}, Usage: usage(ev.Usage),
-		},
-	}
-	if len(t.prompts) > 0 && !isChild {
-		m.UserMessageUUID, m.UserMessageUUIDs, t.prompts = t.prompts[0], t.prompts, nil
-	}
-	if ev.Error != nil {
-		m.Message.Model, m.Message.StopReason = "<synthetic>", "stop_sequence"
-		m.Error, m.IsAPIErrorMessage, m.APIErrorStatus, m.APIErrorType = ev.Error.Kind.WireName(), true, status(ev.Error), ev.Error.Type
-	}
-	t.send(m)
-}
 
 // block is a piece of a message in its form on the wire, which is that of the Messages API
 // on both sides.

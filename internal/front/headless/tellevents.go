@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -358,5 +360,216 @@ func (t *teller) waits(waiting bool) {
 		t.state(wire.StateRequiresAction)
 	} else {
 		t.state(wire.StateRunning)
+	}
+}
+
+// said reports one block of an answer. From a sub-agent in the foreground, a program gets
+// the calls, and the text only if it wants it.
+func (t *teller) said(ev agent.Said) {
+	child, isChild := t.agents[ev.Agent]
+	if isChild && ev.Block.Type != model.ToolUse && !child.Background && !t.texts {
+		return
+	}
+	m := &wire.Assistant{
+		Stamp: t.stamp(ev.UUID), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Aborted: ev.Aborted, Timestamp: timestamp(),
+		SubagentType: child.AgentType, TaskDescription: child.Description,
+		Message: wire.AssistantMessage{
+			ID: ev.MessageID, Type: "message", Role: "assistant", Model: ev.Model,
+			Content: wire.List[wire.Block]{block(ev.Block)}, Usage: usage(ev.Usage),
+		},
+	}
+	if len(t.prompts) > 0 && !isChild {
+		m.UserMessageUUID, m.UserMessageUUIDs, t.prompts = t.prompts[0], t.prompts, nil
+	}
+	if ev.Error != nil {
+		m.Message.Model, m.Message.StopReason = "<synthetic>", "stop_sequence"
+		m.Error, m.IsAPIErrorMessage, m.APIErrorStatus, m.APIErrorType = ev.Error.Kind.WireName(), true, status(ev.Error), ev.Error.Type
+	}
+	t.send(m)
+}
+
+// result ends a turn.
+func (t *teller) result(ev agent.Result) {
+	r := &wire.Result{
+		Stamp: t.stamp(ev.UUID), Subtype: subtype(ev.Reason), IsError: t.isError(ev),
+		DurationMS: ev.Duration.Milliseconds(), DurationAPIMS: ev.APITime.Milliseconds(),
+		NumTurns: 1 + ev.Calls, StopReason: wire.NullString(ev.StopReason), Usage: usage(ev.Usage),
+		TerminalReason: terminalReason(ev.Reason), QueuedTurnCount: ev.Queued, ResultIndex: t.results, LocalCommand: ev.Command,
+		StructuredOutput: ev.Structured,
+	}
+	if ev.TTFT != nil {
+		r.TTFTMS = new(int(ev.TTFT.Milliseconds()))
+	}
+	t.results++
+	if unsent(ev) {
+		t.send(&wire.Informational{Stamp: t.stamp(""), Level: "warning", Content: ev.Text})
+	}
+	if ev.Requests == 0 {
+		r.NumTurns = 0
+	}
+	r.ModelUsage, r.TotalCostUSD = t.modelUsage(ev.Total)
+	for _, d := range ev.Denials {
+		r.PermissionDenials = append(r.PermissionDenials, wire.PermissionDenial{ToolName: d.Tool, ToolUseID: d.UseID, ToolInput: d.Input})
+	}
+	if r.UserMessageUUIDs = t.followed(ev.Prompts); len(r.UserMessageUUIDs) > 0 {
+		r.UserMessageUUID = r.UserMessageUUIDs[0]
+	}
+	if r.Subtype == wire.ResultSuccess {
+		r.Result = ev.Text
+		if ev.Err != nil {
+			r.StopReason, r.APIErrorStatus, r.APIErrorType = "stop_sequence", status(ev.Err), ev.Err.Type
+		}
+	} else if r.Errors = ev.Errors; len(r.Errors) == 0 {
+		r.Errors = []string{string(ev.Reason)}
+	}
+	r.Origin = ev.Sender
+	if ev.Origin != "" {
+		r.Origin = mustJSON(map[string]string{"kind": ev.Origin})
+	}
+	t.prompts = nil
+	t.send(r)
+	state := "completed"
+	if ev.Reason == agent.AbortedTools || ev.Reason == agent.AbortedStreaming {
+		state = "cancelled"
+	}
+	for _, uuid := range r.UserMessageUUIDs {
+		t.lifecycle(uuid, state)
+	}
+	t.inTurn = false
+	if ev.Queued == 0 {
+		t.rest()
+	}
+}
+
+// rest reports that nothing runs. After that a program may stop answering, although an
+// agent in the background may still have questions.
+func (t *teller) rest() {
+	for _, k := range t.tasks {
+		if k.Type == "local_agent" {
+			return
+		}
+	}
+	t.state(wire.StateIdle)
+}
+
+// isError reports whether the turn is an error. A hook that ends a turn does what it is
+// for; but a caller that waits for one answer has none if the prompt was not sent.
+func (t *teller) isError(ev agent.Result) bool {
+	return ev.Reason.IsError() && (ev.Reason != agent.StoppedByHook || t.oneAnswer && unsent(ev))
+}
+
+func (t *teller) modelUsage(total map[string]agent.ModelUsage) (map[string]wire.ModelUsage, float64) {
+	out, cost := map[string]wire.ModelUsage{}, 0.0
+	for name, u := range total {
+		m := wire.ModelUsage{
+			InputTokens: int(u.Input), OutputTokens: int(u.Output), CacheReadInputTokens: int(u.CacheRead), CacheCreationInputTokens: int(u.CacheWrite),
+			WebSearchRequests: int(u.Searches), CostUSD: u.Cost, CanonicalModel: name,
+		}
+		if u.Unpriced {
+			m.CostBasis = "unknown"
+		}
+		if t.modelFor != nil {
+			window, output := t.modelFor(name)
+			m.ContextWindow, m.MaxOutputTokens = int(window), int(output)
+		}
+		out[name], cost = m, cost+u.Cost
+	}
+	return out, cost
+}
+
+// task reports background work.
+func (t *teller) task(ev agent.TaskChanged) {
+	k := ev.Task
+	switch ev.Change {
+	case "started":
+		if k.Type == "local_agent" {
+			t.agents[k.ID] = k
+		}
+		t.background(k)
+		t.send(&wire.TaskStarted{Stamp: t.stamp(""), TaskID: k.ID, RunID: k.ID, ToolUseID: k.UseID, Description: k.Description,
+			TaskType: k.Type, IsBackgrounded: k.Background, SubagentType: k.AgentType, Prompt: k.Prompt})
+	case "progress":
+		t.send(&wire.TaskProgress{Stamp: t.stamp(""), TaskID: k.ID, ToolUseID: k.UseID, Description: k.Description,
+			SubagentType: k.AgentType, Usage: taskUsage(k), LastToolName: k.LastTool, Summary: k.Summary})
+	case "updated":
+		t.send(&wire.TaskUpdated{Stamp: t.stamp(""), TaskID: k.ID, Patch: wire.TaskPatch{Status: k.Status, IsBackgrounded: &k.Background}})
+		t.background(k)
+	case "ended":
+		t.send(&wire.TaskUpdated{Stamp: t.stamp(""), TaskID: k.ID, Patch: wire.TaskPatch{Status: k.Status, EndTime: k.Ended.UnixMilli()}})
+		t.send(&wire.TaskNotification{Stamp: t.stamp(""), TaskID: k.ID, ToolUseID: k.UseID, Status: k.Status,
+			OutputFile: k.OutputFile, Summary: k.Summary, Usage: taskUsage(k)})
+		t.background(k)
+		if k.Status == "stopped" && !t.inTurn { // otherwise a turn follows that tells the model
+			t.rest()
+		}
+	}
+}
+
+// background keeps the list of background tasks, and reports when it changes.
+func (t *teller) background(k agent.Task) {
+	_, was := t.tasks[k.ID]
+	is := k.Background && k.Ended.IsZero()
+	if was == is {
+		return
+	}
+	if is {
+		t.tasks[k.ID] = k
+	} else {
+		delete(t.tasks, k.ID)
+	}
+	t.send(t.backgroundTasks())
+}
+
+func (t *teller) backgroundTasks() *wire.BackgroundTasksChanged {
+	m := &wire.BackgroundTasksChanged{Stamp: t.stamp("")}
+	for _, k := range slices.SortedFunc(maps.Values(t.tasks), func(a, b agent.Task) int { return cmp.Compare(a.ID, b.ID) }) {
+		m.Tasks = append(m.Tasks, wire.BackgroundTask{TaskID: k.ID, TaskType: k.Type, Description: k.Description, SubagentType: k.AgentType})
+	}
+	return m
+}
+
+// parent is the call that a sub-agent belongs to; "" is the main conversation.
+func (t *teller) parent(agentID string) wire.NullString {
+	return wire.NullString(t.agents[agentID].UseID)
+}
+
+// added reports a message that the harness added, and repeats prompts if the program wants
+// that.
+func (t *teller) added(ev agent.Added) {
+	m := &wire.User{UUID: ev.UUID, SessionID: t.sessionID(), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}
+	m.Message = wire.UserMessage{Role: "user", Content: content(ev.Message.Content)}
+	switch ev.Kind {
+	case agent.Prompted:
+		t.joins(ev)
+		child := t.agents[ev.Agent]
+		if ev.Agent == "" && !t.replay || child.Background {
+			return
+		}
+		m.IsReplay, m.SubagentType, m.TaskDescription = ev.Agent == "", child.AgentType, child.Description
+		if m.IsReplay && ev.Prompt != nil { // as it was sent, without what the model is told about it
+			m.Origin, m.Message.Content = ev.Prompt.Sender, content(ev.Prompt.Content)
+			if ev.Prompt.Typed && len(ev.Prompt.Content) == 1 {
+				m.Message.Content = wire.Content{Text: ev.Prompt.Content[0].Text}
+			}
+		}
+	case agent.Interrupted:
+	case agent.Summarized:
+		m.IsSynthetic = true
+		m.Message.Content = wire.Content{Text: textOf(ev.Message.Content)}
+	case agent.Instructed:
+		m.IsSynthetic = true
+	default:
+		return // what is only for the model
+	}
+	t.send(m)
+}
+
+// joins reports that a prompt has joined the running turn.
+func (t *teller) joins(ev agent.Added) {
+	if ev.Prompt == nil || ev.Agent != "" || slices.Contains(t.started, ev.Prompt.UUID) {
+		return
+	}
+	for _, uuid := range t.followed([]agent.Prompt{*ev.Prompt}) {
+		t.lifecycle(uuid, "started")
 	}
 }

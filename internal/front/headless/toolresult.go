@@ -5,12 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -171,47 +169,6 @@ func resultMeta(out *sched.Outcome) []wire.ToolResultMeta {
 
 // byHook reports whether a hook decided.
 func byHook(v tool.Verdict) bool { return !v.Unasked && strings.Contains(v.Reason, "hook") }
-
-// added reports a message that the harness added, and repeats prompts if the program wants
-// that.
-func (t *teller) added(ev agent.Added) {
-	m := &wire.User{UUID: ev.UUID, SessionID: t.sessionID(), ParentToolUseID: t.parent(ev.Agent), AgentID: ev.Agent, Timestamp: timestamp()}
-	m.Message = wire.UserMessage{Role: "user", Content: content(ev.Message.Content)}
-	switch ev.Kind {
-	case agent.Prompted:
-		t.joins(ev)
-		child := t.agents[ev.Agent]
-		if ev.Agent == "" && !t.replay || child.Background {
-			return
-		}
-		m.IsReplay, m.SubagentType, m.TaskDescription = ev.Agent == "", child.AgentType, child.Description
-		if m.IsReplay && ev.Prompt != nil { // as it was sent, without what the model is told about it
-			m.Origin, m.Message.Content = ev.Prompt.Sender, content(ev.Prompt.Content)
-			if ev.Prompt.Typed && len(ev.Prompt.Content) == 1 {
-				m.Message.Content = wire.Content{Text: ev.Prompt.Content[0].Text}
-			}
-		}
-	case agent.Interrupted:
-	case agent.Summarized:
-		m.IsSynthetic = true
-		m.Message.Content = wire.Content{Text: textOf(ev.Message.Content)}
-	case agent.Instructed:
-		m.IsSynthetic = true
-	default:
-		return // what is only for the model
-	}
-	t.send(m)
-}
-
-// joins reports that a prompt has joined the running turn.
-func (t *teller) joins(ev agent.Added) {
-	if ev.Prompt == nil || ev.Agent != "" || slices.Contains(t.started, ev.Prompt.UUID) {
-		return
-	}
-	for _, uuid := range t.followed([]agent.Prompt{*ev.Prompt}) {
-		t.lifecycle(uuid, "started")
-	}
-}
 
 func textOf(blocks []model.Block) string {
 	var texts []string

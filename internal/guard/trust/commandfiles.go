@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/sys/pathin"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/haftdev/haft/internal/sys/pathin"
 )
 
 // A binder finds the files of a project that a shell command runs, and says what of it
@@ -389,6 +390,322 @@ func (b *binder) from(dir, text string) {
 	b.dirs, b.scripts = []string{dir}, true
 	b.command(text)
 	b.dirs, b.scripts = dirs, scripts
+}
+
+// makefiles binds makefiles, what they include and the scripts that the recipes of the
+// wanted targets run.
+func (b *binder) makefiles(args [][]string) {
+	files := strings.Fields(runners["make"])
+	var targets []string
+	for i, a := range args {
+		before := []string(nil)
+		if i > 0 {
+			before = args[i-1]
+		}
+		switch {
+		case contains(before, "-f"), contains(before, "--file"), contains(before, "--makefile"):
+			files = append(files, a...)
+		case contains(before, "-C"), contains(before, "--directory"), contains(before, "-I"), contains(before, "-o"), contains(before, "-W"): // see enter
+		case len(a) > 0 && !strings.HasPrefix(a[0], "-") && !strings.Contains(a[0], "="):
+			targets = append(targets, a...)
+		}
+	}
+	dirs := b.dirs
+	for _, dir := range dirs {
+		b.dirs = []string{dir}
+		m := &makefile{vars: make(map[string]string), needs: make(map[string][]string), recipes: make(map[string][]string)}
+		b.readMakefiles(m, files)
+		wanted := targets
+		if len(wanted) == 0 {
+			wanted = []string{m.first}
+		}
+		for _, line := range m.lines(wanted) {
+			b.from(dir, line)
+		}
+	}
+	b.dirs = dirs
+}
+
+func (b *binder) readMakefiles(m *makefile, files []string) {
+	seen := make(map[string]bool)
+	for len(files) > 0 && len(seen) < maxMatches {
+		name := files[0]
+		files = files[1:]
+		b.file(name)
+		for _, path := range b.below(name) {
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
+			for _, more := range m.read(b.read(path)) {
+				files = append(files, b.expand(strings.Fields(more))...)
+			}
+		}
+	}
+}
+
+// program binds what a program runs because of its arguments.
+func (b *binder) program(name string, args [][]string, texts []string) {
+	b.enter(name, args)
+	for file := range strings.FieldsSeq(runners[name]) {
+		if b.h.skips == nil || !b.h.skips(name) {
+			b.file(file)
+		}
+	}
+	if slices.Contains(packagers, name) {
+		b.packageScripts(args)
+	}
+	if slices.Contains(makes, name) {
+		b.makefiles(args)
+	}
+	if interpreters.MatchString(name) {
+		b.interpreter(name, args, texts)
+	}
+	if name == "go" && len(args) > 1 && contains(args[0], "run") {
+		for _, a := range args[1:] {
+			b.folder(a, ".go")
+		}
+	}
+}
+
+// enter follows a command into a folder, by cd or by an option.
+func (b *binder) enter(name string, args [][]string) {
+	for i, a := range args {
+		moves := name == "cd" || name == "pushd" || i > 0 && (contains(args[i-1], "-C") || contains(args[i-1], "--prefix") || contains(args[i-1], "--cwd") || contains(args[i-1], "--directory"))
+		if !moves {
+			continue
+		}
+		for _, dir := range a {
+			for _, path := range b.below(dir) {
+				if path = filepath.Join(b.h.base, path); !slices.Contains(b.dirs, path) {
+					b.dirs = append(slices.Clip(b.dirs), path)
+				}
+			}
+		}
+	}
+}
+
+// interpreter binds the script that an interpreter is given, as a file, a module, a
+// folder or a text.
+func (b *binder) interpreter(name string, args [][]string, texts []string) {
+	for i, a := range args {
+		switch {
+		case a == nil:
+			b.cannot("what " + texts[i] + " stands for")
+			return
+		case contains(a, "-c") && i+1 < len(args) && shells.MatchString(name):
+			for _, text := range args[i+1] {
+				b.command(text)
+			}
+			if args[i+1] == nil {
+				b.cannot("what " + texts[i+1] + " stands for")
+			}
+			return
+		case contains(a, "-c"), contains(a, "-e"), contains(a, "--eval"), contains(a, "-p"):
+			return // the text is part of the command
+		case contains(a, "-m") && i+1 < len(args):
+			b.module(args[i+1], texts[i+1])
+			return
+		case strings.HasPrefix(a[0], "-"):
+			continue
+		}
+		for _, script := range b.expand(a) {
+			b.script(script)
+		}
+		return
+	}
+}
+
+// script binds a script, or the program that a folder is.
+func (b *binder) script(name string) {
+	b.file(name)
+	for _, suffix := range []string{".js", ".cjs", ".mjs", ".json", "/index.js", "/__main__.py", "/package.json"} {
+		b.file(name + suffix)
+	}
+	for _, path := range b.below(name + "/package.json") {
+		if main := b.packageAt(path).Main; main != "" {
+			at := filepath.Join(b.h.base, filepath.Dir(path), main)
+			for _, suffix := range []string{"", ".js", ".cjs", ".mjs", "/index.js"} {
+				b.file(at + suffix)
+			}
+		}
+	}
+}
+
+// module binds a module of Python, with its package.
+func (b *binder) module(values []string, text string) {
+	if values == nil {
+		b.cannot("the module " + text)
+		return
+	}
+	for _, m := range values {
+		parts := strings.Split(m, ".")
+		for i := range parts {
+			at := strings.Join(parts[:i+1], "/")
+			b.file(at + ".py")
+			b.file(at + "/__init__.py")
+		}
+		b.folder([]string{strings.Join(parts, "/")}, ".py")
+	}
+}
+
+// folder binds the files of a folder with an ending.
+func (b *binder) folder(values []string, ending string) {
+	for _, v := range values {
+		for _, dir := range b.below(v) {
+			entries, err := fs.ReadDir(b.h.root.FS(), filepath.ToSlash(dir))
+			if err != nil {
+				continue
+			}
+			if len(entries) > maxMatches {
+				b.cannot("the folder " + v)
+				continue
+			}
+			for _, e := range entries {
+				if strings.HasSuffix(e.Name(), ending) {
+					b.file(filepath.Join(b.h.base, dir, e.Name()))
+				}
+			}
+		}
+	}
+}
+
+// packageScripts binds what the scripts of package.json run that arguments name. The
+// programs of installed packages come before others of their names.
+func (b *binder) packageScripts(args [][]string) {
+	var words []string
+	for _, a := range args {
+		words = append(words, a...)
+	}
+	for _, w := range words {
+		b.bin(w)
+	}
+	for _, path := range b.below("package.json") {
+		scripts := b.packageAt(path).Scripts
+		for _, w := range words {
+			if w == "t" || w == "tst" {
+				w = "test"
+			}
+			for _, name := range []string{"pre" + w, w, "post" + w} {
+				if text := scripts[name]; text != "" {
+					b.from(filepath.Join(b.h.base, filepath.Dir(path)), text)
+				}
+			}
+		}
+	}
+}
+
+// bin binds the program of an installed package.
+func (b *binder) bin(name string) {
+	if name != "" && !strings.ContainsAny(name, "/\\") {
+		b.file("node_modules/.bin/" + name)
+	}
+}
+
+// values returns what a word can stand for; nil if that cannot be known.
+func (b *binder) values(w *syntax.Word) []string { return b.parts(w.Parts, false) }
+
+// parts joins what the parts of a word can stand for. Pattern characters that are
+// quoted do not match anything, but no name of a file needs them.
+func (b *binder) parts(parts []syntax.WordPart, quoted bool) []string {
+	values := []string{""}
+	for _, p := range parts {
+		some := b.part(p, quoted)
+		if some == nil || len(some)*len(values) > maxValues {
+			return nil
+		}
+		var joined []string
+		for _, v := range values {
+			for _, s := range some {
+				joined = append(joined, v+s)
+			}
+		}
+		values = joined
+	}
+	return values
+}
+
+func (b *binder) part(p syntax.WordPart, quoted bool) []string {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		return []string{unescape(p.Value, quoted)}
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			return nil
+		}
+		return []string{p.Value}
+	case *syntax.DblQuoted:
+		return b.parts(p.Parts, true)
+	case *syntax.ParamExp:
+		return b.parameter(p)
+	case *syntax.CmdSubst:
+		return b.substituted(p)
+	}
+	return nil
+}
+
+// parameter returns what a variable can stand for: what the command assigns, the
+// project's folder, or what the environment holds, which is bound with the rest.
+func (b *binder) parameter(p *syntax.ParamExp) []string {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 {
+		return nil
+	}
+	var fallback []string
+	if p.Exp != nil {
+		switch p.Exp.Op {
+		case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+			if fallback = []string{""}; p.Exp.Word != nil {
+				fallback = b.values(p.Exp.Word)
+			}
+			if fallback == nil {
+				return nil
+			}
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		default:
+			return nil
+		}
+	}
+	name := p.Param.Value
+	if values, assigned := b.vars[name]; assigned {
+		if values == nil {
+			return nil
+		}
+		return append(values, fallback...)
+	}
+	switch name {
+	case "CLAUDE_PROJECT_DIR", "HAFT_PROJECT_DIR":
+		return []string{b.h.project}
+	case "PWD":
+		return b.dirs
+	}
+	value, set := os.LookupEnv(name)
+	if !set {
+		return fallback
+	}
+	b.found["$"+name] = value
+	return append([]string{value}, fallback...)
+}
+
+// substituted returns what a command prints, where that is known: the folder.
+func (b *binder) substituted(c *syntax.CmdSubst) []string {
+	if len(c.Stmts) != 1 {
+		return nil
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok {
+		return nil
+	}
+	var words []string
+	for _, w := range call.Args {
+		words = append(words, w.Lit())
+	}
+	switch strings.Join(words, " ") {
+	case "pwd":
+		return b.dirs
+	case "git rev-parse --show-toplevel":
+		return []string{b.h.base}
+	}
+	return nil
 }
 
 func wordText(w *syntax.Word) string {

@@ -24,58 +24,6 @@ var (
 	reference = lazyregexp.New(`\$\$|\$[({]([^(){}]*)[)}]|\$.`)
 )
 
-// makefiles binds makefiles, what they include and the scripts that the recipes of the
-// wanted targets run.
-func (b *binder) makefiles(args [][]string) {
-	files := strings.Fields(runners["make"])
-	var targets []string
-	for i, a := range args {
-		before := []string(nil)
-		if i > 0 {
-			before = args[i-1]
-		}
-		switch {
-		case contains(before, "-f"), contains(before, "--file"), contains(before, "--makefile"):
-			files = append(files, a...)
-		case contains(before, "-C"), contains(before, "--directory"), contains(before, "-I"), contains(before, "-o"), contains(before, "-W"): // see enter
-		case len(a) > 0 && !strings.HasPrefix(a[0], "-") && !strings.Contains(a[0], "="):
-			targets = append(targets, a...)
-		}
-	}
-	dirs := b.dirs
-	for _, dir := range dirs {
-		b.dirs = []string{dir}
-		m := &makefile{vars: make(map[string]string), needs: make(map[string][]string), recipes: make(map[string][]string)}
-		b.readMakefiles(m, files)
-		wanted := targets
-		if len(wanted) == 0 {
-			wanted = []string{m.first}
-		}
-		for _, line := range m.lines(wanted) {
-			b.from(dir, line)
-		}
-	}
-	b.dirs = dirs
-}
-
-func (b *binder) readMakefiles(m *makefile, files []string) {
-	seen := make(map[string]bool)
-	for len(files) > 0 && len(seen) < maxMatches {
-		name := files[0]
-		files = files[1:]
-		b.file(name)
-		for _, path := range b.below(name) {
-			if seen[path] {
-				continue
-			}
-			seen[path] = true
-			for _, more := range m.read(b.read(path)) {
-				files = append(files, b.expand(strings.Fields(more))...)
-			}
-		}
-	}
-}
-
 // read adds what a makefile says, and returns what it includes.
 func (m *makefile) read(text string) (included []string) {
 	var targets []string

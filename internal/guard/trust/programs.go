@@ -1,8 +1,6 @@
 package trust
 
 import (
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,6 +35,7 @@ var runners = map[string]string{
 	"pre-commit": ".pre-commit-config.yaml", "lefthook": "lefthook.yml lefthook.yaml .lefthook.yml", "ant": "build.xml", "earthly": "Earthfile", "dagger": "dagger.json",
 }
 
+<<<<<<< HEAD
 // program binds what a program runs because of its arguments.
 func (b *binder) program(name string, args [][]string, texts []string) {
 	b.enter(name, args)
@@ -256,3 +255,6 @@ func (b *binder) bin(name string) {
 		b.file("node_modules/.bin/" + name)
 	}
 }
+=======
+func contains(values []string, word string) bool { return slices.Contains(values, word) }
+>>>>>>> 430e81dc (all: gather the methods of large types in their files, too)

@@ -39,20 +39,6 @@ type tracked struct {
 	object       string // 40 hexadecimal digits
 }
 
-// refresh reads git's index again if it has changed.
-func (k *Keeper) refresh() {
-	_, dir := findRepository(k.root)
-	info, err := os.Lstat(filepath.Join(dir, "index"))
-	if dir == "" || err != nil {
-		k.repo, k.index = nil, nil
-		return
-	}
-	if k.index != nil && k.repo != nil && k.repo.dir == dir && os.SameFile(k.index, info) && k.index.ModTime().Equal(info.ModTime()) && k.index.Size() == info.Size() {
-		return
-	}
-	k.repo, k.index = openRepository(k.root), info
-}
-
 const maxIndex = 256 << 20 // bytes
 
 // openRepository reads the index of the repository that root is in, nil if there is

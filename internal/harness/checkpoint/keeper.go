@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/sys/pathin"
+	"github.com/haftdev/haft/internal/sys/regular"
 	"github.com/haftdev/haft/internal/text/secret"
 	"github.com/haftdev/haft/internal/world/search/ignore"
 	"github.com/haftdev/haft/internal/world/workspace"
@@ -338,6 +340,347 @@ func (k *Keeper) tell(text string) {
 		k.told[text] = true
 		k.opts.Tell(text)
 	}
+}
+
+// compare notes what a call has changed since a look.
+func (k *Keeper) compare(ctx context.Context, before *tree, call string) error {
+	now, err := k.scan(ctx, nil)
+	if err != nil {
+		return k.note(ctx, fmt.Sprintf("changes by call %s are not covered: %v", call, err))
+	}
+	entries, err := k.entries(ctx, before.diff(now), call)
+	if err != nil {
+		return k.note(ctx, fmt.Sprintf("changes by call %s are not covered: %v", call, err))
+	}
+	if err := k.session.Append(ctx, entries...); err != nil {
+		return err
+	}
+	k.done(call)
+	return nil
+}
+
+// entries returns changes as they are written to the journal. Contents that only git
+// has are kept now: of the few files that changed, not of all that might have.
+func (k *Keeper) entries(ctx context.Context, changes []change, call string) ([]session.Entry, error) {
+	had, err := k.fromGit(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	var entries []session.Entry
+	var lost missed
+	for _, c := range changes {
+		full := filepath.Join(k.root, filepath.FromSlash(c.path))
+		old, now := c.old.file(), c.now.file()
+		if c.old != nil && c.old.Git != "" {
+			old.Digest = had[c.old.Git]
+		}
+		if c.now != nil && c.now.Git != "" {
+			found, _, err := lookAt(full)
+			if err != nil {
+				continue // it changes under us
+			}
+			now.Digest = found.Digest
+		}
+		if c.old != nil && c.old.Git != "" && old.Digest == "" {
+			if lost.Count++; lost.Count == 1 {
+				lost.First = c.path
+			}
+			continue
+		}
+		if old == now {
+			continue
+		}
+		cp := checkpointOf(call, full, old, now)
+		entries = append(entries, session.Entry{Checkpoint: &cp})
+	}
+	if lost.Count > 0 {
+		return entries, k.note(ctx, fmt.Sprintf("%s changed and cannot be restored: its git objects are gone", lost.text()))
+	}
+	return entries, nil
+}
+
+// fromGit keeps the contents of changed files that git has, and returns their digests
+// by object.
+func (k *Keeper) fromGit(ctx context.Context, changes []change) (map[string]string, error) {
+	had := map[string]string{}
+	var names []string
+	for _, c := range changes {
+		if c.old == nil || c.old.Git == "" {
+			continue
+		}
+		if _, ok := had[c.old.Git]; !ok {
+			had[c.old.Git] = ""
+			names = append(names, c.old.Git)
+		}
+	}
+	if k.repo == nil || len(names) == 0 {
+		return had, nil
+	}
+	keep, done, err := k.putter(ctx, len(names))
+	if err != nil {
+		return nil, err
+	}
+	err = k.repo.objects(ctx, names, k.opts.MaxFileSize, func(name string, content []byte) error {
+		digest := blob.Digest(content)
+		if err := keep(digest, content); err != nil {
+			return err
+		}
+		had[name] = digest
+		return nil
+	})
+	if failed := done(err == nil); failed != nil {
+		return nil, failed
+	}
+	if err != nil { // git is not there, or its folder is gone
+		clear(had)
+	}
+	return had, nil
+}
+
+// putter returns how to keep many contents, and what to call at the end.
+func (k *Keeper) putter(ctx context.Context, count int) (put func(digest string, b []byte) error, done func(ok bool) error, err error) {
+	store, ok := k.opts.Blobs.(interface{ NewPack() (*blob.Pack, error) })
+	single := func(digest string, b []byte) error { return k.opts.Blobs.Put(ctx, digest, b) }
+	if !ok || count < packFrom {
+		return single, func(bool) error { return nil }, nil
+	}
+	pack, err := store.NewPack()
+	if err != nil {
+		return nil, nil, err
+	}
+	put = func(digest string, b []byte) error {
+		if len(b) > blob.Small {
+			return single(digest, b)
+		}
+		return pack.Add(digest, b)
+	}
+	return put, func(ok bool) error {
+		if !ok {
+			pack.Discard()
+			return nil
+		}
+		return pack.Close()
+	}, nil
+}
+
+// open makes what a call changes known even if this process dies meanwhile.
+func (k *Keeper) open(call string, t *tree) error {
+	dir := k.session.Dir()
+	if dir == "" {
+		return nil
+	}
+	if k.saved == nil || !k.saved.equal(t) {
+		if err := t.save(filepath.Join(dir, treeFile)); err != nil {
+			return err
+		}
+		k.saved = t
+		k.share(filepath.Join(dir, treeFile))
+	}
+	if err := os.MkdirAll(filepath.Join(dir, openFolder), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(k.openFile(call), []byte(call), 0o600)
+}
+
+func (k *Keeper) openFile(call string) string {
+	return filepath.Join(k.session.Dir(), openFolder, blob.Digest([]byte(call))[:16])
+}
+
+// done forgets a call whose changes are noted.
+func (k *Keeper) done(call string) {
+	if k.session.Dir() != "" {
+		os.Remove(k.openFile(call)) // one that stays is compared once more, which notes the same
+	}
+}
+
+// share makes the tree known to the project's next sessions, which then need not
+// read every file.
+func (k *Keeper) share(path string) {
+	temp := k.projectTree() + "-" + k.session.ID()
+	os.Remove(temp)
+	if os.Link(path, temp) != nil || os.Rename(temp, k.projectTree()) != nil {
+		os.Remove(temp) // the next session reads every file
+	}
+}
+
+func (k *Keeper) projectTree() string {
+	return filepath.Join(filepath.Dir(k.session.Dir()), "haft-tree")
+}
+
+// Recover notes what calls changed that an earlier process did not see the end
+// of, and finishes a rewind that was begun. Call it when a session is resumed,
+// before anything runs.
+func (k *Keeper) Recover(ctx context.Context) (*Recovered, error) {
+	r := new(Recovered)
+	dir := k.session.Dir()
+	if dir == "" {
+		return r, nil
+	}
+	if err := k.finishRewind(ctx, r); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	open, err := os.ReadDir(filepath.Join(dir, openFolder))
+	if errors.Is(err, fs.ErrNotExist) || len(open) == 0 {
+		return r, nil
+	}
+	before := loadTree(filepath.Join(dir, treeFile))
+	for _, e := range open {
+		call, err := regular.Read(filepath.Join(dir, openFolder, e.Name()), maxCallName)
+		if err != nil {
+			continue
+		}
+		r.Calls = append(r.Calls, string(call))
+	}
+	if before == nil || len(r.Calls) == 0 {
+		return r, nil
+	}
+	k.last = before
+	if err := k.compare(ctx, before, r.Calls[0]); err != nil {
+		return r, err
+	}
+	for _, call := range r.Calls {
+		k.done(call)
+	}
+	return r, nil
+}
+
+// refresh reads git's index again if it has changed.
+func (k *Keeper) refresh() {
+	_, dir := findRepository(k.root)
+	info, err := os.Lstat(filepath.Join(dir, "index"))
+	if dir == "" || err != nil {
+		k.repo, k.index = nil, nil
+		return
+	}
+	if k.index != nil && k.repo != nil && k.repo.dir == dir && os.SameFile(k.index, info) && k.index.ModTime().Equal(info.ModTime()) && k.index.Size() == info.Size() {
+		return
+	}
+	k.repo, k.index = openRepository(k.root), info
+}
+
+// named keeps the files that a call says it will write, as far as the look at the tree
+// does not cover them: what an ignored folder holds, or everything in a tree that is
+// too large. Tools that tell of each change themselves need none of it.
+func (k *Keeper) named(ctx context.Context, c *tool.Call, paths []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.opts.Blobs == nil || slices.Contains(k.opts.FileTools, c.Tool) {
+		return nil
+	}
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(k.root, path)
+		}
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(dir, filepath.Base(path))
+		}
+		if looked := k.before[c.ID]; looked != nil && looked.covers(k.root, path) {
+			continue
+		}
+		if k.isSecret(path) {
+			if err := k.note(ctx, path+" is not covered: secrets are never copied"); err != nil {
+				return err
+			}
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Size() > k.opts.MaxFileSize) {
+			if err := k.note(ctx, fmt.Sprintf("what %s changes in %s is not covered: it is a folder or too large", c.Tool, path)); err != nil {
+				return err
+			}
+			continue
+		}
+		was, content, err := lookAt(path)
+		if err == nil && was.Digest != "" {
+			err = k.opts.Blobs.Put(ctx, was.Digest, content)
+		}
+		if err != nil {
+			if err := k.note(ctx, fmt.Sprintf("what %s changes in %s is not covered: %v", c.Tool, path, err)); err != nil {
+				return err
+			}
+			continue
+		}
+		if k.will[c.ID] == nil {
+			k.will[c.ID] = map[string]File{}
+		}
+		k.will[c.ID][path] = was
+	}
+	return nil
+}
+
+// namedNow notes what became of the files that a call named.
+func (k *Keeper) namedNow(ctx context.Context, call string) error {
+	var entries []session.Entry
+	for path, was := range k.will[call] {
+		now, _, err := lookAt(path)
+		if err != nil || now.sameContent(was) {
+			continue
+		}
+		cp := checkpointOf(call, path, was, now)
+		entries = append(entries, session.Entry{Checkpoint: &cp})
+	}
+	delete(k.will, call)
+	return k.session.Append(ctx, entries...)
+}
+
+// Restores reports whether a rewind restores what is at these paths now, with all that is
+// in the folders among them, if the next call changes or deletes it.
+func (k *Keeper) Restores(ctx context.Context, paths []string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.opts.Blobs == nil {
+		return false
+	}
+	t, err := k.scan(ctx, paths)
+	if err != nil || t.Off != "" {
+		return false
+	}
+	return !slices.ContainsFunc(paths, func(path string) bool { return !t.restores(k.root, path) })
+}
+
+// finishRewind does the rest of a rewind that a process died in. A file that is
+// neither as it was nor as it should be was changed by someone since, and stays.
+// The plan is a file that anybody may have put there, so it is only followed
+// inside of the project.
+func (k *Keeper) finishRewind(ctx context.Context, r *Recovered) error {
+	path := filepath.Join(k.session.Dir(), rewindFile)
+	raw, err := regular.Read(path, maxPlan)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("finish rewind: %w", err)
+	}
+	var p Plan
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return fmt.Errorf("finish rewind: %s: %w", path, err)
+	}
+	for i := range p.Steps {
+		if s := &p.Steps[i]; len(s.Raw) == 3 {
+			s.Path, s.Want.Link, s.Had.Link = string(s.Raw[0]), string(s.Raw[1]), string(s.Raw[2])
+		}
+	}
+	w := writer{blobs: k.opts.Blobs}
+	steps := p.ordered()
+	var done []Step
+	for i := range steps {
+		s := &steps[i]
+		now, content, err := lookAt(s.Path)
+		changed := err == nil && !now.sameContent(s.Had) && !now.sameContent(s.Want) && !w.torn(ctx, s, content) && !s.between(now)
+		if !k.covers(s.Path) || changed && (s.Want.Exists() || !behindLink(s.Path)) || w.put(ctx, s) != nil {
+			r.Left = append(r.Left, s.Path)
+		} else {
+			done = append(done, *s)
+			r.Restored = append(r.Restored, s.Path)
+		}
+	}
+	return errors.Join(w.modes(done), os.Remove(path))
+}
+
+// covers reports whether a path lies in the tree.
+func (k *Keeper) covers(path string) bool {
+	return filepath.IsAbs(path) && pathin.Contains(k.root, path)
 }
 
 func isAre(n int) string {

@@ -117,7 +117,3 @@ func (k *Kept) Recall(names []string) {
 func (k *Kept) Spool() *shellrun.SpoolOptions {
 	return &shellrun.SpoolOptions{Dir: k.store.Dir(), Prepare: k.store.Sweep}
 }
-
-// Results keeps long results where the user and the model can find them afterwards,
-// for a month and as long as there is room.
-func (p *Project) Results() *output.Store { return p.Kept.store }

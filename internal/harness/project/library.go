@@ -1,19 +1,15 @@
 package project
 
 import (
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/config/settings"
-	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
-	"github.com/haftdev/haft/internal/knowledge/instructions"
 	"github.com/haftdev/haft/internal/knowledge/plugin"
 	"github.com/haftdev/haft/internal/knowledge/skill"
 	"github.com/haftdev/haft/internal/knowledge/style"
@@ -72,18 +68,6 @@ func enabled(set *settings.Settings, name string, otherwise bool) bool {
 		return string(v.JSON) == "true"
 	}
 	return otherwise
-}
-
-// enabling are the settings that enable and disable plugins. What a project says counts if
-// the user trusts it, which is found out before its plugins are.
-func (p *Project) enabling() (*settings.Settings, error) {
-	for _, f := range p.Settings.Files() {
-		if _, ok := f.Value("enabledPlugins"); ok && f.Source.InProject() {
-			err := p.filter()
-			return p.Counts, err
-		}
-	}
-	return p.Settings, nil
 }
 
 // withPlugins takes hooks and servers of the plugins in among the settings, where trust in
@@ -150,90 +134,5 @@ func (l *Library) skillsBut(chosen []string) (rules []string) {
 	return rules
 }
 
-// Check reads every file of the library once, and returns what is wrong with them and what
-// of the project nobody has trusted as it is.
-func (p *Project) Check() (faults []knowledge.Problem, held []trust.Held) {
-	l := p.Library
-	skills := l.Skills.List()
-	commands, agents, styles, tools := l.Commands.Beside(skills.Skills), l.Agents.List(), l.Styles.List(), l.Tools.List()
-	faults = slices.Concat(l.Problems, skills.Problems, commands.Problems, agents.Problems, styles.Problems, tools.Problems)
-	if p.Folder == nil {
-		return faults, nil
-	}
-	for _, c := range slices.Concat(skills.Held, commands.Held, agents.Held, styles.Held, tools.Held) {
-		held = append(held, trust.Held{Item: p.Folder.Claim(c)})
-	}
-	return faults, held
-}
-
-// Style returns the output style that is set. An error says that it cannot be used: then it
-// has no text, and the name by which it was chosen.
-func (p *Project) Style() (style.Style, error) {
-	chosen := style.Default
-	if v, ok := p.Counts.Lookup("outputStyle"); ok {
-		if err := json.Unmarshal(v.JSON, &chosen); err != nil {
-			return style.Style{Name: style.Default}, fmt.Errorf("%s: outputStyle is not a string", v.Origin)
-		}
-	}
-	if strings.EqualFold(chosen, style.Default) || chosen == "" {
-		return style.Style{Name: style.Default}, nil // no file is read for it
-	}
-	st, err := p.Library.Styles.Find(chosen)
-	if err != nil {
-		st.Name = chosen
-	}
-	return st, err
-}
-
-// agreed reports whether a user trusts what a project brings, as it is now.
-func (p *Project) agreed(c knowledge.Claim) bool {
-	return p.Options.Vouched || p.Options.TrustProject || p.Folder != nil && p.Folder.Agreed(c)
-}
-
-// MayInclude reports whether a user trusts a project's instructions to include a
-// file from outside of it.
-func (p *Project) MayInclude(from, path string) bool {
-	if p.Folder == nil || p.Options.TrustProject {
-		return p.Options.TrustProject
-	}
-	ok, err := p.Folder.Trusted(p.Folder.Outside(from, path))
-	return err == nil && ok
-}
-
-// Items returns everything of the project that counts only if it is trusted: what
-// its settings ask for, its skills, commands and agents, and what its instructions
-// include from outside.
-func (p *Project) Items() []trust.Item {
-	items := p.Folder.Items(p.Settings)
-	for _, kind := range claims {
-		knowledge.NewLibrary(kind, p.Library.ours, func(c knowledge.Claim) bool {
-			items = append(items, p.Folder.Claim(c))
-			return false
-		}).List()
-	}
-	instructions.Load(p.Guard.Cwd(), p.Home, &instructions.Options{Root: p.Dir, Shared: p.Shared(), Sources: p.Options.Sources, Excludes: p.InstructionExcludes(), Trusted: func(from, path string) bool {
-		items = append(items, p.Folder.Outside(from, path))
-		return false
-	}})
-	return items
-}
-
-// InstructionExcludes are the patterns of files with instructions that the settings leave
-// out.
-func (p *Project) InstructionExcludes() []string {
-	var patterns []string
-	for _, t := range p.Counts.InstructionExcludes() {
-		patterns = append(patterns, t.Text)
-	}
-	return patterns
-}
-
 // claims are the kinds of pieces that count only if they are trusted.
 var claims = []knowledge.Kind{knowledge.Skill, knowledge.Command, knowledge.Agent, knowledge.Style, knowledge.Tool}
-
-// HeldClaims returns the skills, commands, agents and output styles of the project that
-// nobody has trusted as they are.
-func (p *Project) HeldClaims() []trust.Held {
-	_, held := p.Check()
-	return held
-}

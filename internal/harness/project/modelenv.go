@@ -27,18 +27,6 @@ type ModelEnv struct {
 	set    map[string]string
 }
 
-// ModelEnv reads what the settings say about it.
-func (p *Project) ModelEnv() *ModelEnv {
-	helper, _ := p.Counts.Text("apiKeyHelper")
-	e := &ModelEnv{Helper: &KeyHelper{Command: helper.Text}, set: map[string]string{}}
-	for _, v := range p.Counts.Env() {
-		if !v.Source.InProject() {
-			e.set[v.Name] = v.Text.Text
-		}
-	}
-	return e
-}
-
 // Get returns a variable; "" if it is not set.
 func (e *ModelEnv) Get(name string) string {
 	if value, ok := e.set[name]; ok {

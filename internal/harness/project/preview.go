@@ -1,6 +1,8 @@
 package project
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // A PreviewMode says what becomes of commands that the rules leave open.
 type PreviewMode string
@@ -22,17 +24,4 @@ func parsePreview(s string) (PreviewMode, error) {
 		return m, nil
 	}
 	return "", fmt.Errorf("unknown preview mode %q: use off, ask or auto", s)
-}
-
-// Preview is what the user has asked for, or the settings say; "" if neither does.
-func (p *Project) Preview() PreviewMode {
-	if p.Options.Preview != "" {
-		return p.Options.Preview
-	}
-	text, _ := p.Counts.Text("preview")
-	mode, err := parsePreview(text.Text)
-	if err != nil {
-		return "" // which is a problem of the settings, and reported
-	}
-	return mode
 }

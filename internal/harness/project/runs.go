@@ -1,63 +1,13 @@
 package project
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/internal/guard/trust"
-	"github.com/haftdev/haft/internal/shell"
-	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/internal/world/workspace/guard"
 )
-
-// runs are the files and folders that haft, git and what they start will run in a session
-// with these folders: the settings, the environment or git name them.
-func (p *Project) runs(roots []string) []guard.Run {
-	var list runList
-	list.add("a hook runs this file", guard.Itself, p.Hooks.Files...)
-	if servers, err := p.Servers(); err == nil { // those that cannot be read are not started
-		for i := range servers.List {
-			if raw, err := json.Marshal(&servers.List[i]); err == nil {
-				list.add("the MCP server "+servers.List[i].Name+" runs or reads this file", guard.Itself, p.Hooks.named(raw)...)
-			}
-		}
-	}
-	for _, key := range helperKeys {
-		if value, ok := p.Counts.Lookup(key); ok {
-			list.add("the setting "+key+" names this file to be run", guard.Itself, p.Hooks.named(value.JSON)...)
-		}
-	}
-	environ := p.environ()
-	list.addEnvironment(environ, p.Dir)
-	for _, root := range roots {
-		list.addPath(environ, root)
-		for _, name := range shell.GitNames(&shell.Options{Cwd: root, Home: p.Home, FS: shell.OS{}, Environ: environ}) {
-			reach := guard.Itself
-			if name.Folder {
-				reach = guard.Tree
-			}
-			list.add("git's setting "+name.Key+" names it to be run or read", reach, name.Path)
-		}
-	}
-	return list
-}
-
-// FileRunBy returns a file of the folders that starting a server would run; "" if it is not
-// known to run any.
-func (p *Project) FileRunBy(s *mcp.Server) string {
-	raw, err := json.Marshal(s)
-	if err != nil || p.Hooks.binding == nil {
-		return ""
-	}
-	for _, path := range p.Hooks.binding.Runs(raw) {
-		if p.Guard.Look(path).Root != "" {
-			return path
-		}
-	}
-	return ""
-}
 
 // helperKeys are settings whose commands haft starts by itself, or will once it supports them.
 var helperKeys = []string{
@@ -116,13 +66,4 @@ func (l *runList) addPath(environ []string, root string) {
 			l.add("programs in this folder run by their names, because PATH lists it", guard.Entries, dir)
 		}
 	}
-}
-
-// environ is that of this process, with what the settings add.
-func (p *Project) environ() []string {
-	environ := os.Environ()
-	for _, v := range p.Counts.Env() {
-		environ = append(environ, v.Name+"="+v.Text.Text)
-	}
-	return environ
 }

@@ -25,25 +25,6 @@ type Servers struct {
 	pending  map[string]bool // names that wait for the user's approval
 }
 
-// Servers reads which MCP servers are set up.
-func (p *Project) Servers() (_ *Servers, err error) {
-	m := &Servers{Project: p, pending: make(map[string]bool)}
-	if m.Rules, err = mcpPolicy(p.Settings); err != nil {
-		return nil, err
-	}
-	m.List, m.Warnings = config.Servers(m.entries(), nil)
-	if len(m.List) > 0 {
-		m.Warnings = append(m.Warnings, BoundServers(new(mcp.Options))...)
-	}
-	off := disabledServers(p.Settings)
-	for i := range m.List {
-		if m.List[i].Scope == settings.Project.String() && slices.Contains(off, m.List[i].Name) {
-			m.List[i].Disabled = true
-		}
-	}
-	return m, nil
-}
-
 // entries are those that count, and those of the project that would if they were
 // approved.
 func (m *Servers) entries() []config.Entry {
@@ -115,20 +96,6 @@ func (m *Servers) Approve(s mcp.Server) mcp.Verdict {
 		}
 		return mcp.Verdict{Allowed: true}
 	})(s)
-}
-
-// Approval returns the trust item of a server that a source of the project defines; nil if
-// there is none. The name alone is not enough: another source may define another server.
-func (p *Project) Approval(name string, source settings.Source) *trust.Item {
-	if p.Folder == nil {
-		return nil
-	}
-	for _, item := range p.Folder.Items(p.Settings) {
-		if item.Kind == trust.Server && item.Name == name && item.Origin.Source == source {
-			return &item
-		}
-	}
-	return nil
 }
 
 // Registry is where the user looks for servers, by "mcp.registry" of the user's own settings;

@@ -1,16 +1,8 @@
 package project
 
 import (
-	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/haftdev/haft/internal/config/settings"
-	"github.com/haftdev/haft/internal/sys/regular"
-	"github.com/haftdev/haft/internal/world/workspace"
 )
 
 // A Variable is one of Claude Code's environment.
@@ -123,48 +115,6 @@ var (
 // Foreign reports whether a variable has a name of Claude Code's.
 func Foreign(name string) bool {
 	return slices.Contains(others, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-}
-
-// Unused returns the names of Claude Code's variables that are set and have no effect.
-func (p *Project) Unused() []string {
-	set := make(map[string]bool)
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		set[name] = Foreign(name)
-	}
-	for _, v := range p.Counts.Env() {
-		set[v.Name] = Foreign(v.Name)
-	}
-	for _, v := range Variables() {
-		delete(set, v.Name)
-	}
-	maps.DeleteFunc(set, func(_ string, foreign bool) bool { return !foreign })
-	return slices.Sorted(maps.Keys(set))
-}
-
-// WithoutEffect says which of Claude Code's settings and variables are set and have no effect,
-// each once for this user; "" if the user knows about all of them.
-func (p *Project) WithoutEffect() string {
-	names := p.Unused()
-	for _, problem := range p.Settings.Problems() {
-		if problem.Kind == settings.Idle {
-			names = append(names, problem.Key)
-		}
-	}
-	file := filepath.Join(workspace.StateDir(), "without-effect")
-	old, _ := regular.Read(file, maxTold) // none were named before
-	told := strings.Fields(string(old))
-	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(told, name) })
-	slices.Sort(names)
-	names = slices.Compact(names)
-	if len(names) == 0 {
-		return ""
-	}
-	text := strings.Join(append(told, names...), "\n") + "\n"
-	if os.MkdirAll(filepath.Dir(file), 0o700) == nil && len(text) <= maxTold {
-		_ = os.WriteFile(file, []byte(text), 0o600) // otherwise they are named again
-	}
-	return fmt.Sprintf("These settings and variables of Claude Code have no effect in haft: %s. haft doctor lists them.", strings.Join(names, ", "))
 }
 
 // maxTold bounds the file of what a user was told.

@@ -2,7 +2,6 @@ package servers
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,20 +23,6 @@ const (
 	maxAllInstructions = 20_000 // bytes of all that are told at once
 	maxCause           = 300    // bytes of why a server is not connected
 )
-
-// Tell is a reminder: the instructions of servers, which servers are configured but not
-// connected, and which resources have changed since they were read. Each thing is told once, and again when it has changed or the model
-// has forgotten it, which is when first is set. It is told beside the system prompt,
-// because a server may connect at any time and what the provider has cached must stay.
-func (s *Servers) Tell(_ context.Context, first bool) (texts []string) {
-	s.told.mu.Lock()
-	defer s.told.mu.Unlock()
-	if first || s.told.instructions == nil {
-		s.told.instructions, s.told.absences = map[string]string{}, map[string]string{}
-	}
-	all := s.Status()
-	return slices.Concat(s.told.newInstructions(all), s.told.newAbsences(all), s.updates.tell())
-}
 
 // newInstructions are those of servers whose tools the model has. One that nobody has
 // approved says nothing.
@@ -103,17 +88,6 @@ func absence(server mcp.Status) string {
 			return "the user has not approved it yet; they can do so with: haft trust"
 		case !offered:
 			return "it is still connecting; you will be told when its tools are available"
-		}
-	}
-	return ""
-}
-
-// WhyMissing says why the model has no tool of a name that would be one of a server's; "" if
-// it is not because of a server.
-func (s *Servers) WhyMissing(name string) string {
-	for _, server := range s.Status() {
-		if why := absence(server); why != "" && strings.HasPrefix(name, server.Prefix) {
-			return fmt.Sprintf("The MCP server %s is not connected: %s.", server.Name, strings.TrimSuffix(why, "."))
 		}
 	}
 	return ""

@@ -2,34 +2,11 @@ package servers
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/internal/world/mcp"
 )
-
-// CompletePrompt asks a server how the argument of one of its prompts may continue: words
-// are the arguments before it.
-func (s *Servers) CompletePrompt(ctx context.Context, command string, words []string, typed string) []string {
-	s.mu.Lock()
-	host := s.host
-	s.mu.Unlock()
-	if host == nil {
-		return nil
-	}
-	prompts := host.Prompts()
-	i := slices.IndexFunc(prompts, func(p mcp.Prompt) bool { return p.Command == command })
-	if i < 0 || len(words) >= len(prompts[i].Arguments) {
-		return nil
-	}
-	p := prompts[i]
-	values, _, err := host.Complete(ctx, mcp.Completion{Server: p.Server, Prompt: p.Name, Argument: p.Arguments[len(words)].Name, Value: typed, Others: promptArguments(p.Arguments[:len(words)], words)})
-	if err != nil {
-		return nil // completion is a convenience: the prompt itself says what is wrong
-	}
-	return typeable(values)
-}
 
 // maxCompletions is how many values a server may answer with.
 const maxCompletions = 100
@@ -43,41 +20,6 @@ func typeable(values []string) (kept []string) {
 		}
 	}
 	return kept
-}
-
-// CompleteResource completes server:uri, the mention of a resource. The variables of
-// templates are completed by the server.
-func (s *Servers) CompleteResource(ctx context.Context, typed string) (words []string) {
-	s.mu.Lock()
-	host := s.host
-	s.mu.Unlock()
-	name, uri, named := strings.Cut(typed, ":")
-	if host == nil {
-		return nil
-	}
-	for _, st := range host.Status() {
-		if !named && strings.HasPrefix(st.Name, name) && st.State == mcp.Connected {
-			words = append(words, st.Name+":")
-		}
-		if !named || st.Name != name || st.State != mcp.Connected {
-			continue
-		}
-		list, err := host.Resources(ctx, name)
-		if err != nil {
-			return nil
-		}
-		for _, r := range list {
-			if !r.Template && strings.HasPrefix(r.URI, uri) && visible.Name(r.URI) == r.URI {
-				words = append(words, name+":"+r.URI)
-			}
-			if r.Template {
-				for _, filled := range fill(ctx, host, r, uri) {
-					words = append(words, name+":"+filled)
-				}
-			}
-		}
-	}
-	return words
 }
 
 // A completer completes arguments; *[mcp.Host] is one.

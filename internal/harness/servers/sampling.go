@@ -2,73 +2,12 @@ package servers
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
-	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
 )
-
-// sampling lets MCP servers use the conversation's model, if the settings switch it on:
-// {"mcp": {"sampling": true}}. The user is asked about each server once, and what a
-// server gets is counted as the conversation's. Nil means that servers cannot.
-func (s *Servers) sampling() *mcp.Sampling {
-	if !s.opts.Project.Counts.Flag("mcp", "sampling") {
-		return nil
-	}
-	allowed := &mcp.Sampling{Create: s.sample}
-	if v, ok := s.opts.Project.Counts.Lookup("mcp", "samplingTokens"); ok {
-		_ = json.Unmarshal(v.JSON, &allowed.MaxTokens) // doctor tells what is wrong with it
-	}
-	if elicit := s.opts.Given.Elicit; elicit != nil {
-		allowed.Consent = func(ctx context.Context, server string) (bool, error) {
-			answer, err := elicit(ctx, mcp.Elicitation{
-				Server: server, Mode: "form", Schema: json.RawMessage(`{"type":"object","properties":{}}`),
-				Message: "May this server use the model? It writes the prompts and receives the answers, and you pay for both.",
-			})
-			return err == nil && answer.Action == "accept", err
-		}
-	}
-	return allowed
-}
-
-// sample asks the model for a server. It sees nothing of the conversation.
-func (s *Servers) sample(ctx context.Context, r mcp.SamplingRequest) (mcp.SamplingResult, error) {
-	history, err := sampled(r.Messages)
-	if err != nil {
-		return mcp.SamplingResult{}, err
-	}
-	tools, err := sampledTools(r.Tools)
-	if err != nil {
-		return mcp.SamplingResult{}, err
-	}
-	client, name := s.opts.Model()
-	request := &model.Request{Model: name, Messages: history, Tools: tools, MaxTokens: r.MaxTokens}
-	if r.System != "" {
-		request.System = []model.System{{Text: r.System}}
-	}
-	var blocks []model.Block
-	var stop model.Stop
-	for ev, err := range client.Stream(ctx, request) {
-		switch ev := ev.(type) {
-		case model.Start:
-			blocks = nil // what came of an answer that broke off does not count
-		case model.BlockStop:
-			blocks = append(blocks, ev.Block)
-		case model.Stop:
-			stop = ev
-		}
-		if err != nil {
-			return mcp.SamplingResult{}, err
-		}
-	}
-	s.opts.Link.Spend(name, stop.Usage)
-	content, err := forServer(blocks)
-	return mcp.SamplingResult{Model: name, StopReason: cmp.Or(stopReasons[stop.Reason], string(stop.Reason)), Content: content}, err
-}
 
 // stopReasons are the words that MCP has for the ends of answers.
 var stopReasons = map[model.StopReason]string{

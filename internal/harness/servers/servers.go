@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"github.com/haftdev/haft/internal/harness/link"
 	"github.com/haftdev/haft/internal/harness/project"
 	commands "github.com/haftdev/haft/internal/knowledge/command"
+	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/internal/world/mcp/config"
 	"github.com/haftdev/haft/internal/world/mcp/toolhost"
@@ -538,4 +540,164 @@ func (s *Servers) Mentioned(word string) (server, uri string, ok bool) {
 		return "", "", false
 	}
 	return host.Mention("@" + word)
+}
+
+// Tell is a reminder: the instructions of servers, which servers are configured but not
+// connected, and which resources have changed since they were read. Each thing is told once, and again when it has changed or the model
+// has forgotten it, which is when first is set. It is told beside the system prompt,
+// because a server may connect at any time and what the provider has cached must stay.
+func (s *Servers) Tell(_ context.Context, first bool) (texts []string) {
+	s.told.mu.Lock()
+	defer s.told.mu.Unlock()
+	if first || s.told.instructions == nil {
+		s.told.instructions, s.told.absences = map[string]string{}, map[string]string{}
+	}
+	all := s.Status()
+	return slices.Concat(s.told.newInstructions(all), s.told.newAbsences(all), s.updates.tell())
+}
+
+// WhyMissing says why the model has no tool of a name that would be one of a server's; "" if
+// it is not because of a server.
+func (s *Servers) WhyMissing(name string) string {
+	for _, server := range s.Status() {
+		if why := absence(server); why != "" && strings.HasPrefix(name, server.Prefix) {
+			return fmt.Sprintf("The MCP server %s is not connected: %s.", server.Name, strings.TrimSuffix(why, "."))
+		}
+	}
+	return ""
+}
+
+// CompletePrompt asks a server how the argument of one of its prompts may continue: words
+// are the arguments before it.
+func (s *Servers) CompletePrompt(ctx context.Context, command string, words []string, typed string) []string {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	if host == nil {
+		return nil
+	}
+	prompts := host.Prompts()
+	i := slices.IndexFunc(prompts, func(p mcp.Prompt) bool { return p.Command == command })
+	if i < 0 || len(words) >= len(prompts[i].Arguments) {
+		return nil
+	}
+	p := prompts[i]
+	values, _, err := host.Complete(ctx, mcp.Completion{Server: p.Server, Prompt: p.Name, Argument: p.Arguments[len(words)].Name, Value: typed, Others: promptArguments(p.Arguments[:len(words)], words)})
+	if err != nil {
+		return nil // completion is a convenience: the prompt itself says what is wrong
+	}
+	return typeable(values)
+}
+
+// CompleteResource completes server:uri, the mention of a resource. The variables of
+// templates are completed by the server.
+func (s *Servers) CompleteResource(ctx context.Context, typed string) (words []string) {
+	s.mu.Lock()
+	host := s.host
+	s.mu.Unlock()
+	name, uri, named := strings.Cut(typed, ":")
+	if host == nil {
+		return nil
+	}
+	for _, st := range host.Status() {
+		if !named && strings.HasPrefix(st.Name, name) && st.State == mcp.Connected {
+			words = append(words, st.Name+":")
+		}
+		if !named || st.Name != name || st.State != mcp.Connected {
+			continue
+		}
+		list, err := host.Resources(ctx, name)
+		if err != nil {
+			return nil
+		}
+		for _, r := range list {
+			if !r.Template && strings.HasPrefix(r.URI, uri) && visible.Name(r.URI) == r.URI {
+				words = append(words, name+":"+r.URI)
+			}
+			if r.Template {
+				for _, filled := range fill(ctx, host, r, uri) {
+					words = append(words, name+":"+filled)
+				}
+			}
+		}
+	}
+	return words
+}
+
+// sampling lets MCP servers use the conversation's model, if the settings switch it on:
+// {"mcp": {"sampling": true}}. The user is asked about each server once, and what a
+// server gets is counted as the conversation's. Nil means that servers cannot.
+func (s *Servers) sampling() *mcp.Sampling {
+	if !s.opts.Project.Counts.Flag("mcp", "sampling") {
+		return nil
+	}
+	allowed := &mcp.Sampling{Create: s.sample}
+	if v, ok := s.opts.Project.Counts.Lookup("mcp", "samplingTokens"); ok {
+		_ = json.Unmarshal(v.JSON, &allowed.MaxTokens) // doctor tells what is wrong with it
+	}
+	if elicit := s.opts.Given.Elicit; elicit != nil {
+		allowed.Consent = func(ctx context.Context, server string) (bool, error) {
+			answer, err := elicit(ctx, mcp.Elicitation{
+				Server: server, Mode: "form", Schema: json.RawMessage(`{"type":"object","properties":{}}`),
+				Message: "May this server use the model? It writes the prompts and receives the answers, and you pay for both.",
+			})
+			return err == nil && answer.Action == "accept", err
+		}
+	}
+	return allowed
+}
+
+// sample asks the model for a server. It sees nothing of the conversation.
+func (s *Servers) sample(ctx context.Context, r mcp.SamplingRequest) (mcp.SamplingResult, error) {
+	history, err := sampled(r.Messages)
+	if err != nil {
+		return mcp.SamplingResult{}, err
+	}
+	tools, err := sampledTools(r.Tools)
+	if err != nil {
+		return mcp.SamplingResult{}, err
+	}
+	client, name := s.opts.Model()
+	request := &model.Request{Model: name, Messages: history, Tools: tools, MaxTokens: r.MaxTokens}
+	if r.System != "" {
+		request.System = []model.System{{Text: r.System}}
+	}
+	var blocks []model.Block
+	var stop model.Stop
+	for ev, err := range client.Stream(ctx, request) {
+		switch ev := ev.(type) {
+		case model.Start:
+			blocks = nil // what came of an answer that broke off does not count
+		case model.BlockStop:
+			blocks = append(blocks, ev.Block)
+		case model.Stop:
+			stop = ev
+		}
+		if err != nil {
+			return mcp.SamplingResult{}, err
+		}
+	}
+	s.opts.Link.Spend(name, stop.Usage)
+	content, err := forServer(blocks)
+	return mcp.SamplingResult{Model: name, StopReason: cmp.Or(stopReasons[stop.Reason], string(stop.Reason)), Content: content}, err
+}
+
+// ReadResource reads one. The model is told if it changes afterwards, where its server
+// tells: it is subscribed to beside the reading, so that a change meanwhile is not missed.
+func (s *Servers) ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error) {
+	h, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	s.updates.follow(resource{server, uri})
+	s.updates.ends.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), subscribeTime)
+		defer cancel()
+		_ = h.Subscribe(ctx, server, uri) // most servers offer none
+	})
+	contents, err := h.ReadResource(ctx, server, uri)
+	if err != nil {
+		s.updates.forget(resource{server, uri})
+	}
+	return contents, err
 }

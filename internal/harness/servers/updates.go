@@ -1,14 +1,11 @@
 package servers
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/haftdev/haft/internal/world/mcp"
 )
 
 // updates are the resources that the model has read, and which of them have changed since.
@@ -31,26 +28,6 @@ const (
 	// subscribeTime is how long a server may take for a subscription, which nobody waits for.
 	subscribeTime = 10 * time.Second
 )
-
-// ReadResource reads one. The model is told if it changes afterwards, where its server
-// tells: it is subscribed to beside the reading, so that a change meanwhile is not missed.
-func (s *Servers) ReadResource(ctx context.Context, server, uri string) ([]mcp.Contents, error) {
-	h, err := s.Open()
-	if err != nil {
-		return nil, err
-	}
-	s.updates.follow(resource{server, uri})
-	s.updates.ends.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), subscribeTime)
-		defer cancel()
-		_ = h.Subscribe(ctx, server, uri) // most servers offer none
-	})
-	contents, err := h.ReadResource(ctx, server, uri)
-	if err != nil {
-		s.updates.forget(resource{server, uri})
-	}
-	return contents, err
-}
 
 // follow notes that a resource is as the model knows it.
 func (u *updates) follow(r resource) {

@@ -2,11 +2,8 @@ package strictapi
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"image"
-	_ "image/gif" // to read their sizes
-	_ "image/jpeg"
 	_ "image/png"
 
 	"github.com/haftdev/haft/internal/text/lazyregexp"
@@ -23,74 +20,6 @@ const (
 type picture struct {
 	path          path
 	width, height int
-}
-
-func (c *checker) checkMedia() {
-	var pictures []picture
-	images, pages := 0, 0
-	visit := func(p path, b map[string]any) {
-		switch b["type"] {
-		case "image":
-			images++
-			if pic, ok := c.checkImage(p.at("image", "source"), b); ok {
-				pictures = append(pictures, pic)
-			}
-		case "document":
-			pages += c.checkPDF(p.at("document", "source"), b)
-		}
-	}
-	for _, m := range c.messages {
-		for j, b := range m.blocks {
-			visit(m.path.at("content", j), b)
-			content, _ := b["content"].([]any)
-			for k, e := range content {
-				if sub, ok := e.(map[string]any); ok {
-					visit(m.path.at("content", j, "tool_result", "content", k), sub)
-				}
-			}
-		}
-	}
-	for _, pic := range pictures {
-		switch side := max(pic.width, pic.height); {
-		case side > maxSide:
-			c.add("image-size", pic.path, "At least one of the image dimensions exceed max allowed size: %d pixels", maxSide)
-		case side > maxSideOfMany && images > manyImages:
-			c.add("image-many", pic.path, "At least one of the image dimensions exceed max allowed size for many-image requests: %d pixels", maxSideOfMany)
-		}
-	}
-	if c.known {
-		if most := c.model.maxImages(); images > most {
-			c.add("image-count", path{"messages"}, "too many images: %d > %d", images, most)
-		}
-		if most := c.model.maxImages(); pages > most {
-			c.add("pdf-pages", path{"messages"}, "A maximum of %d PDF pages may be provided.", most)
-		}
-	}
-}
-
-func (c *checker) checkImage(p path, b map[string]any) (picture, bool) {
-	if get(b, "source", "type") != "base64" {
-		return picture{}, false
-	}
-	p = p.at("base64")
-	text := str(get(b, "source", "data"))
-	if len(text) > maxImageBytes {
-		c.add("image-size", p, "image exceeds 10 MB maximum: %d bytes > %d bytes", len(text), maxImageBytes)
-	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(data) == 0 {
-		c.add("image-data", p.at("data"), "Could not process image: the data is not base64 or empty")
-		return picture{}, false
-	}
-	kind, width, height := imageKind(data)
-	if kind == "" {
-		c.add("image-data", p.at("data"), "Could not process image")
-		return picture{}, false
-	}
-	if want := str(get(b, "source", "media_type")); want != kind {
-		c.add("image-type", p.at("data"), "Image does not match the provided media type %s (it is %s)", want, kind)
-	}
-	return picture{p, width, height}, true
 }
 
 // imageKind returns the media type and the size of an image, "" if it is none
@@ -123,17 +52,3 @@ func webpSize(data []byte) (width, height int, ok bool) {
 }
 
 var pdfPage = lazyregexp.New(`/Type\s*/Page[^s]`)
-
-// checkPDF returns how many pages a document has, as far as that can be seen
-// without unpacking it.
-func (c *checker) checkPDF(p path, b map[string]any) int {
-	if get(b, "source", "type") != "base64" || get(b, "source", "media_type") != "application/pdf" {
-		return 0
-	}
-	data, err := base64.StdEncoding.DecodeString(str(get(b, "source", "data")))
-	if err != nil || !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
-		c.add("pdf-data", p.at("base64", "data"), "The PDF specified was not valid.")
-		return 0
-	}
-	return len(pdfPage.FindAll(data, -1))
-}

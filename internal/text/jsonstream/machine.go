@@ -1,8 +1,11 @@
 package jsonstream
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // A state says what the machine will do with the next byte.
@@ -246,6 +249,369 @@ func (m *machine) path() string {
 		}
 	}
 	return shorten(b.String(), maxPath)
+}
+
+func (m *machine) fail(kind Kind, offset int, problem, advice string) {
+	m.err = &Error{Kind: kind, Offset: int64(offset), Path: m.path(), Problem: problem, Advice: advice}
+}
+
+// failHere is fail for a problem that is the byte at pos, which the error then shows.
+func (m *machine) failHere(kind Kind, problem, advice string) {
+	m.fail(kind, m.pos, problem, advice)
+	m.unexpected = true
+}
+
+func (m *machine) failUnexpected(c byte) {
+	m.failHere(Malformed, "expected "+m.expected(), m.correction(c))
+}
+
+// expected says what the grammar wants next, outside strings.
+func (m *machine) expected() string {
+	in := place(m.path())
+	switch m.state {
+	case atFirstKey:
+		return `'"' to open a field name, or '}', in ` + in
+	case atKey:
+		return `'"' to open the next field name in ` + in
+	case atColon:
+		return `':' after the name of ` + in
+	case atValue:
+		return `a value for ` + in
+	case atFirstElement:
+		return `a value or ']' in ` + in
+	case afterValue:
+		if m.top().object {
+			return `',' or '}' after the value of ` + in
+		}
+		return `',' or ']' after the value of ` + in
+	case inLiteral:
+		return `true, false or null as the value of ` + in
+	}
+	return `a digit in the value of ` + in
+}
+
+// correction guesses from the byte that came what the model had in mind.
+func (m *machine) correction(c byte) string {
+	before := m.previous()
+	switch {
+	case c == '/' || c == '#':
+		return `Leave out comments; JSON has none.`
+	case before == ',' && (c == '}' || c == ']'):
+		return fmt.Sprintf(`Leave out the ',' before '%c'.`, c)
+	}
+	switch m.state {
+	case atFirstKey, atKey:
+		return `Put every field name in double quotes.`
+	case atValue, atFirstElement, inLiteral:
+		if isLetter(c) || c == '\'' || c >= utf8.RuneSelf {
+			return `Put text in double quotes; only numbers, true, false and null go without.`
+		}
+	case afterValue:
+		return separation(before, c)
+	}
+	return sendObject
+}
+
+// previous returns the last byte before pos that is not white space.
+func (m *machine) previous() byte {
+	read := bytes.TrimRight(m.raw[:m.pos], " \t\r\n")
+	return read[len(read)-1]
+}
+
+func (m *machine) failDuplicate(name string) {
+	m.fail(DuplicateKey, m.text.begin, fmt.Sprintf("the field %s occurs twice in %s, the second time", quoteKey(name), place(m.path())),
+		`Send each field once, with the intended value.`)
+}
+
+// stringPlace names the string in flight in a sentence.
+func (m *machine) stringPlace() string {
+	if m.text.key {
+		return "a field name in " + place(m.path())
+	}
+	return "the string value of " + place(m.path())
+}
+
+func (m *machine) failSurrogate() {
+	at := m.text.mark
+	m.fail(Malformed, at, fmt.Sprintf(`the escape %s is one half of a surrogate pair without the other in %s`, m.raw[at:at+6], m.stringPlace()),
+		`Write the character itself, or both halves such as \ud83d\ude00.`)
+}
+
+func (m *machine) failUTF8() {
+	at := m.text.mark
+	m.fail(Malformed, at, fmt.Sprintf(`byte 0x%02x is not valid UTF-8 in %s`, m.raw[at], m.stringPlace()),
+		`Send text as UTF-8; JSON cannot carry other bytes.`)
+}
+
+func (m *machine) failTooLarge(limit int) {
+	problem := fmt.Sprintf("the input is over the limit of %s", count(limit))
+	if p := m.path(); p != "" {
+		problem += ", reached in " + place(p)
+	}
+	m.fail(TooLarge, limit, problem, `Split the work into several smaller calls.`)
+}
+
+func (m *machine) run() {
+	for m.err == nil && m.pos < len(m.raw) {
+		if m.state == inText && m.plainText() {
+			continue
+		}
+		steps[m.state](m, m.raw[m.pos])
+		if m.err == nil {
+			m.pos++
+		}
+	}
+}
+
+// plainText takes the run of bytes that stand for themselves, and reports whether
+// there was one. It is the short way of textByte for nearly all that arrives.
+func (m *machine) plainText() bool {
+	rest := m.raw[m.pos:]
+	n := 0
+	for n < len(rest) && ' ' <= rest[n] && rest[n] < utf8.RuneSelf && rest[n] != '"' && rest[n] != '\\' {
+		n++
+	}
+	m.text.write(rest[:n])
+	m.pos += n
+	return n > 0
+}
+
+func (m *machine) failTruncated() {
+	where := "still needing " + m.expected()
+	switch {
+	case inText <= m.state && m.state <= inRune:
+		where = "inside " + m.stringPlace()
+	case inMinus <= m.state:
+		where = "inside the value of " + place(m.path())
+	}
+	m.fail(Truncated, len(m.raw), fmt.Sprintf("the input ended after %s, %s", count(len(m.raw)), where),
+		`Send the whole object again, and if it is long, split the work into smaller calls.`)
+}
+
+// number reads on in a number. Only the byte after it shows that a number has ended,
+// and that byte is then read as what follows a value.
+func (m *machine) number(c byte) {
+	if next, ok := numberState(m.state, c); ok {
+		m.state = next
+		return
+	}
+	switch m.state {
+	case inZero, inInteger, inFraction, inPower:
+		if m.state == inZero && isDigit(c) {
+			m.failLeadingZero()
+			return
+		}
+		m.endValue(m.pos)
+		m.separator(c)
+	default:
+		m.failUnexpected(c)
+	}
+}
+
+func (m *machine) failLeadingZero() {
+	m.fail(Malformed, m.pos, "the number for "+place(m.path())+" has a leading zero", `Write the number without it.`)
+}
+
+// beginLiteral takes the first letter of a literal; rest are the others.
+func (m *machine) beginLiteral(rest string) {
+	m.literal = rest
+	m.state = inLiteral
+}
+
+func (m *machine) literalByte(c byte) {
+	if c != m.literal[0] {
+		m.failUnexpected(c)
+		return
+	}
+	if m.literal = m.literal[1:]; m.literal == "" {
+		m.endValue(m.pos + 1)
+	}
+}
+
+func (m *machine) beginText(key bool) {
+	m.text.begin, m.text.key = m.pos, key
+	m.text.decode = key || !m.nested()
+	if m.text.decode {
+		m.text.Reset()
+	}
+	if m.text.decode && !key {
+		m.text.Grow(64) // values come in pieces too small to grow by
+	}
+	m.state = inText
+}
+
+func (m *machine) endText() {
+	if m.text.key {
+		m.endKey()
+		return
+	}
+	m.endValue(m.pos + 1)
+}
+
+// endKey takes the text just read as the name of the field to come.
+func (m *machine) endKey() {
+	name := m.text.String()
+	if !m.top().keys.add(name) {
+		m.failDuplicate(name)
+		return
+	}
+	m.text.key = false
+	m.state = atColon
+	if !m.nested() {
+		m.value = 0
+	}
+}
+
+func (m *machine) textByte(c byte) {
+	switch {
+	case c == '"':
+		m.endText()
+	case c == '\\':
+		m.text.mark = m.pos
+		m.state = inEscape
+	case c < ' ':
+		m.failControl(c)
+	default:
+		m.beginRune(c)
+	}
+}
+
+func (m *machine) failControl(c byte) {
+	advice := fmt.Sprintf(`Write it as \u%04x.`, c)
+	switch c {
+	case '\n':
+		advice = `Write a line break inside a string as \n.`
+	case '\r':
+		advice = `Write a carriage return inside a string as \r.`
+	case '\t':
+		advice = `Write a tab inside a string as \t.`
+	}
+	m.failHere(Malformed, "control characters must be escaped in "+m.stringPlace(), advice)
+}
+
+// beginRune takes the first byte of a rune of several, by table 3-7 of the Unicode
+// standard: the first byte says how many follow and narrows the range of the second.
+func (m *machine) beginRune(c byte) {
+	t := &m.text
+	t.mark, t.lo, t.hi = m.pos, 0x80, 0xBF
+	switch {
+	case 0xC2 <= c && c <= 0xDF:
+		t.left = 1
+	case 0xE0 <= c && c <= 0xEF:
+		t.left = 2
+	case 0xF0 <= c && c <= 0xF4:
+		t.left = 3
+	default:
+		m.failUTF8()
+		return
+	}
+	switch c {
+	case 0xE0: // below is overlong
+		t.lo = 0xA0
+	case 0xED: // above are the surrogates
+		t.hi = 0x9F
+	case 0xF0: // below is overlong
+		t.lo = 0x90
+	case 0xF4: // above is beyond U+10FFFF
+		t.hi = 0x8F
+	}
+	m.state = inRune
+}
+
+func (m *machine) continuation(c byte) {
+	t := &m.text
+	if c < t.lo || t.hi < c {
+		m.failUTF8()
+		return
+	}
+	t.lo, t.hi = 0x80, 0xBF
+	if t.left--; t.left == 0 {
+		t.write(m.raw[t.mark : m.pos+1])
+		m.state = inText
+	}
+}
+
+func (m *machine) escape(c byte) {
+	switch {
+	case c == 'u':
+		m.beginHex()
+	case escapes[c] != 0:
+		m.text.writeRune(rune(escapes[c]))
+		m.state = inText
+	default:
+		m.failEscape()
+	}
+}
+
+func (m *machine) failEscape() {
+	m.failHere(Malformed, `expected one of "\/bfnrtu after '\' in `+m.stringPlace(), `Write a backslash that is part of the text as \\.`)
+}
+
+func (m *machine) beginHex() {
+	m.text.left, m.text.code = 4, 0
+	m.state = inHex
+}
+
+func (m *machine) hex(c byte) {
+	t := &m.text
+	switch {
+	case '0' <= c && c <= '9':
+		t.code = t.code<<4 | rune(c-'0')
+	case 'a' <= c && c <= 'f':
+		t.code = t.code<<4 | rune(c-'a'+10)
+	case 'A' <= c && c <= 'F':
+		t.code = t.code<<4 | rune(c-'A'+10)
+	default:
+		m.failHex()
+		return
+	}
+	if t.left--; t.left == 0 {
+		m.endHex()
+	}
+}
+
+func (m *machine) failHex() {
+	m.failHere(Malformed, `expected four hexadecimal digits after '\u' in `+m.stringPlace(),
+		`Write the character itself, or \u and four digits; write a backslash that is part of the text as \\.`)
+}
+
+func (m *machine) endHex() {
+	t := &m.text
+	switch {
+	case t.high != 0:
+		pair := utf16.DecodeRune(t.high, t.code)
+		if pair == utf8.RuneError {
+			m.failSurrogate()
+			return
+		}
+		t.high = 0
+		t.writeRune(pair)
+		m.state = inText
+	case !utf16.IsSurrogate(t.code):
+		t.writeRune(t.code)
+		m.state = inText
+	case t.code < 0xDC00:
+		t.high = t.code
+		m.state = atLow
+	default:
+		m.failSurrogate()
+	}
+}
+
+func (m *machine) low(c byte) {
+	if c != '\\' {
+		m.failSurrogate()
+		return
+	}
+	m.state = atLowEscape
+}
+
+func (m *machine) lowEscape(c byte) {
+	if c != 'u' {
+		m.failSurrogate()
+		return
+	}
+	m.beginHex()
 }
 
 // writeKey adds a key to a path, in brackets if it would not read well without.

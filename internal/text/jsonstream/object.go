@@ -104,39 +104,6 @@ func receive[T []byte | string](o *Object, chunk T) (int, error) {
 	return n, o.report()
 }
 
-func (m *machine) failTooLarge(limit int) {
-	problem := fmt.Sprintf("the input is over the limit of %s", count(limit))
-	if p := m.path(); p != "" {
-		problem += ", reached in " + place(p)
-	}
-	m.fail(TooLarge, limit, problem, `Split the work into several smaller calls.`)
-}
-
-func (m *machine) run() {
-	for m.err == nil && m.pos < len(m.raw) {
-		if m.state == inText && m.plainText() {
-			continue
-		}
-		steps[m.state](m, m.raw[m.pos])
-		if m.err == nil {
-			m.pos++
-		}
-	}
-}
-
-// plainText takes the run of bytes that stand for themselves, and reports whether
-// there was one. It is the short way of textByte for nearly all that arrives.
-func (m *machine) plainText() bool {
-	rest := m.raw[m.pos:]
-	n := 0
-	for n < len(rest) && ' ' <= rest[n] && rest[n] < utf8.RuneSelf && rest[n] != '"' && rest[n] != '\\' {
-		n++
-	}
-	m.text.write(rest[:n])
-	m.pos += n
-	return n > 0
-}
-
 // steps has one function for each state, called with the byte at pos.
 var steps = [...]func(*machine, byte){
 	atStart:        (*machine).start,
@@ -236,18 +203,6 @@ func (o *Object) Close() (json.RawMessage, error) {
 		return json.RawMessage("{}"), nil
 	}
 	return o.slice(o.whole), nil
-}
-
-func (m *machine) failTruncated() {
-	where := "still needing " + m.expected()
-	switch {
-	case inText <= m.state && m.state <= inRune:
-		where = "inside " + m.stringPlace()
-	case inMinus <= m.state:
-		where = "inside the value of " + place(m.path())
-	}
-	m.fail(Truncated, len(m.raw), fmt.Sprintf("the input ended after %s, %s", count(len(m.raw)), where),
-		`Send the whole object again, and if it is long, split the work into smaller calls.`)
 }
 
 // Raw returns everything received so far, up to the cap, also after an error.

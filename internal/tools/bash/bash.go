@@ -16,10 +16,15 @@
 package bash
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +35,7 @@ import (
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/internal/world/sandbox"
 	"github.com/haftdev/haft/internal/world/shellrun"
+	"github.com/haftdev/haft/internal/world/workspace/disk"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -274,4 +280,770 @@ func (t *Tools) describe(s *tool.Session) string {
 		text = strings.Replace(text, " To keep a server or a watcher running, set `run_in_background`, not `&`.", "", 1)
 	}
 	return text
+}
+
+func (t *Tools) bashOutput() tool.Tool {
+	return tool.New(tool.Def[outputInput, OutputOutput]{
+		Name:        "BashOutput",
+		Aliases:     []string{"TaskOutput"},
+		SearchHint:  "read output of background shell command task",
+		Description: outputText,
+		Enabled:     hasBackground,
+		Marks: func(outputInput) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Polling: true}
+		},
+		Validate: func(_ context.Context, _ *tool.Call, in outputInput) *tool.Problem {
+			if _, err := regexp.Compile(in.Filter); err != nil {
+				return &tool.Problem{Message: fmt.Sprintf("filter is not a valid regular expression: %v. Use RE2 syntax, or leave it out.", err)}
+			}
+			return t.unknown(in.BashID)
+		},
+		Permission: func(context.Context, *tool.Call, outputInput) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "the command was allowed to run"}
+		},
+		Run:       t.read,
+		Render:    OutputOutput.Render,
+		Summarize: func(in outputInput) string { return in.BashID },
+		MaxResult: t.opts.MaxOutput + 5_000,
+	})
+}
+
+// unknown is the problem with an id that no background command has.
+func (t *Tools) unknown(id string) *tool.Problem {
+	if task, ok := t.host.Task(id); ok && task.Background() {
+		return nil
+	}
+	if work, transcript, ok := t.agent(id); ok {
+		message := fmt.Sprintf("%s is an agent (%s), not a command. You are told when it has finished.", id, brief(work))
+		if transcript != "" {
+			message += " Its transcript so far is in " + transcript + "."
+		}
+		return &tool.Problem{Message: message}
+	}
+	var known []string
+	for _, task := range t.host.Tasks() {
+		if task.Background() {
+			known = append(known, fmt.Sprintf("%s (%s: %s)", task.ID(), status(task), brief(task.Command())))
+		}
+	}
+	message := fmt.Sprintf("There is no background command with the id %q. ", id)
+	if len(known) == 0 {
+		return &tool.Problem{Message: message + "There are none in this session: start one with Bash and run_in_background."}
+	}
+	return &tool.Problem{Message: message + "The background commands are: " + strings.Join(known, ", ") + "."}
+}
+
+func (t *Tools) read(ctx context.Context, c *tool.Call, in outputInput) (OutputOutput, error) {
+	task, ok := t.host.Task(in.BashID)
+	if !ok {
+		return OutputOutput{}, tool.Errorf("%s", t.unknown(in.BashID).Message)
+	}
+	if in.Block {
+		wait(ctx, task, time.Duration(in.Timeout)*time.Millisecond)
+	}
+	if err := ctx.Err(); err != nil { // what is new stays new
+		return OutputOutput{}, err
+	}
+	out := OutputOutput{
+		ShellID: task.ID(), Command: task.Command(), Status: status(task), Filter: in.Filter,
+		Path: task.Output().Path(), Elapsed: time.Since(task.Started()).Milliseconds(), Others: t.others(task),
+	}
+	if task.Ended() {
+		r := task.Result()
+		out.ExitCode, out.Elapsed = &r.Status.Code, r.Elapsed.Milliseconds()
+		t.heard(c.Agent, task)
+	}
+	var data []byte
+	if in.Filter == "" {
+		data, out.Lost = task.ReadNew(t.opts.MaxOutput)
+	} else {
+		data, out.Lost = task.ReadNewLines(t.opts.MaxOutput)
+	}
+	out.Unread = task.Unread()
+	out.Stdout = string(data)
+	if !t.opts.KeepEscapes {
+		out.Stdout = shellrun.Clean(out.Stdout)
+	}
+	if in.Filter != "" {
+		out.Stdout = matching(out.Stdout, regexp.MustCompile(in.Filter))
+	}
+	out.Stdout = strings.ToValidUTF8(out.Stdout, "\uFFFD")
+	return out, nil
+}
+
+// heard reports that an agent is shown the end of a command of its own.
+func (t *Tools) heard(agent string, task *shellrun.Task) {
+	if t.opts.Heard != nil && task.Owner() == agent {
+		t.opts.Heard(agent, task.ID())
+	}
+}
+
+// others lists the other background commands that run, so that none is
+// forgotten.
+func (t *Tools) others(than *shellrun.Task) []string {
+	var ids []string
+	for _, task := range t.host.Tasks() {
+		if task != than && task.Background() && !task.Ended() {
+			ids = append(ids, task.ID())
+		}
+	}
+	return ids
+}
+
+// box is what confines a call's command; nil if nothing does.
+func (t *Tools) box(c *tool.Call) *sandbox.Spec {
+	if t.opts.Box == nil {
+		return nil
+	}
+	return t.opts.Box(c.Confinement).Hiding(c.Hidden)
+}
+
+// confined says what the command of a call is held to.
+func (t *Tools) confined(o *Output, c *tool.Call, box *sandbox.Spec) {
+	switch o.Confinement = c.Confinement; {
+	case o.Confinement == "":
+	case box == nil:
+		o.Confinement, o.Sandbox = tool.Unconfined, sandbox.TierNone.String()
+	case box.Thin: // which only this holds
+		o.Sandbox = sandbox.TierBox.String()
+	default:
+		o.Sandbox = t.host.Tier(box.Network).Kind.String() // it was found to start the command
+	}
+}
+
+// Refused returns what the sandbox prevented a command of an agent from doing; "" if it
+// prevented nothing, or the command has not run. It is shown to a user who is asked to let the
+// command run outside the sandbox.
+func (t *Tools) Refused(agent, command string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range slices.Backward(t.refused) {
+		if r.agent == agent && r.command == command {
+			return r.wanted
+		}
+	}
+	return ""
+}
+
+func (t *Tools) remember(r refusedCommand) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refused = append(t.refused, r); len(t.refused) > maxRefused {
+		t.refused = slices.Delete(t.refused, 0, 1)
+	}
+}
+
+// confinedEnd says what the sandbox has kept a command from, if that is why it
+// failed, and how it can run outside if the user can be asked.
+func (t *Tools) confinedEnd(o *Output, agent string, in Input, box *sandbox.Spec, s shellrun.Status) {
+	if o.Confinement == "" || o.Confinement == tool.Unconfined {
+		return
+	}
+	o.Sandbox = s.Tier.String()
+	o.withheld(box, s)
+	if o.Confinement == tool.Held || o.ExitCode == 0 || o.CodeMeaning != "" {
+		return
+	}
+	var closed []string
+	if box != nil {
+		closed = box.Deny
+	}
+	wanted := o.wanted(s.Refused, closed)
+	if wanted == "" {
+		return
+	}
+	t.remember(refusedCommand{agent, in.Command, wanted})
+	where := "ran in a sandbox where it can only write in the project and reach the hosts that the settings allow"
+	if o.Confinement == tool.ReadOnly {
+		where = "was allowed as read-only, and ran in a sandbox without write access or network"
+	}
+	note := fmt.Sprintf("The command %s. It tried to %s.", where, wanted)
+	if t.opts.Unsandboxed && !in.DangerouslyDisableSandbox {
+		note += " If it needs that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
+	}
+	o.Notes = append(o.Notes, note)
+}
+
+// analyze finds out about a command, as a [tool.Def] does. A command that the judge has rendered
+// from an analysis is the one that this analysis is about.
+func (t *Tools) analyze(c *tool.Call, in Input, before *tool.Facts) any {
+	f := &facts{in: in, dir: cmp.Or(c.Dir, t.Dir(c.Agent))}
+	if before != nil {
+		if old, ok := before.Analysis.(*facts); ok && old.dir == f.dir && old.analysis != nil && old.analysis.ReadOnly && old.analysis.Run == in.Command {
+			f.analysis = old.analysis
+		}
+	}
+	if f.analysis == nil && t.opts.Analyze != nil {
+		f.analysis = t.opts.Analyze(in.Command, f.dir)
+	}
+	if sub, ok := parseSed(in.Command); ok && t.opts.Edit != nil && !in.RunInBackground {
+		f.sed, f.file = &sub, sub.file
+		if !filepath.IsAbs(f.file) {
+			f.file = filepath.Join(f.dir, f.file)
+		}
+	}
+	return f
+}
+
+// facts returns what is known of a call, which is found out now if nobody has yet.
+func (t *Tools) facts(c *tool.Call) *facts {
+	if c.Facts != nil {
+		if f, ok := c.Facts.Analysis.(*facts); ok {
+			return f
+		}
+	}
+	var in Input
+	_ = json.Unmarshal(c.Input, &in) // of an input that was not checked, what can be read counts
+	return t.analyze(c, in, nil).(*facts)
+}
+
+func (t *Tools) marks(c *tool.Call) tool.Marks {
+	f := t.facts(c)
+	if f.in.RunInBackground || f.analysis == nil || !f.analysis.ReadOnly {
+		return tool.Marks{}
+	}
+	// A sibling must not start, or be judged, while the directory may change.
+	return tool.Marks{ReadOnly: true, ConcurrencySafe: !moves.MatchString(f.in.Command), Effect: tool.Pure}
+}
+
+// plain says in which environment the command of a call changes nothing where it starts, and
+// with which words it needs no shell; nil if it may change something.
+func (t *Tools) plain(c *tool.Call) func(dir string) (env, words []string) {
+	if t.opts.Analyze == nil || t.opts.Harden == nil {
+		return nil
+	}
+	return func(dir string) (env, words []string) {
+		f := t.facts(c)
+		a := f.Analysis(dir)
+		if a == nil { // the directory is gone, and the command runs in another one
+			a = t.opts.Analyze(f.in.Command, dir)
+		}
+		if !a.ReadOnly {
+			return nil, nil
+		}
+		return t.opts.Harden(dir), a.Words
+	}
+}
+
+func (t *Tools) killShell() tool.Tool {
+	return tool.New(tool.Def[killInput, killOutput]{
+		Name:        "KillShell",
+		Aliases:     []string{"KillBash", "TaskStop"},
+		SearchHint:  "stop end kill background shell command task",
+		Description: killText,
+		Enabled:     hasBackground,
+		Marks:       func(killInput) tool.Marks { return tool.Marks{Effect: tool.Idempotent} },
+		Validate: func(_ context.Context, _ *tool.Call, in killInput) *tool.Problem {
+			if _, _, ok := t.agent(in.ShellID); ok {
+				return nil
+			}
+			return t.unknown(in.ShellID)
+		},
+		Permission: func(context.Context, *tool.Call, killInput) tool.Verdict {
+			return tool.Verdict{Behavior: tool.Allow, Reason: "it belongs to this session"}
+		},
+		Run:         t.kill,
+		Render:      func(out killOutput) tool.Result { return tool.Text(out.Message) },
+		Summarize:   func(in killInput) string { return in.ShellID },
+		OnInterrupt: tool.InterruptBlock,
+	})
+}
+
+func (t *Tools) kill(_ context.Context, _ *tool.Call, in killInput) (killOutput, error) {
+	if work, _, ok := t.agent(in.ShellID); ok {
+		return t.killAgent(in.ShellID, work), nil
+	}
+	task, ok := t.host.Task(in.ShellID)
+	if !ok {
+		return killOutput{}, tool.Errorf("%s", t.unknown(in.ShellID).Message)
+	}
+	out := killOutput{TaskID: task.ID(), TaskType: taskType, Command: task.Command()}
+	if task.Ended() {
+		out.Message = fmt.Sprintf("%s had already ended: %s, exit code %d.", task.ID(), status(task), task.Result().Status.Code)
+		return out, nil
+	}
+	r := task.Stop()
+	out.Message = fmt.Sprintf("%s (%s) was stopped with everything it started.", task.ID(), brief(task.Command()))
+	if len(r.Status.Left) > 0 {
+		out.Message += fmt.Sprintf(" These processes could not be stopped: %v.", r.Status.Left)
+	}
+	return out, nil
+}
+
+// killAgent ends the work of an agent. What it has said so far comes with the
+// notification of its end.
+func (t *Tools) killAgent(id, work string) killOutput {
+	out := killOutput{TaskID: id, TaskType: agentType, Message: fmt.Sprintf("The agent %s (%s) was no longer running.", id, brief(work))}
+	if t.opts.Agents.Stop(id) {
+		out.Message = fmt.Sprintf("The agent %s (%s) is being stopped. It can be continued with SendMessage.", id, brief(work))
+	}
+	return out
+}
+
+// agent looks for an agent in the background.
+func (t *Tools) agent(id string) (work, transcript string, ok bool) {
+	if t.opts.Agents == nil {
+		return "", "", false
+	}
+	return t.opts.Agents.About(id)
+}
+
+func (t *Tools) monitor() tool.Tool {
+	return tool.New(tool.Def[monitorInput, MonitorOutput]{
+		Name:        "Monitor",
+		SearchHint:  "wait until background command output line matches ready exit watch log file changes created",
+		Description: monitorText,
+		Enabled:     hasBackground,
+		Marks: func(monitorInput) tool.Marks {
+			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Polling: true}
+		},
+		Validate: func(_ context.Context, _ *tool.Call, in monitorInput) *tool.Problem {
+			if _, err := regexp.Compile(in.Pattern); err != nil {
+				return &tool.Problem{Message: fmt.Sprintf("pattern is not a valid regular expression: %v. Use RE2 syntax, or leave it out.", err)}
+			}
+			switch {
+			case in.BashID == "" && in.File == "":
+				return &tool.Problem{Message: "bash_id or file_path is missing: give the command or the file to wait for, or both."}
+			case in.BashID == "" && in.Pattern != "":
+				return &tool.Problem{Message: "pattern matches lines of a command's output. Give bash_id as well, or leave pattern out."}
+			case in.BashID == "":
+				return nil
+			}
+			return t.unknown(in.BashID)
+		},
+		Paths: func(_ *tool.Call, in monitorInput) tool.Paths {
+			if in.File == "" {
+				return tool.Paths{}
+			}
+			return tool.Paths{Reads: []string{in.File}}
+		},
+		Permission: func(_ context.Context, _ *tool.Call, in monitorInput) tool.Verdict {
+			if in.File != "" {
+				return tool.Verdict{} // that is for the rules about files
+			}
+			return tool.Verdict{Behavior: tool.Allow, Reason: "the command was allowed to run"}
+		},
+		Run:    t.await,
+		Render: MonitorOutput.render,
+		Summarize: func(in monitorInput) string {
+			return strings.Join(strings.Fields(in.BashID+" "+in.Pattern+" "+in.File), " ")
+		},
+		Deferred: true,
+	})
+}
+
+func (t *Tools) await(ctx context.Context, c *tool.Call, in monitorInput) (MonitorOutput, error) {
+	w := &monitorCall{tools: t, pattern: in.Pattern, began: time.Now(), out: MonitorOutput{Event: eventTimeout}}
+	if in.BashID != "" {
+		task, ok := t.host.Task(in.BashID)
+		if !ok {
+			return MonitorOutput{}, tool.Errorf("%s", t.unknown(in.BashID).Message)
+		}
+		w.task, w.out.ShellID = task, task.ID()
+		t.mu.Lock()
+		w.at = t.watched[watch{task.ID(), in.Pattern}]
+		t.mu.Unlock()
+	}
+	if in.File != "" {
+		path := in.File
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(cmp.Or(c.Dir, t.Dir(c.Agent)), path)
+		}
+		w.file, w.out.FilePath = newAwaited(path), path
+	}
+	most := time.Duration(in.Timeout) * time.Millisecond
+	if most <= 0 {
+		most = time.Minute
+	}
+	if err := w.until(ctx, most); err != nil {
+		return MonitorOutput{}, err
+	}
+	if w.out.ExitCode != nil {
+		t.heard(c.Agent, w.task)
+	}
+	return w.out, nil
+}
+
+// preview shows what the call would change: an edit by sed without running
+// anything, any other command by running it where its effects reach nothing.
+func (t *Tools) preview(ctx context.Context, c *tool.Call, in Input) (*tool.Preview, error) {
+	if p, err := t.previewSed(ctx, c); p != nil || err != nil {
+		return p, err
+	}
+	p := t.find(c, in)
+	if p == nil && (t.opts.Previews == nil || c.Confinement != tool.Previewed) {
+		return nil, nil
+	}
+	if p == nil {
+		p = t.runAside(ctx, c, in)
+	}
+	if p.err != nil || p.ran == nil {
+		return nil, p.err
+	}
+	return p.ran.Preview(ctx)
+}
+
+// find returns what ran for the call already.
+func (t *Tools) find(c *tool.Call, in Input) *pending {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.pending[pendingCall{c.Agent, c.ID}]; p != nil && !p.over && p.command == in.Command {
+		return p
+	}
+	return nil
+}
+
+// Previewed reports whether a call has a change that waits to be applied.
+func (t *Tools) Previewed(call string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k, p := range t.pending {
+		if k.id == call && p.ran != nil && !p.over {
+			return true
+		}
+	}
+	return false
+}
+
+// runAside runs the command where its effects reach nothing. What it changed is kept until
+// the call ends.
+func (t *Tools) runAside(called context.Context, c *tool.Call, in Input) *pending {
+	p := &pending{command: in.Command, drop: func() error { return nil }}
+	ctx, cancel := context.WithCancelCause(called)
+	defer cancel(nil)
+	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
+	p.ran, p.err = t.opts.Previews.Run(ctx, c, t.shell(c.Agent), shellrun.Request{
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: t.limit(in),
+		OnProgress: func(p shellrun.Progress) {
+			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
+			waiting.see(p)
+		},
+	})
+	if p.ran != nil && p.err == nil {
+		if wanted := cmp.Or(p.ran.Wanted(), t.missed(p.ran.Task())); wanted != "" {
+			p.err = errors.New(wanted)
+		}
+	}
+	if p.err != nil && p.ran != nil { // it is asked about as a command that has not run
+		p.err = errors.Join(p.err, p.ran.Drop())
+		p.ran = nil
+	}
+	if p.ran != nil {
+		p.drop = sync.OnceValue(p.ran.Drop)
+	}
+	key := pendingCall{c.Agent, c.ID}
+	t.mu.Lock()
+	old := t.pending[key]
+	t.pending[key] = p
+	t.mu.Unlock()
+	if old != nil {
+		_ = old.drop() // what stays is swept later
+	}
+	context.AfterFunc(called, func() { _ = t.dropPreview(key, p) })
+	return p
+}
+
+// missed says what a command that failed needed and could not have in a preview, as
+// far as what it printed shows; "" for nothing.
+func (t *Tools) missed(task *shellrun.Task) string {
+	if task.Result().Status.Code == 0 {
+		return ""
+	}
+	out, _ := t.output(task)
+	wanted := out.wanted(nil, nil)
+	if wanted == "" && missing().MatchString(lastBytes(out.Stdout)) {
+		wanted = "use a service or process of this machine"
+	}
+	if wanted == "" {
+		return ""
+	}
+	return "it tried to " + wanted + ", which a preview does not allow"
+}
+
+// limit is how long a command may run.
+func (t *Tools) limit(in Input) time.Duration {
+	if in.Timeout > 0 {
+		return time.Duration(in.Timeout) * time.Millisecond
+	}
+	return t.opts.Timeout
+}
+
+// take returns what ran for the call already, once.
+func (t *Tools) take(c *tool.Call, in Input) *pending {
+	p := t.find(c, in)
+	if p != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if p.over {
+			return nil
+		}
+		delete(t.pending, pendingCall{c.Agent, c.ID})
+	}
+	return p
+}
+
+// applyPreview makes the change of a command that ran already.
+func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pending) (Output, error) {
+	defer p.drop()
+	shown, err := p.ran.Preview(ctx)
+	if err == nil {
+		err = c.Approve(shown)
+	}
+	if err == nil && len(c.Dropped) == 0 {
+		err = p.ran.Apply(ctx, c.ID, c.Dropped)
+	}
+	if errors.Is(err, tool.ErrUnapproved) {
+		return Output{}, err
+	}
+	if err != nil {
+		return Output{}, tool.Errorf("The command ran, but its changes could not be applied: %w.", err)
+	}
+	task := p.ran.Task()
+	out, _ := t.output(task)
+	t.warn(&out)
+	out.Confinement, out.Sandbox = tool.Previewed, task.Result().Status.Tier.String()
+	out.ended(in.Command, task.Result(), t.limit(in))
+	out.withheld(nil, task.Result().Status)
+	for _, n := range shown.Notes {
+		if strings.HasPrefix(n, "Outside the project") {
+			out.note("%s", n)
+		}
+	}
+	if strings.Contains(in.Command, "/tmp/") {
+		out.note("%s", tmpNote)
+	}
+	if len(c.Dropped) > 0 {
+		out.NotDone = fmt.Sprintf("Not applied: none of the command's changes were made. %s: %s.", c.Dropped[0].Path, c.Dropped[0].Why)
+		out.Notes = append(out.Notes, droppedNote(c.Dropped))
+	}
+	failed := out.ExitCode != 0 && out.CodeMeaning == "" && len(shown.Files) == 0
+	if t.opts.Unsandboxed && (failed || out.wanted(nil, nil) != "" || missing().MatchString(lastBytes(out.Stdout))) {
+		out.note("%s", asideNote)
+	}
+	return out, nil
+}
+
+// dropPreview forgets what a call that is over left. It is known until it is gone, so that
+// the end of the session waits for it.
+func (t *Tools) dropPreview(key pendingCall, p *pending) error {
+	t.mu.Lock()
+	mine := t.pending[key] == p
+	p.over = p.over || mine
+	t.mu.Unlock()
+	if !mine {
+		return nil
+	}
+	err := p.drop()
+	t.mu.Lock()
+	if t.pending[key] == p {
+		delete(t.pending, key)
+	}
+	t.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("could not discard a preview: %w", err)
+	}
+	return nil
+}
+
+// dropPreviews forgets what the calls of some agents left.
+func (t *Tools) dropPreviews(of func(agent string) bool) error {
+	t.mu.Lock()
+	left := maps.Clone(t.pending)
+	t.mu.Unlock()
+	var failed []error
+	for key, p := range left {
+		if of(key.agent) {
+			failed = append(failed, t.dropPreview(key, p))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	switch p := t.take(c, in); {
+	case p != nil && p.ran != nil:
+		return t.applyPreview(ctx, c, in, p)
+	case p != nil && c.Approved != "" && c.Approved != tool.Unseen, c.Confinement == tool.Previewed: // what was approved is gone
+		return Output{}, tool.ErrUnapproved
+	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
+		if out, made, err := t.applySed(ctx, c); made {
+			return out, err
+		}
+	}
+	if in.RunInBackground {
+		return t.start(ctx, c, in)
+	}
+	limit := t.limit(in)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dir := t.Dir(c.Agent)
+	box := t.box(c)
+	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
+	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
+		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
+		Foreground: c.Foreground, Plain: t.plain(c), Box: box,
+		OnProgress: func(p shellrun.Progress) {
+			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
+			waiting.see(p)
+		},
+	})
+	if err != nil {
+		return Output{}, t.notStarted(err)
+	}
+	ended := task.Ended() // asked first, so that the output of an ended one is whole
+	out, shown := t.output(task)
+	t.confined(&out, c, box)
+	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions().MatchString(lastLine(p.Last)) {
+		out.note("%s", promptHint)
+	}
+	if !ended {
+		task.MarkRead(shown)
+		if out.MovedByUser = task.Released(); out.MovedByUser {
+			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
+		} else {
+			out.TimedOutAfterMS = limit.Milliseconds()
+			unit := ""
+			if in.Timeout > 0 && limit < 10*time.Second {
+				unit = " (timeout is in milliseconds)"
+			}
+			out.note("The command did not finish within %v%s and continues in the background (id %s). It will be stopped after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
+		}
+		out.inBackground(task)
+		return out, nil
+	}
+	t.warn(&out)
+	out.ended(in.Command, task.Result(), limit)
+	if c.Foreground && task.State() == shellrun.TimedOut && t.detaches(c, in.Command) {
+		out.note("It was not moved to the background, because it ran without asking while permission rules keep files from being read. Set a longer timeout, or run it with run_in_background, which needs approval.")
+	}
+	t.confinedEnd(&out, c.Agent, in, box, task.Result().Status)
+	if errors.Is(context.Cause(ctx), errPrompt) {
+		out.Interrupted = false
+		out.note("%s", promptAdvice)
+	}
+	if t.opts.Shown != nil && out.ExitCode == 0 && out.PersistedPath == "" && !out.Interrupted {
+		t.opts.Shown(c.Agent, dir, in.Command, out.Stdout)
+	}
+	if out.Interrupted { // the call has no outcome, but what was written is not lost
+		return Output{}, tool.Errorf("%s", out.Render().Text())
+	}
+	return out, nil
+}
+
+// start runs a command in the background.
+func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
+	box := t.box(c)
+	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
+		Box: box, Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
+	})
+	if err != nil {
+		return Output{}, t.notStarted(err)
+	}
+	var out Output
+	t.confined(&out, c, box)
+	out.note("The command is running in the background, id %s. You will be told when it ends.", task.ID())
+	out.inBackground(task)
+	return out, nil
+}
+
+func (t *Tools) notStarted(err error) error {
+	var gone *shellrun.GoneError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &gone):
+		return tool.Errorf("%s", t.gone(err))
+	}
+	return tool.Errorf("Could not start the command: %w.", err)
+}
+
+// detaches reports whether a command that reaches its time limit continues in the
+// background: not one that sleeps on purpose, and only where the model can deal
+// with background commands.
+func (t *Tools) detaches(c *tool.Call, command string) bool {
+	return !t.opts.EndAtLimit && hasBackground(c.Session) && !(strings.Contains(command, "sleep") && lastCommand(command).is("sleep"))
+}
+
+// output is what a task has written so far, and how many bytes that is.
+func (t *Tools) output(task *shellrun.Task) (out Output, shown int64) {
+	e := task.Output().Excerpt(t.opts.MaxOutput, t.opts.KeepEscapes)
+	out.Stdout = strings.TrimRight(e.Text, "\n")
+	if e.Truncated {
+		out.PersistedPath, out.PersistedSize = e.Path, e.Total.Bytes
+	}
+	return out, e.Total.Bytes
+}
+
+// warn notes, once, that commands run without the user's profile.
+func (t *Tools) warn(o *Output) {
+	if err := t.host.Warning(); err != nil {
+		t.warned.Do(func() { o.note("Commands run without the functions, aliases and PATH of the user's shell: %v.", err) })
+	}
+}
+
+// sedEdit returns the substitution that a plain sed -i makes, and the file; nil for any other
+// command, which runs as it is.
+func (t *Tools) sedEdit(c *tool.Call) (*substitution, string) {
+	f := t.facts(c)
+	if f.sed == nil {
+		return nil, ""
+	}
+	// sed replaces a link by a file, gives a file with several names one of its own, and edits
+	// nothing but files.
+	if info, err := disk.OS().Lstat(f.file); err != nil || !info.Mode.IsRegular() || info.Links > 1 {
+		return nil, ""
+	}
+	return f.sed, f.file
+}
+
+// paths are known of a sed -i alone: of other commands the rules find out
+// themselves what they can.
+func (t *Tools) paths(c *tool.Call, _ Input) tool.Paths {
+	if sub, file := t.sedEdit(c); sub != nil {
+		return tool.Paths{Writes: []string{file}}
+	}
+	return tool.Paths{}
+}
+
+func (t *Tools) previewSed(ctx context.Context, c *tool.Call) (*tool.Preview, error) {
+	sub, file := t.sedEdit(c)
+	if sub == nil {
+		return nil, nil
+	}
+	p, err := t.opts.Edit.Preview(ctx, c, file, sub.apply)
+	if err != nil {
+		return nil, nil // it runs as a command, whose effect is not known
+	}
+	return p, nil
+}
+
+// permission asks about a plain sed -i as the edit it is. The rules have the last
+// word on it, as on every other command, of which this tool has no view.
+func (t *Tools) permission(ctx context.Context, c *tool.Call, _ Input) tool.Verdict {
+	p, _ := t.previewSed(ctx, c)
+	if p == nil {
+		return tool.Verdict{}
+	}
+	message := "The command would change nothing."
+	for _, f := range p.Files {
+		message = fmt.Sprintf("The command edits %s.", f.Path)
+	}
+	return tool.Verdict{Behavior: tool.Ask, Message: message, Reason: "it edits a file"}
+}
+
+// applySed makes the edit that a sed -i is; made is false for any other command.
+func (t *Tools) applySed(ctx context.Context, c *tool.Call) (out Output, made bool, err error) {
+	sub, file := t.sedEdit(c)
+	p, _ := t.previewSed(ctx, c)
+	if sub == nil || p == nil {
+		err := c.Approve(nil) // what was approved as an edit does not run as something else
+		return Output{}, err != nil, err
+	}
+	if err := t.opts.Edit.Apply(ctx, c, file, sub.apply); err != nil {
+		if errors.Is(err, tool.ErrUnapproved) {
+			return Output{}, true, err
+		}
+		return Output{}, true, tool.Errorf("The sed edit of %s was not made: %w.", file, err)
+	}
+	return Output{NoOutputExpected: true}, true, nil
 }

@@ -2,13 +2,10 @@ package bash
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/world/shellrun"
@@ -42,82 +39,6 @@ const (
 	eventFile    = "file"
 	eventTimeout = "timeout"
 )
-
-func (t *Tools) monitor() tool.Tool {
-	return tool.New(tool.Def[monitorInput, MonitorOutput]{
-		Name:        "Monitor",
-		SearchHint:  "wait until background command output line matches ready exit watch log file changes created",
-		Description: monitorText,
-		Enabled:     hasBackground,
-		Marks: func(monitorInput) tool.Marks {
-			return tool.Marks{ReadOnly: true, ConcurrencySafe: true, Polling: true}
-		},
-		Validate: func(_ context.Context, _ *tool.Call, in monitorInput) *tool.Problem {
-			if _, err := regexp.Compile(in.Pattern); err != nil {
-				return &tool.Problem{Message: fmt.Sprintf("pattern is not a valid regular expression: %v. Use RE2 syntax, or leave it out.", err)}
-			}
-			switch {
-			case in.BashID == "" && in.File == "":
-				return &tool.Problem{Message: "bash_id or file_path is missing: give the command or the file to wait for, or both."}
-			case in.BashID == "" && in.Pattern != "":
-				return &tool.Problem{Message: "pattern matches lines of a command's output. Give bash_id as well, or leave pattern out."}
-			case in.BashID == "":
-				return nil
-			}
-			return t.unknown(in.BashID)
-		},
-		Paths: func(_ *tool.Call, in monitorInput) tool.Paths {
-			if in.File == "" {
-				return tool.Paths{}
-			}
-			return tool.Paths{Reads: []string{in.File}}
-		},
-		Permission: func(_ context.Context, _ *tool.Call, in monitorInput) tool.Verdict {
-			if in.File != "" {
-				return tool.Verdict{} // that is for the rules about files
-			}
-			return tool.Verdict{Behavior: tool.Allow, Reason: "the command was allowed to run"}
-		},
-		Run:    t.await,
-		Render: MonitorOutput.render,
-		Summarize: func(in monitorInput) string {
-			return strings.Join(strings.Fields(in.BashID+" "+in.Pattern+" "+in.File), " ")
-		},
-		Deferred: true,
-	})
-}
-
-func (t *Tools) await(ctx context.Context, c *tool.Call, in monitorInput) (MonitorOutput, error) {
-	w := &monitorCall{tools: t, pattern: in.Pattern, began: time.Now(), out: MonitorOutput{Event: eventTimeout}}
-	if in.BashID != "" {
-		task, ok := t.host.Task(in.BashID)
-		if !ok {
-			return MonitorOutput{}, tool.Errorf("%s", t.unknown(in.BashID).Message)
-		}
-		w.task, w.out.ShellID = task, task.ID()
-		t.mu.Lock()
-		w.at = t.watched[watch{task.ID(), in.Pattern}]
-		t.mu.Unlock()
-	}
-	if in.File != "" {
-		path := in.File
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(cmp.Or(c.Dir, t.Dir(c.Agent)), path)
-		}
-		w.file, w.out.FilePath = newAwaited(path), path
-	}
-	most := time.Duration(in.Timeout) * time.Millisecond
-	if most <= 0 {
-		most = time.Minute
-	}
-	if err := w.until(ctx, most); err != nil {
-		return MonitorOutput{}, err
-	}
-	if w.out.ExitCode != nil {
-		t.heard(c.Agent, w.task)
-	}
-	return w.out, nil
-}
 
 // A watch is what is looked for in the output of a task.
 type watch struct{ task, pattern string }

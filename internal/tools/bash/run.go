@@ -2,7 +2,6 @@ package bash
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -64,128 +63,6 @@ type Output struct {
 
 // errPrompt ends a command that asks something nobody can answer.
 var errPrompt = errors.New("the command waits for an answer")
-
-func (t *Tools) run(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	switch p := t.take(c, in); {
-	case p != nil && p.ran != nil:
-		return t.applyPreview(ctx, c, in, p)
-	case p != nil && c.Approved != "" && c.Approved != tool.Unseen, c.Confinement == tool.Previewed: // what was approved is gone
-		return Output{}, tool.ErrUnapproved
-	case p == nil && c.Confinement != tool.ReadOnly: // which holds also for what is no process
-		if out, made, err := t.applySed(ctx, c); made {
-			return out, err
-		}
-	}
-	if in.RunInBackground {
-		return t.start(ctx, c, in)
-	}
-	limit := t.limit(in)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	dir := t.Dir(c.Agent)
-	box := t.box(c)
-	waiting := &promptWatch{found: func() { cancel(errPrompt) }}
-	task, err := t.shell(c.Agent).Run(ctx, shellrun.Request{
-		Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: limit, Detach: t.detaches(c, in.Command), DetachFor: t.opts.Detached,
-		Foreground: c.Foreground, Plain: t.plain(c), Box: box,
-		OnProgress: func(p shellrun.Progress) {
-			c.Report(tool.BashProgress{Output: p.Last, Lines: p.Total.Lines, Bytes: p.Total.Bytes, Elapsed: p.Elapsed})
-			waiting.see(p)
-		},
-	})
-	if err != nil {
-		return Output{}, t.notStarted(err)
-	}
-	ended := task.Ended() // asked first, so that the output of an ended one is whole
-	out, shown := t.output(task)
-	t.confined(&out, c, box)
-	if p := task.Progress(); !p.EndsLine && (!ended || task.State() == shellrun.TimedOut) && questions().MatchString(lastLine(p.Last)) {
-		out.note("%s", promptHint)
-	}
-	if !ended {
-		task.MarkRead(shown)
-		if out.MovedByUser = task.Released(); out.MovedByUser {
-			out.note("The user moved the command to the background, id %s. You will be told when it ends.", task.ID())
-		} else {
-			out.TimedOutAfterMS = limit.Milliseconds()
-			unit := ""
-			if in.Timeout > 0 && limit < 10*time.Second {
-				unit = " (timeout is in milliseconds)"
-			}
-			out.note("The command did not finish within %v%s and continues in the background (id %s). It will be stopped after another %v. You will be told when it ends.", limit, unit, task.ID(), t.opts.Detached)
-		}
-		out.inBackground(task)
-		return out, nil
-	}
-	t.warn(&out)
-	out.ended(in.Command, task.Result(), limit)
-	if c.Foreground && task.State() == shellrun.TimedOut && t.detaches(c, in.Command) {
-		out.note("It was not moved to the background, because it ran without asking while permission rules keep files from being read. Set a longer timeout, or run it with run_in_background, which needs approval.")
-	}
-	t.confinedEnd(&out, c.Agent, in, box, task.Result().Status)
-	if errors.Is(context.Cause(ctx), errPrompt) {
-		out.Interrupted = false
-		out.note("%s", promptAdvice)
-	}
-	if t.opts.Shown != nil && out.ExitCode == 0 && out.PersistedPath == "" && !out.Interrupted {
-		t.opts.Shown(c.Agent, dir, in.Command, out.Stdout)
-	}
-	if out.Interrupted { // the call has no outcome, but what was written is not lost
-		return Output{}, tool.Errorf("%s", out.Render().Text())
-	}
-	return out, nil
-}
-
-// start runs a command in the background.
-func (t *Tools) start(ctx context.Context, c *tool.Call, in Input) (Output, error) {
-	box := t.box(c)
-	task, err := t.shell(c.Agent).Start(ctx, shellrun.Request{
-		Box: box, Command: in.Command, Description: in.Description, Tag: c.UseID, Owner: c.Agent, Timeout: time.Duration(in.Timeout) * time.Millisecond,
-	})
-	if err != nil {
-		return Output{}, t.notStarted(err)
-	}
-	var out Output
-	t.confined(&out, c, box)
-	out.note("The command is running in the background, id %s. You will be told when it ends.", task.ID())
-	out.inBackground(task)
-	return out, nil
-}
-
-func (t *Tools) notStarted(err error) error {
-	var gone *shellrun.GoneError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &gone):
-		return tool.Errorf("%s", t.gone(err))
-	}
-	return tool.Errorf("Could not start the command: %w.", err)
-}
-
-// detaches reports whether a command that reaches its time limit continues in the
-// background: not one that sleeps on purpose, and only where the model can deal
-// with background commands.
-func (t *Tools) detaches(c *tool.Call, command string) bool {
-	return !t.opts.EndAtLimit && hasBackground(c.Session) && !(strings.Contains(command, "sleep") && lastCommand(command).is("sleep"))
-}
-
-// output is what a task has written so far, and how many bytes that is.
-func (t *Tools) output(task *shellrun.Task) (out Output, shown int64) {
-	e := task.Output().Excerpt(t.opts.MaxOutput, t.opts.KeepEscapes)
-	out.Stdout = strings.TrimRight(e.Text, "\n")
-	if e.Truncated {
-		out.PersistedPath, out.PersistedSize = e.Path, e.Total.Bytes
-	}
-	return out, e.Total.Bytes
-}
-
-// warn notes, once, that commands run without the user's profile.
-func (t *Tools) warn(o *Output) {
-	if err := t.host.Warning(); err != nil {
-		t.warned.Do(func() { o.note("Commands run without the functions, aliases and PATH of the user's shell: %v.", err) })
-	}
-}
 
 func (o *Output) note(format string, args ...any) {
 	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))

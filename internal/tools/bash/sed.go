@@ -2,13 +2,10 @@ package bash
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/haftdev/haft/internal/world/workspace/disk"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -21,73 +18,6 @@ type Edit struct {
 
 	// Apply changes the file.
 	Apply func(ctx context.Context, c *tool.Call, path string, change func(old string) (string, error)) error
-}
-
-// sedEdit returns the substitution that a plain sed -i makes, and the file; nil for any other
-// command, which runs as it is.
-func (t *Tools) sedEdit(c *tool.Call) (*substitution, string) {
-	f := t.facts(c)
-	if f.sed == nil {
-		return nil, ""
-	}
-	// sed replaces a link by a file, gives a file with several names one of its own, and edits
-	// nothing but files.
-	if info, err := disk.OS().Lstat(f.file); err != nil || !info.Mode.IsRegular() || info.Links > 1 {
-		return nil, ""
-	}
-	return f.sed, f.file
-}
-
-// paths are known of a sed -i alone: of other commands the rules find out
-// themselves what they can.
-func (t *Tools) paths(c *tool.Call, _ Input) tool.Paths {
-	if sub, file := t.sedEdit(c); sub != nil {
-		return tool.Paths{Writes: []string{file}}
-	}
-	return tool.Paths{}
-}
-
-func (t *Tools) previewSed(ctx context.Context, c *tool.Call) (*tool.Preview, error) {
-	sub, file := t.sedEdit(c)
-	if sub == nil {
-		return nil, nil
-	}
-	p, err := t.opts.Edit.Preview(ctx, c, file, sub.apply)
-	if err != nil {
-		return nil, nil // it runs as a command, whose effect is not known
-	}
-	return p, nil
-}
-
-// permission asks about a plain sed -i as the edit it is. The rules have the last
-// word on it, as on every other command, of which this tool has no view.
-func (t *Tools) permission(ctx context.Context, c *tool.Call, _ Input) tool.Verdict {
-	p, _ := t.previewSed(ctx, c)
-	if p == nil {
-		return tool.Verdict{}
-	}
-	message := "The command would change nothing."
-	for _, f := range p.Files {
-		message = fmt.Sprintf("The command edits %s.", f.Path)
-	}
-	return tool.Verdict{Behavior: tool.Ask, Message: message, Reason: "it edits a file"}
-}
-
-// applySed makes the edit that a sed -i is; made is false for any other command.
-func (t *Tools) applySed(ctx context.Context, c *tool.Call) (out Output, made bool, err error) {
-	sub, file := t.sedEdit(c)
-	p, _ := t.previewSed(ctx, c)
-	if sub == nil || p == nil {
-		err := c.Approve(nil) // what was approved as an edit does not run as something else
-		return Output{}, err != nil, err
-	}
-	if err := t.opts.Edit.Apply(ctx, c, file, sub.apply); err != nil {
-		if errors.Is(err, tool.ErrUnapproved) {
-			return Output{}, true, err
-		}
-		return Output{}, true, tool.Errorf("The sed edit of %s was not made: %w.", file, err)
-	}
-	return Output{NoOutputExpected: true}, true, nil
 }
 
 // parseSed recognises a command that is one plain sed -i of one substitution on

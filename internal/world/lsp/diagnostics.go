@@ -1,10 +1,7 @@
 package lsp
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -105,54 +102,3 @@ func (r *report) current(d document) bool {
 
 // quiet is how long a server that reports in parts may pause between them.
 const quiet = 250 * time.Millisecond
-
-// Diagnostics returns what the server finds wrong with a file as it is now. The server
-// has until limit to say so; whole reports whether it has.
-func (c *Client) Diagnostics(ctx context.Context, path string, limit time.Duration) (list []Diagnostic, whole bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not answer within %v", limit))
-	defer cancel()
-	c.refresh()
-	doc, err := c.show(path)
-	if err != nil {
-		return nil, false, err
-	}
-	if c.pulls {
-		var answer struct {
-			Items []Diagnostic `json:"items"`
-		}
-		if err := c.call(ctx, "textDocument/diagnostic", about(path, nil), &answer); err != nil {
-			return nil, false, err
-		}
-		list = bounded(answer.Items)
-		if r, _ := c.found.about(path); r.current(doc) {
-			list = append(list, slices.DeleteFunc(slices.Clone(r.list), func(d Diagnostic) bool {
-				return slices.ContainsFunc(list, func(o Diagnostic) bool { return o.Message == d.Message && o.Range == d.Range })
-			})...)
-		}
-		return list, true, nil
-	}
-	return c.awaitReport(ctx, path, doc)
-}
-
-// awaitReport waits for the report of a server that is not asked for it.
-func (c *Client) awaitReport(ctx context.Context, path string, doc document) (list []Diagnostic, whole bool, err error) {
-	for {
-		r, next := c.found.about(path)
-		var pause <-chan time.Time
-		if whole = r.current(doc); whole {
-			list, pause = r.list, time.After(quiet-time.Since(r.at))
-		}
-		select {
-		case <-next:
-		case <-pause:
-			return list, true, nil
-		case <-c.conn.closed:
-			return nil, false, c.explain(ctx, c.conn.reason())
-		case <-ctx.Done():
-			if err := context.Cause(ctx); err == context.Canceled {
-				return nil, false, err
-			}
-			return list, whole, nil
-		}
-	}
-}

@@ -72,15 +72,3 @@ func (w *watch) changes(c *Client) []change {
 	slices.SortFunc(list, func(a, b change) int { return strings.Compare(a.URI, b.URI) })
 	return list
 }
-
-// watches reports whether a server of the client's kind cares for a file.
-func (c *Client) watches(path string) bool {
-	if _, ok := c.def.language(path); ok {
-		return true
-	}
-	switch filepath.Base(path) {
-	case "go.sum", "package.json", "tsconfig.json", "jsconfig.json", "pyproject.toml", "pyrightconfig.json", "Cargo.toml", "Cargo.lock", "compile_commands.json", "compile_flags.txt":
-		return true
-	}
-	return false
-}

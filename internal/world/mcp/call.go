@@ -111,14 +111,6 @@ func (p *peer) nest(ctx context.Context) (leave func()) {
 	}
 }
 
-// watch has f called with the progress that is reported under the token it
-// returns.
-func (s *session) watch(f func(tool.MCPProgress)) (token int64, stop func()) {
-	token = s.lastToken.Add(1)
-	s.watchers.Store(token, f)
-	return token, func() { s.watchers.Delete(token) }
-}
-
 // A toolCall is what a session needs to know of a call.
 type toolCall struct {
 	offer *offer
@@ -126,37 +118,6 @@ type toolCall struct {
 	meta  sdk.Meta
 	alive func()            // is called on every sign of life
 	began func(task string) // is called when the call has become a task
-}
-
-// callTool sends a tool call and returns the result as the server wrote it.
-func (s *session) callTool(ctx context.Context, c *toolCall) (json.RawMessage, error) {
-	if s.wantsTask(c.offer) {
-		return s.callAsTask(ctx, c)
-	}
-	send := func() (*sdk.CallToolResult, error) {
-		return s.wire.CallTool(ctx, &sdk.CallToolParams{Meta: c.meta, Name: c.offer.Name, Arguments: c.args})
-	}
-	res, err := send()
-	if err != nil && s.answeredURLs(ctx, err) {
-		res, err = send()
-	}
-	if err != nil {
-		return nil, err
-	}
-	raw, ok := s.gate.Redeem(res.Meta)
-	if !ok {
-		return nil, errors.New("the result was lost")
-	}
-	if isTask(raw) {
-		return s.awaitTask(ctx, raw, c)
-	}
-	return raw, nil
-}
-
-// wantsTask reports whether a tool can be called as a task only, as the older
-// form has it.
-func (s *session) wantsTask(o *offer) bool {
-	return !s.modern() && o.Execution != nil && o.Execution.TaskSupport == "required"
 }
 
 // isTask reports whether a result is a task in the newer form.

@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/internal/world/mcp/gate"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/tool/schema"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A catalogue is what is known about a server. It outlives connections.
@@ -156,50 +156,6 @@ func (c *catalogue) compare(before []*offer) {
 
 // maxPages bounds a list against a server whose pages never end.
 const maxPages = 1000
-
-// listTools fetches all pages of the tool list, as the server sent them, but for
-// the entries that the protocol tells clients to leave out: those whose headers
-// cannot be.
-func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
-	if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Tools == nil {
-		return nil, nil
-	}
-	ctx, done := s.within(ctx)
-	defer done()
-	var all []json.RawMessage
-	cursor, fresh := "", time.Duration(0)
-	for range maxPages {
-		res, err := s.wire.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
-		if err != nil {
-			return nil, reason(ctx, err)
-		}
-		page, ok := s.gate.Redeem(res.Meta)
-		if !ok {
-			return nil, errUnchanged
-		}
-		kept := make(map[string]bool, len(res.Tools))
-		for _, t := range res.Tools {
-			kept[t.Name] = true
-		}
-		for _, entry := range gate.Page(page) {
-			t, err := gate.ReadTool(entry)
-			if err == nil && !kept[t.Name] {
-				s.peer.step("tool %s: its x-mcp-header annotations are invalid", t.Name)
-				continue
-			}
-			all = append(all, entry)
-		}
-		if ttl := time.Duration(res.GetTTLMs()) * time.Millisecond; ttl > 0 && (fresh == 0 || ttl < fresh) {
-			fresh = ttl
-		}
-		if res.NextCursor == "" || res.NextCursor == cursor {
-			s.expire(fresh)
-			return all, nil
-		}
-		cursor = res.NextCursor
-	}
-	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
-}
 
 // errUnchanged means that the list may be kept as it is.
 var errUnchanged = errors.New("the list has not changed")

@@ -181,13 +181,6 @@ func (p *peer) mayRun() bool {
 	return false
 }
 
-func (h *Host) approve(s Server) Verdict {
-	if h.opts.Approve == nil {
-		return Verdict{Allowed: true}
-	}
-	return h.opts.Approve(s)
-}
-
 // begin notes that a connection is on its way.
 func (p *peer) begin() {
 	p.mu.Lock()

@@ -37,21 +37,6 @@ func (p *peer) stale(what staleness) {
 // asked for without end.
 const minFresh = 30 * time.Second
 
-// expire has the list of tools fetched again when the server does not vouch for it
-// any more. Zero means that it said nothing, or that its word on changes is enough.
-func (s *session) expire(fresh time.Duration) {
-	p := s.peer
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s.expiry != nil {
-		s.expiry.Stop()
-		s.expiry = nil
-	}
-	if fresh > 0 && !s.isLost() {
-		s.expiry = time.AfterFunc(max(fresh, minFresh), func() { p.stale(staleTools) })
-	}
-}
-
 func (p *peer) refresh() {
 	for {
 		p.calm()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -56,29 +55,6 @@ func ask[T any](ctx context.Context, h *Host, server string, f func(context.Cont
 	}
 }
 
-// Resources lists the resources and templates of a server, or of all connected
-// ones (""). A server that cannot be asked is an error only if it was named.
-func (h *Host) Resources(ctx context.Context, server string) ([]Resource, error) {
-	if server != "" {
-		return ask(ctx, h, server, listResources)
-	}
-	all := []Resource{}
-	for _, p := range peersOf(h) {
-		p.mu.Lock()
-		usable := p.session != nil && (p.known.caps == nil || p.known.caps.Resources != nil)
-		p.mu.Unlock()
-		if !usable {
-			continue
-		}
-		if list, err := ask(ctx, h, p.name, listResources); err == nil {
-			all = append(all, list...)
-		} else if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	return all, nil
-}
-
 // maxResources bounds a list against a server whose pages never end.
 const maxResources = 10_000
 
@@ -103,30 +79,4 @@ func listResources(ctx context.Context, s *session) ([]Resource, error) {
 		all = append(all, Resource{Server: s.peer.name, URI: r.URITemplate, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, Template: true})
 	}
 	return all, nil
-}
-
-// ReadResource reads a resource.
-func (h *Host) ReadResource(ctx context.Context, server, uri string) ([]Contents, error) {
-	return ask(ctx, h, server, func(ctx context.Context, s *session) ([]Contents, error) {
-		res, err := s.wire.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
-		if err != nil {
-			return nil, err
-		}
-		all := []Contents{}
-		for _, c := range res.Contents {
-			if c != nil {
-				all = append(all, Contents{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text, Blob: c.Blob})
-			}
-		}
-		return all, nil
-	})
-}
-
-// Mention splits @server:uri, as users write it, into its parts. It reports whether the host
-// has such a server.
-func (h *Host) Mention(text string) (server, uri string, ok bool) {
-	text, at := strings.CutPrefix(text, "@")
-	server, uri, colon := strings.Cut(text, ":")
-	_, err := peerOf(h, server)
-	return server, uri, at && colon && uri != "" && err == nil
 }

@@ -17,40 +17,6 @@ type samplingKey struct{}
 // defaultSamplingTokens is what a server may ask for where nothing is set.
 const defaultSamplingTokens = 10_000
 
-// sample lets a server use the model: once the user agreed, within a budget,
-// and not from within another server's use of it.
-func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithToolsParams) (*sdk.CreateMessageWithToolsResult, error) {
-	opts, p := s.peer.host.opts.Sampling, s.peer
-	if !p.enterSampling() {
-		return nil, errors.New("only one sampling request may run at a time")
-	}
-	defer p.leaveSampling()
-	if err := p.consent(ctx, opts); err != nil {
-		return nil, err
-	}
-	if err := p.spend(opts, int(params.MaxTokens)); err != nil {
-		return nil, err
-	}
-	whole, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	req := SamplingRequest{Server: p.name, System: params.SystemPrompt, MaxTokens: int(params.MaxTokens), Params: whole}
-	if req.Messages, err = json.Marshal(params.Messages); err != nil {
-		return nil, err
-	}
-	if len(params.Tools) > 0 {
-		if req.Tools, err = json.Marshal(params.Tools); err != nil {
-			return nil, err
-		}
-	}
-	res, err := opts.Create(context.WithValue(ctx, samplingKey{}, true), req)
-	if err != nil {
-		return nil, err
-	}
-	return samplingResult(res)
-}
-
 func samplingResult(res SamplingResult) (*sdk.CreateMessageWithToolsResult, error) {
 	content := bytes.TrimSpace(res.Content)
 	if len(content) > 0 && content[0] != '[' {

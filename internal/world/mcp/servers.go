@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -14,51 +13,6 @@ type Change struct {
 	Added   []string          `json:"added"`
 	Removed []string          `json:"removed"`
 	Errors  map[string]string `json:"errors"`
-}
-
-// Set replaces the servers of the host: it starts new ones, ends those that are no longer
-// listed and restarts those that have changed. It does not wait for any of this.
-func (h *Host) Set(servers []Server) Change {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := Change{Added: []string{}, Removed: []string{}, Errors: map[string]string{}}
-	if h.closed {
-		return c
-	}
-	wanted := make(map[string]Server)
-	for _, s := range servers {
-		switch _, double := wanted[s.Name]; {
-		case strings.TrimSpace(s.Name) == "":
-			c.Errors[s.Name] = "a server needs a name"
-		case double:
-			c.Errors[s.Name] = "there are two servers with this name"
-		default:
-			wanted[s.Name] = s
-		}
-	}
-	known := h.peers.(peers)
-	for name, p := range known {
-		if s, stays := wanted[name]; !stays || !sameServer(s, p.cfg) {
-			delete(known, name)
-			p.cancel()
-			if !stays {
-				c.Removed = append(c.Removed, name)
-			}
-		}
-	}
-	h.assignKeys(slices.Collect(maps.Keys(wanted)))
-	for name, s := range wanted {
-		if known[name] == nil {
-			p := newPeer(h, s, h.keys[name])
-			known[name] = p
-			c.Added = append(c.Added, name)
-			h.runs.Go(p.run)
-		}
-	}
-	slices.Sort(c.Added)
-	slices.Sort(c.Removed)
-	h.changed()
-	return c
 }
 
 func newPeer(h *Host, cfg Server, key string) *peer {
@@ -83,25 +37,6 @@ func (p *peer) recall() {
 	defer p.mu.Unlock()
 	p.known.info, p.known.instructions = old.Info, old.Instructions
 	p.known.offers, p.known.left = p.offer(old.Tools)
-}
-
-// assignKeys gives new servers their keys; those of the others stay.
-func (h *Host) assignKeys(names []string) {
-	all := serverKeys(append(names, slices.Collect(maps.Keys(h.keys))...))
-	taken := make(map[string]bool)
-	for _, key := range h.keys {
-		taken[key] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if h.keys[name] != "" {
-			continue
-		}
-		key := all[name]
-		if taken[key] {
-			key += "_" + digest(name)
-		}
-		h.keys[name], taken[key] = key, true
-	}
 }
 
 func sameServer(a, b Server) bool {
@@ -140,38 +75,6 @@ func peerOf(h *Host, server string) (*peer, error) {
 type UnknownServer string
 
 func (e UnknownServer) Error() string { return "Server not found: " + string(e) }
-
-// Reconnect closes the connection to a server, opens a new one and waits for it.
-func (h *Host) Reconnect(ctx context.Context, server string) error {
-	p, err := peerOf(h, server)
-	if err != nil {
-		return err
-	}
-	h.cache.forget(p.cfg)
-	p.mu.Lock()
-	old := p.session
-	p.enabled, p.drops = true, nil
-	if old == nil && !p.connecting {
-		p.connecting, p.settled = true, make(chan struct{})
-	}
-	p.mu.Unlock()
-	p.kick()
-	if old != nil {
-		p.awaitLoss(ctx, old)
-	}
-	_, err = p.acquire(ctx)
-	return err
-}
-
-// Toggle switches a server off, or on again. It does not wait.
-func (h *Host) Toggle(server string, enabled bool) error {
-	p, err := peerOf(h, server)
-	if err != nil {
-		return err
-	}
-	p.toggle(enabled)
-	return nil
-}
 
 func (p *peer) toggle(enabled bool) {
 	p.mu.Lock()

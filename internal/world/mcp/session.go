@@ -4,13 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/haftdev/haft/internal/world/mcp/envelope"
@@ -207,4 +211,355 @@ func (s *session) updated(r *sdk.ResourceUpdatedNotificationRequest) {
 	if f := s.peer.host.opts.OnUpdate; f != nil && r.Params != nil {
 		f(s.peer.name, r.Params.URI)
 	}
+}
+
+// watch has f called with the progress that is reported under the token it
+// returns.
+func (s *session) watch(f func(tool.MCPProgress)) (token int64, stop func()) {
+	token = s.lastToken.Add(1)
+	s.watchers.Store(token, f)
+	return token, func() { s.watchers.Delete(token) }
+}
+
+// callTool sends a tool call and returns the result as the server wrote it.
+func (s *session) callTool(ctx context.Context, c *toolCall) (json.RawMessage, error) {
+	if s.wantsTask(c.offer) {
+		return s.callAsTask(ctx, c)
+	}
+	send := func() (*sdk.CallToolResult, error) {
+		return s.wire.CallTool(ctx, &sdk.CallToolParams{Meta: c.meta, Name: c.offer.Name, Arguments: c.args})
+	}
+	res, err := send()
+	if err != nil && s.answeredURLs(ctx, err) {
+		res, err = send()
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, ok := s.gate.Redeem(res.Meta)
+	if !ok {
+		return nil, errors.New("the result was lost")
+	}
+	if isTask(raw) {
+		return s.awaitTask(ctx, raw, c)
+	}
+	return raw, nil
+}
+
+// wantsTask reports whether a tool can be called as a task only, as the older
+// form has it.
+func (s *session) wantsTask(o *offer) bool {
+	return !s.modern() && o.Execution != nil && o.Execution.TaskSupport == "required"
+}
+
+// listTools fetches all pages of the tool list, as the server sent them, but for
+// the entries that the protocol tells clients to leave out: those whose headers
+// cannot be.
+func (s *session) listTools(ctx context.Context) ([]json.RawMessage, error) {
+	if caps := s.wire.InitializeResult().Capabilities; caps != nil && caps.Tools == nil {
+		return nil, nil
+	}
+	ctx, done := s.within(ctx)
+	defer done()
+	var all []json.RawMessage
+	cursor, fresh := "", time.Duration(0)
+	for range maxPages {
+		res, err := s.wire.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, reason(ctx, err)
+		}
+		page, ok := s.gate.Redeem(res.Meta)
+		if !ok {
+			return nil, errUnchanged
+		}
+		kept := make(map[string]bool, len(res.Tools))
+		for _, t := range res.Tools {
+			kept[t.Name] = true
+		}
+		for _, entry := range gate.Page(page) {
+			t, err := gate.ReadTool(entry)
+			if err == nil && !kept[t.Name] {
+				s.peer.step("tool %s: its x-mcp-header annotations are invalid", t.Name)
+				continue
+			}
+			all = append(all, entry)
+		}
+		if ttl := time.Duration(res.GetTTLMs()) * time.Millisecond; ttl > 0 && (fresh == 0 || ttl < fresh) {
+			fresh = ttl
+		}
+		if res.NextCursor == "" || res.NextCursor == cursor {
+			s.expire(fresh)
+			return all, nil
+		}
+		cursor = res.NextCursor
+	}
+	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
+}
+
+// elicit puts a server's question to the user.
+func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.ElicitResult, error) {
+	if params == nil {
+		return nil, invalid("elicitation without parameters")
+	}
+	message, _ := clean(params.Message)
+	e := Elicitation{Server: s.peer.name, Message: message, Mode: params.Mode, URL: params.URL}
+	if e.Mode == "" {
+		e.Mode = "form"
+	}
+	if e.Mode == "url" {
+		if u, err := url.Parse(e.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+			return nil, invalid("the URL of an elicitation must be http or https")
+		}
+	} else {
+		var err error
+		if e.Schema, err = inOrder(params.RequestedSchema); err != nil {
+			return nil, invalid("requestedSchema cannot be read")
+		}
+		if name := secretField(e.Schema); name != "" {
+			return nil, invalid("the field " + name + " asks for a secret; use a URL elicitation for that")
+		}
+	}
+	answer, err := s.peer.host.opts.Elicit(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	r := &sdk.ElicitResult{Action: answer.Action}
+	if answer.Action == "accept" && e.Mode == "form" {
+		r.Content = map[string]any{}
+		if len(answer.Content) > 0 {
+			if err := json.Unmarshal(answer.Content, &r.Content); err != nil {
+				return nil, errors.New("the answer is not an object")
+			}
+		}
+	}
+	return r, nil
+}
+
+// answeredURLs has the user visit the pages that an error asks for, and
+// reports whether the request may be sent again.
+func (s *session) answeredURLs(ctx context.Context, err error) bool {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) || rpc.Code != sdk.CodeURLElicitationRequired || s.peer.host.opts.Elicit == nil {
+		return false
+	}
+	var data struct {
+		Elicitations []*sdk.ElicitParams `json:"elicitations"`
+	}
+	if json.Unmarshal(rpc.Data, &data) != nil || len(data.Elicitations) == 0 {
+		return false
+	}
+	for _, e := range data.Elicitations {
+		e.Mode = "url"
+		if r, err := s.elicit(ctx, e); err != nil || r.Action != "accept" {
+			return false
+		}
+	}
+	return true
+}
+
+// expire has the list of tools fetched again when the server does not vouch for it
+// any more. Zero means that it said nothing, or that its word on changes is enough.
+func (s *session) expire(fresh time.Duration) {
+	p := s.peer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.expiry != nil {
+		s.expiry.Stop()
+		s.expiry = nil
+	}
+	if fresh > 0 && !s.isLost() {
+		s.expiry = time.AfterFunc(max(fresh, minFresh), func() { p.stale(staleTools) })
+	}
+}
+
+// setRoots tells the server about changed directories.
+func (s *session) setRoots(old, dirs []string) {
+	var gone []string
+	for _, r := range roots(old) {
+		if !slices.ContainsFunc(roots(dirs), func(n *sdk.Root) bool { return n.URI == r.URI }) {
+			gone = append(gone, r.URI)
+		}
+	}
+	s.client.RemoveRoots(gone...)
+	s.client.AddRoots(roots(dirs)...)
+}
+
+// sample lets a server use the model: once the user agreed, within a budget,
+// and not from within another server's use of it.
+func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithToolsParams) (*sdk.CreateMessageWithToolsResult, error) {
+	opts, p := s.peer.host.opts.Sampling, s.peer
+	if !p.enterSampling() {
+		return nil, errors.New("only one sampling request may run at a time")
+	}
+	defer p.leaveSampling()
+	if err := p.consent(ctx, opts); err != nil {
+		return nil, err
+	}
+	if err := p.spend(opts, int(params.MaxTokens)); err != nil {
+		return nil, err
+	}
+	whole, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	req := SamplingRequest{Server: p.name, System: params.SystemPrompt, MaxTokens: int(params.MaxTokens), Params: whole}
+	if req.Messages, err = json.Marshal(params.Messages); err != nil {
+		return nil, err
+	}
+	if len(params.Tools) > 0 {
+		if req.Tools, err = json.Marshal(params.Tools); err != nil {
+			return nil, err
+		}
+	}
+	res, err := opts.Create(context.WithValue(ctx, samplingKey{}, true), req)
+	if err != nil {
+		return nil, err
+	}
+	return samplingResult(res)
+}
+
+// callAsTask calls a tool in the older form of tasks.
+func (s *session) callAsTask(ctx context.Context, c *toolCall) (json.RawMessage, error) {
+	params := &taskCall{Name: c.offer.Name, Arguments: c.args}
+	params.Meta, params.Task.TTL = c.meta, taskTTL.Milliseconds()
+	res, err := sdk.CallCustomMethod[*taskCall, *sdk.CallToolResult](ctx, s.wire, "tools/call", params)
+	if err != nil {
+		return nil, err
+	}
+	raw, ok := s.gate.Redeem(res.Meta)
+	if !ok {
+		return nil, errors.New("the result was lost")
+	}
+	task := envelope.Field(raw, "task")
+	if task == nil {
+		return raw, nil // the server has answered at once
+	}
+	return s.awaitTask(ctx, task, c)
+}
+
+// awaitTask polls a new task until it has a result.
+func (s *session) awaitTask(ctx context.Context, raw json.RawMessage, c *toolCall) (json.RawMessage, error) {
+	state := new(taskState)
+	if err := json.Unmarshal(raw, state); err != nil || state.ID == "" {
+		return nil, errors.New("the server answered with a task that has no id")
+	}
+	c.began(state.ID)
+	return s.poll(ctx, state, c.alive)
+}
+
+// poll looks at a task until it has a result. When ctx ends first the task is
+// cancelled.
+func (s *session) poll(ctx context.Context, state *taskState, alive func()) (json.RawMessage, error) {
+	id := state.ID
+	for {
+		alive()
+		switch state.Status {
+		case "completed":
+			if s.modern() && state.Result != nil {
+				return state.Result, nil
+			}
+			return s.taskResult(ctx, id)
+		case "failed":
+			return s.taskFailure(ctx, id, state)
+		case "cancelled":
+			return nil, fmt.Errorf("the server cancelled the task %s%s", id, named(": ", state.Message))
+		case "input_required":
+			if !s.modern() {
+				return s.taskResult(ctx, id) // the questions come while it waits
+			}
+			if err := s.answerTask(ctx, state); err != nil {
+				return nil, err
+			}
+		}
+		select {
+		case <-time.After(state.pause()):
+		case <-ctx.Done():
+			s.cancelTask(ctx, id)
+			return nil, ctx.Err()
+		}
+		next, err := s.lookAtTask(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		state = next
+	}
+}
+
+func (s *session) lookAtTask(ctx context.Context, id string) (*taskState, error) {
+	state, err := sdk.CallCustomMethod[*taskParams, *taskState](ctx, s.wire, "tasks/get", &taskParams{ID: id})
+	if err != nil && ctx.Err() != nil {
+		s.cancelTask(ctx, id)
+	}
+	return state, err
+}
+
+func (s *session) taskResult(ctx context.Context, id string) (json.RawMessage, error) {
+	res, err := sdk.CallCustomMethod[*taskParams, *rawResult](ctx, s.wire, "tasks/result", &taskParams{ID: id})
+	if err != nil {
+		if ctx.Err() != nil {
+			s.cancelTask(ctx, id)
+		}
+		return nil, err
+	}
+	return res.raw, nil
+}
+
+func (s *session) taskFailure(ctx context.Context, id string, state *taskState) (json.RawMessage, error) {
+	switch {
+	case state.Error != nil:
+		return nil, fmt.Errorf("the task failed: %s (%d)", state.Error.Message, state.Error.Code)
+	case state.Result != nil:
+		return state.Result, nil
+	case !s.modern():
+		return s.taskResult(ctx, id) // it has the error
+	}
+	return nil, fmt.Errorf("the task %s failed%s", id, named(": ", state.Message))
+}
+
+// cancelTask tells the server that nobody waits any more. A task whose
+// connection was lost continues, for [Host.Resume].
+func (s *session) cancelTask(ctx context.Context, id string) {
+	if s.isLost() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	go func() {
+		defer cancel()
+		_, _ = sdk.CallCustomMethod[*taskParams, *rawResult](ctx, s.wire, "tasks/cancel", &taskParams{ID: id})
+	}()
+}
+
+// answerTask answers the questions of a task.
+func (s *session) answerTask(ctx context.Context, state *taskState) error {
+	var questions sdk.InputRequestMap
+	if err := json.Unmarshal(state.InputRequests, &questions); err != nil {
+		return fmt.Errorf("read the questions of a task: %w", err)
+	}
+	answers := make(sdk.InputResponseMap, len(questions))
+	for id, question := range questions {
+		answer, err := s.answerInput(ctx, question)
+		if err != nil {
+			return err
+		}
+		answers[id] = answer
+	}
+	_, err := sdk.CallCustomMethod[*taskAnswers, *rawResult](ctx, s.wire, "tasks/update", &taskAnswers{ID: state.ID, Responses: answers, RequestState: state.RequestState})
+	return err
+}
+
+func (s *session) answerInput(ctx context.Context, question sdk.InputRequest) (sdk.InputResponse, error) {
+	opts := &s.peer.host.opts
+	switch q := question.(type) {
+	case *sdk.ElicitParams:
+		if opts.Elicit != nil {
+			return s.elicit(ctx, q)
+		}
+	case *sdk.CreateMessageWithToolsParams:
+		if opts.Sampling != nil {
+			return s.sample(ctx, q)
+		}
+	case *sdk.ListRootsParams:
+		return &sdk.ListRootsResult{Roots: roots(s.peer.host.rootDirs())}, nil
+	}
+	return nil, errors.New("the task asks for input that haft cannot provide")
 }

@@ -1,20 +1,16 @@
 package mcp
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/haftdev/haft/internal/world/mcp/envelope"
 )
 
 // skillsExtension is that of servers which offer skills.
@@ -44,39 +40,6 @@ type skillsParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// Skills lists the skills of a server.
-func (h *Host) Skills(ctx context.Context, server string) ([]Skill, error) {
-	return ask(ctx, h, server, func(ctx context.Context, s *session) ([]Skill, error) {
-		caps := s.wire.InitializeResult().Capabilities
-		if caps == nil || caps.Extensions[skillsExtension] == nil {
-			return nil, nil
-		}
-		var all []Skill
-		params := new(skillsParams)
-		for range maxPages {
-			res, err := sdk.CallCustomMethod[*skillsParams, *rawResult](ctx, s.wire, "skills/list", params)
-			if err != nil {
-				return nil, err
-			}
-			for entry := range envelope.Elements(envelope.Field(res.raw, "skills")) {
-				skill, err := readSkill(entry)
-				if err != nil {
-					return nil, err
-				}
-				skill.Server = server
-				all = append(all, skill)
-			}
-			next := new(skillsParams)
-			_ = json.Unmarshal(envelope.Field(res.raw, "nextCursor"), &next.Cursor) // absent: the last page
-			if next.Cursor == "" || next.Cursor == params.Cursor {
-				return all, nil
-			}
-			params = next
-		}
-		return nil, fmt.Errorf("the list has more than %d pages", maxPages)
-	})
-}
-
 func readSkill(entry json.RawMessage) (s Skill, err error) {
 	if err := json.Unmarshal(entry, &s); err != nil {
 		return s, fmt.Errorf("could not read a skill: %w", err)
@@ -88,34 +51,6 @@ func readSkill(entry json.RawMessage) (s Skill, err error) {
 	s.Name, _ = clean(front.Name)
 	s.Description, _ = clean(front.Description)
 	return s, nil
-}
-
-// ReadSkill reads one file of a skill and verifies that it is the file that was listed.
-func (h *Host) ReadSkill(ctx context.Context, skill Skill, uri string) (string, error) {
-	i := slices.IndexFunc(skill.Files, func(f SkillFile) bool { return f.URI == uri })
-	if i < 0 {
-		return "", fmt.Errorf("the skill %s has no file %s", skill.Name, uri)
-	}
-	contents, err := h.ReadResource(ctx, skill.Server, uri)
-	if err != nil {
-		return "", err
-	}
-	if len(contents) != 1 {
-		return "", fmt.Errorf("the server returned %d contents instead of one for the file %s", len(contents), uri)
-	}
-	text := contents[0].Text
-	if contents[0].Blob != nil {
-		text = string(contents[0].Blob)
-	}
-	if err := skill.Files[i].verify(text); err != nil {
-		return "", err
-	}
-	if uri == skill.URI {
-		if err := skill.verifyFront(text); err != nil {
-			return "", err
-		}
-	}
-	return text, nil
 }
 
 func (f SkillFile) verify(text string) error {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 //lint:file-ignore SA1019 what the newer era gives up is still spoken
@@ -16,29 +14,6 @@ const maxSubscriptions = 32
 
 // errNoSubscriptions means that a server does not tell when resources change.
 var errNoSubscriptions = errors.New("the server does not offer subscriptions")
-
-// Subscribe asks a server to report when a resource changes; see Options.OnUpdate. The
-// subscription survives reconnects, until Unsubscribe. In the newer era of the protocol it is
-// a stream of its own, and Subscribe does not wait for the server's reaction.
-func (h *Host) Subscribe(ctx context.Context, server, uri string) error {
-	p, err := peerOf(h, server)
-	if err != nil {
-		return err
-	}
-	if fresh, err := p.claim(uri); !fresh || err != nil {
-		return err
-	}
-	_, err = ask(ctx, h, server, func(ctx context.Context, s *session) (struct{}, error) {
-		if caps := s.wire.InitializeResult().Capabilities; caps == nil || caps.Resources == nil || !caps.Resources.Subscribe {
-			return struct{}{}, errNoSubscriptions
-		}
-		return struct{}{}, s.wire.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
-	})
-	if err != nil {
-		p.disclaim(uri)
-	}
-	return err
-}
 
 // claim notes a subscription; false means that there is one already.
 func (p *peer) claim(uri string) (fresh bool, err error) {

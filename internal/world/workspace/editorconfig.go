@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/haftdev/haft/internal/world/search/glob"
@@ -9,29 +8,6 @@ import (
 
 // maxEditorConfig is how much of an .editorconfig is read.
 const maxEditorConfig = 64 << 10
-
-// editorConfig returns what the .editorconfig files above a physical path set a property to for it, or "". The nearest file wins,
-// and in a file the last section that matches. Files outside the workspace are not looked at.
-func (w *Workspace) editorConfig(path, property string) string {
-	root := w.rootOf(path)
-	if root == "" {
-		return ""
-	}
-	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {
-		raw, err := readHead(w.fs, filepath.Join(dir, ".editorconfig"), maxEditorConfig)
-		if err == nil {
-			rel, _ := filepath.Rel(dir, path)
-			value, top := editorConfigValue(string(raw), filepath.ToSlash(rel), property)
-			if value != "" || top {
-				return value
-			}
-		}
-		if dir == root {
-			break
-		}
-	}
-	return ""
-}
 
 // editorConfigValue reads one file. top says that no file above it counts.
 func editorConfigValue(text, rel, property string) (value string, top bool) {

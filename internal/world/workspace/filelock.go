@@ -12,46 +12,6 @@ import (
 	"github.com/haftdev/haft/internal/world/workspace/disk"
 )
 
-// turn waits until nobody else changes the file at a physical path, and keeps others waiting until release is called. The path
-// is locked, so that a file that is not there yet has one maker, and then the file itself, which may have other names.
-func (w *Workspace) turn(ctx context.Context, path string) (release func(), err error) {
-	releasePath, err := w.turns.take(ctx, "path", path)
-	if err != nil {
-		return nil, w.busy(err, path)
-	}
-	for {
-		file := w.identity(path)
-		if file == "" {
-			return releasePath, nil
-		}
-		releaseFile, err := w.turns.take(ctx, "file", file)
-		if err != nil {
-			releasePath()
-			return nil, w.busy(err, path)
-		}
-		if w.identity(path) == file {
-			return func() { releaseFile(); releasePath() }, nil
-		}
-		releaseFile() // replaced under another name of its directory while we waited
-	}
-}
-
-// identity names the file at a path whatever it is called, or returns "" if there is none.
-func (w *Workspace) identity(path string) string {
-	info, err := w.fs.Lstat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%d:%d", info.Dev, info.Ino)
-}
-
-func (w *Workspace) busy(err error, path string) error {
-	if err == errBusy {
-		return refuse(Busy, "Another process is changing %s and has not finished. Nothing was written. Send this call again.", path)
-	}
-	return fmt.Errorf("could not lock %s: %w", path, err)
-}
-
 // turns lets those who name the same thing take turns: goroutines in memory, processes by locked files in a directory.
 type turns struct {
 	dir string

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,26 +21,6 @@ const (
 	Markers   Choice = "markers"   // write both sides between git's conflict markers
 )
 
-// plan finds the new content of a file that exists.
-func (w *Workspace) plan(ctx context.Context, r Revision, f *File) ([]byte, *Outcome, error) {
-	seen, ok := w.Seen(r.Agent).Get(f.Path)
-	if err := w.checkSeen(ctx, r, f, seen, ok); err != nil {
-		return nil, nil, err
-	}
-	if ok && !r.Unseen && seen.Hash != f.Hash {
-		if r.OnConflict == Overwrite && seen.Conflict != f.Hash {
-			r.OnConflict = Refuse // nobody has seen what it would overwrite
-		}
-		raw, o, err := w.reconcile(r, f, w.base(ctx, r.Agent, seen))
-		if err != nil {
-			err = &changedError{err, f.Hash}
-		}
-		return raw, o, err
-	}
-	raw, notes, err := r.Make(f.Text)
-	return raw, &Outcome{Notes: notes}, err
-}
-
 // A changedError is why an edit does not fit a file that another program has changed.
 type changedError struct {
 	error
@@ -50,51 +28,6 @@ type changedError struct {
 }
 
 func (e *changedError) Unwrap() error { return e.error }
-
-// Told notes that the agent is told why a revision was refused. It may overwrite what it was told
-// of, and no later change.
-func (w *Workspace) Told(r Revision, err error) {
-	var changed *changedError
-	if !errors.As(err, &changed) {
-		return
-	}
-	state := w.Seen(r.Agent)
-	if seen, ok := state.Get(r.Path.Real); ok {
-		seen.Conflict = changed.disk
-		state.Put(seen)
-	}
-}
-
-// reconcile finds the new content of a file that another program changed since it was read. was is what was read, or nil if that
-// is no longer at hand.
-func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, *Outcome, error) {
-	if was == nil {
-		return fitNow(r, f, nil)
-	}
-	foreign := difference(was, f.Text)
-	ours, notes, err := r.Make(was)
-	if err != nil || was.Encoding().String() != f.Text.Encoding().String() {
-		// The edit does not fit what was read: perhaps it was made for what is there now. Or no line has the bytes it had.
-		return fitNow(r, f, foreign)
-	}
-	m := merge.Lines(was.Lines(), textfile.Decode(ours, was.Encoding()).Lines(), f.Text.Lines())
-	merged := m.Bytes()
-	switch {
-	case m.Clean(), r.OnConflict == Overwrite:
-	case r.OnConflict == Refuse && fits(r, f, m.ByWords()):
-		merged = m.ByWords().Bytes()
-	case r.OnConflict == Markers && r.Check == nil:
-		if merged, err = marked(m, f.Text); err != nil {
-			return nil, nil, err
-		}
-	default:
-		return nil, nil, &conflictError{Path: r.Path.Path, Foreign: foreign, Hunks: describe(m, f.Text.Encoding()), NoMarkers: r.Check != nil}
-	}
-	if r.Check != nil && r.Check(textfile.Decode(merged, f.Text.Encoding())) != nil {
-		return nil, nil, refuse(Stale, "%s has changed since it was read, and merging both changes would break it. Nothing was written. Read it again.", r.Path.Path)
-	}
-	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
-}
 
 // fits reports whether a merge is what the revision makes of the file as it is: then both changes are on one line, and the
 // edit is found there as it was written.

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,10 +10,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 )
 
 // A tokenAnswer is what a token endpoint gives.
@@ -48,90 +45,6 @@ type exchange struct {
 	client   registration
 	form     url.Values
 	key      *proofKey // binds the token; nil does not
-}
-
-// redeem makes the request, and once more if the server wants a nonce in the proof.
-func (c *Client) redeem(ctx context.Context, x exchange) (*tokenAnswer, error) {
-	answer, refusal, err := c.redeemOnce(ctx, x)
-	if err == nil && refusal != nil && refusal.Code == "use_dpop_nonce" && x.key != nil {
-		answer, refusal, err = c.redeemOnce(ctx, x)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if refusal != nil {
-		return nil, refusal
-	}
-	return answer, nil
-}
-
-func (c *Client) redeemOnce(ctx context.Context, x exchange) (*tokenAnswer, *tokenError, error) {
-	req, err := c.tokenRequest(ctx, x)
-	if err != nil {
-		return nil, nil, err
-	}
-	resp, err := c.client().Do(req)
-	if err != nil {
-		return nil, nil, fmt.Errorf("ask the authorization server for a token: %w", err)
-	}
-	defer resp.Body.Close()
-	c.nonces.learn(x.endpoint, resp)
-	var answer struct {
-		tokenAnswer
-		tokenError
-	}
-	if err := readAnswer(resp, &answer); err != nil {
-		return nil, nil, err
-	}
-	if answer.Access == "" || resp.StatusCode >= 300 {
-		answer.status = resp.StatusCode
-		return nil, &answer.tokenError, nil
-	}
-	return &answer.tokenAnswer, nil, nil
-}
-
-func (c *Client) tokenRequest(ctx context.Context, x exchange) (*http.Request, error) {
-	form := make(url.Values, len(x.form)+3)
-	for k, v := range x.form {
-		form[k] = v
-	}
-	basic := false
-	switch x.client.Method {
-	case proveBasic:
-		basic = true
-	case proveJWT:
-		assertion, err := c.remote.Machine.assertion(x.client.ID, x.issuer, c.opts.Now())
-		if err != nil {
-			return nil, err
-		}
-		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-		form.Set("client_assertion", assertion)
-		form.Set("client_id", x.client.ID)
-	default:
-		if x.client.ID != "" {
-			form.Set("client_id", x.client.ID)
-		}
-		if x.client.Secret != "" && x.client.Method != proveNone {
-			form.Set("client_secret", x.client.Secret)
-		}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, x.endpoint, strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	if basic {
-		req.SetBasicAuth(url.QueryEscape(x.client.ID), url.QueryEscape(x.client.Secret))
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "application/json")
-	if x.key != nil {
-		proof, err := x.key.prove(http.MethodPost, x.endpoint, "", c.nonces.of(x.endpoint), c.opts.Now())
-		if err != nil {
-			return nil, err
-		}
-		req.Header.Set("DPoP", proof)
-	}
-	return req, nil
 }
 
 // parseKey reads a private key in PEM.

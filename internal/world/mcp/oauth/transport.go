@@ -3,7 +3,6 @@ package oauth
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,16 +11,6 @@ import (
 
 // maxReplay is how long a request may be to be sent again after a login.
 const maxReplay = 64 << 20
-
-// Transport authorises what goes through base; nil means http.DefaultTransport. A
-// request that brings its own Authorization is left alone. A request that only a
-// person's login can help fails with a [LoginError].
-func (c *Client) Transport(base http.RoundTripper) http.RoundTripper {
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return &transport{c, base}
-}
 
 type transport struct {
 	*Client
@@ -68,12 +57,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // by a redirection either.
 func (t *transport) mine(req *http.Request) bool {
 	return req.URL.Scheme == t.url.Scheme && req.URL.Host == t.url.Host
-}
-
-// helps reports whether a login in the middle of a request could settle err.
-func (c *Client) helps(err error) bool {
-	var login *LoginError
-	return errors.As(err, &login) && (c.opts.UserAgent != nil || c.remote.Machine != nil)
 }
 
 // replay returns a function that makes the request again, with its body.
@@ -163,22 +146,6 @@ func (a *attempt) after(ctx context.Context, req *http.Request, resp *http.Respo
 	return a.login(ctx, ch, l, moreScopes)
 }
 
-// other returns a usable login that another process has made since, which is how
-// most people answer a [LoginError]; nil if there is none.
-func (c *Client) other(stale string) *login {
-	l, err := c.store.read(c.key())
-	if err != nil || !c.usable(l, stale) {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.unsaved != nil {
-		return nil // what is on disk is older than what we have
-	}
-	c.known = l
-	return l
-}
-
 // login asks for a new login, if anybody can be asked.
 func (a *attempt) login(ctx context.Context, ch challenge, l *login, moreScopes bool) (*login, error) {
 	c := a.client
@@ -216,18 +183,6 @@ func (a *attempt) login(ctx context.Context, ch challenge, l *login, moreScopes 
 		return nil, needed
 	}
 	return next, nil
-}
-
-// remember keeps what the server asked for, so that the next login can ask for it.
-func (c *Client) remember(ctx context.Context, ch challenge) {
-	if len(ch.scopes) == 0 && ch.metadata == "" {
-		return
-	}
-	_, err := c.store.change(ctx, c.key(), c.remote.URL, func(l *login) error {
-		l.Wanted, l.Metadata = ch.scopes, ch.metadata
-		return nil
-	})
-	_ = err // the login asks the server again anyway
 }
 
 // covers reports whether every scope of want was granted.

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -44,46 +43,6 @@ const (
 )
 
 var errList = errors.New("not a list of files")
-
-// Save encodes the list as it is now, with the places of signatures in snap. What
-// changed so lately that another change could look the same is not vouched for. It also
-// gives the places.
-func (t *Tree) Save(ctx context.Context, x *index.Index, snap index.Snapshot) (list []byte, places []uint32, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at := time.Now()
-	if t.root == nil {
-		return nil, nil, errList
-	}
-	if err := t.refresh(ctx, t.Root); err != nil {
-		t.empty()
-		return nil, nil, err
-	}
-	t.arrange()
-	e := encoder{at: at, dev: t.root.stat.Dev, index: x, snap: snap, number: make(map[*File]uint32, t.count)}
-	e.all(t.root)
-	out := make([]byte, 0, headerSize+len(e.dirs)+len(e.files)+4*len(t.order)+len(e.names))
-	rules := t.rulesAbove()
-	out = append(out, rules[:]...)
-	for _, n := range []int{len(e.dirs) / dirSize, len(e.files) / fileSize, len(e.names), e.signed, e.pending} {
-		out = binary.LittleEndian.AppendUint32(out, uint32(n))
-	}
-	out = append(append(out, e.dirs...), e.files...)
-	for _, f := range t.order {
-		out = binary.LittleEndian.AppendUint32(out, e.number[f])
-	}
-	return append(out, e.names...), e.places, nil
-}
-
-// rulesAbove is a sum of what decides above the root which files are ignored: the same
-// sum means the same rules.
-func (t *Tree) rulesAbove() (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for _, s := range t.above {
-		h.Write(s.sum())
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
 
 // encoder collects records.
 type encoder struct {

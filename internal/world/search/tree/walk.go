@@ -33,25 +33,6 @@ type walker struct {
 	watch   atomic.Bool // cleared when a watch is not available
 }
 
-// walk reads dirs and all below them into the tree.
-func (t *Tree) walk(ctx context.Context, dirs []*Dir) error {
-	if len(dirs) == 0 {
-		return nil
-	}
-	w := &walker{tree: t, ctx: ctx, queue: dirs}
-	w.idle.L = &w.mu
-	w.watch.Store(t.watcher != nil)
-	var helpers sync.WaitGroup
-	w.run(&helpers)
-	helpers.Wait()
-	if err := ctx.Err(); err != nil || t.watcher == nil || w.watch.Load() {
-		return err
-	}
-	// What was looked at relied on the watcher to announce what a tick hides.
-	t.closeWatcher()
-	return t.rebuild(ctx)
-}
-
 // aloneDirs is how many directories one goroutine lists before others help: to wake
 // another thread costs as much.
 const aloneDirs = 24
@@ -94,103 +75,9 @@ func (w *walker) run(helpers *sync.WaitGroup) {
 	}
 }
 
-// watchDir asks for the changes of d; this must come before d is listed.
-func (t *Tree) watchDir(d *Dir) bool {
-	var err error
-	d.wd, err = t.watcher.Add(d.Path)
-	return err == nil || d.parent != nil && !exists(d.Path)
-}
-
 func exists(path string) bool {
 	_, err := rawfs.Lstat(path)
 	return err == nil
-}
-
-// register files d under its watch. Two directories with the same watch are one
-// directory mounted twice, which watching cannot tell apart.
-func (t *Tree) register(d *Dir) bool {
-	if d.wd < 0 {
-		return true
-	}
-	if other := t.byWatch[d.wd]; other != nil && other != d {
-		return false
-	}
-	t.byWatch[d.wd] = d
-	// Something else may be mounted here, whose changes are not announced.
-	return d.parent == nil || d.stat.Dev == t.root.stat.Dev || rawfs.Local(d.Path)
-}
-
-// adopt gives d's files their numbers and counts them.
-func (t *Tree) adopt(d *Dir) {
-	t.dirs++
-	t.sources = append(t.sources, d.sources...)
-	d.sources = nil
-	for _, f := range d.files {
-		t.enter(f)
-	}
-	if t.opts.MaxFiles > 0 && t.count > t.opts.MaxFiles {
-		t.full = true
-	}
-}
-
-// enter adds a file that is in its directory's list already.
-func (t *Tree) enter(f *File) {
-	t.nextID++
-	f.ID = t.nextID
-	t.count++
-	if f.Unsteady {
-		t.unsteady[f] = true
-	}
-	t.added = append(t.added, f)
-}
-
-// list reads the entries of d.
-func (t *Tree) list(d *Dir, w *workspace) {
-	if t.listSaved(d, w) {
-		return
-	}
-	found, err := w.readEntries(d, t.opts.Stat)
-	if err != nil {
-		d.unreadable = true
-		d.skipped.Unreadable = 1
-		return
-	}
-	d.stat, d.marks, d.sources, d.linkedRules = found.stat, found.marks, found.sources, len(found.sources) > 0
-	if d.marks&ignore.HasGit != 0 {
-		d.sources = append(d.sources, newSource(ignore.ExcludeFile(trimSlash(d.Path))))
-	}
-	d.rules = t.rulesFor(d)
-	t.fill(d, found)
-	if t.opts.Stat {
-		d.unsettled = recent(d.stat, found.began)
-		for _, f := range d.files {
-			t.settle(f, found.began)
-		}
-	}
-	t.recallListed(d)
-}
-
-// recallListed gives the files of a directory that was listed in the ordinary way what
-// was saved of them.
-func (t *Tree) recallListed(d *Dir) {
-	rec, ok := t.recalled(d)
-	if !ok {
-		return
-	}
-	d.sameRules = t.sameRules(d, rec)
-	if !t.opts.Stat {
-		return
-	}
-	for _, f := range d.files {
-		i := t.opts.Saved.findFile(rec, f.Name())
-		if i < 0 {
-			continue
-		}
-		st := rawfs.Stat{Mtime: f.Mtime, Ctime: f.Ctime, Size: f.Size, Ino: f.ino}
-		if t.recallFile(f, t.opts.Saved.file(i), &st); f.ranked {
-			t.ranked[i] = f
-		}
-	}
 }
 
 func (t *Tree) rulesFor(d *Dir) *ignore.Dir {
