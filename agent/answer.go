@@ -44,11 +44,6 @@ type input struct {
 	written      bool
 }
 
-func (t *turn) newAnswer(model string) *answer {
-	t.a.naming.next()
-	return &answer{t: t, model: model, requested: time.Now(), inputs: map[int]*input{}, texts: map[int]*strings.Builder{}}
-}
-
 // read reads an answer. When it returns, complete calls are running.
 func (ans *answer) read(ctx context.Context, req *model.Request) {
 	t := ans.t

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,11 +10,51 @@ import (
 
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/model"
+	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
 )
 
+// says reports whether one of the messages holds a text as a block.
+func says(messages []model.Message, text string) bool {
+	return slices.ContainsFunc(messages, func(m model.Message) bool {
+		return slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Text == text })
+	})
+}
+
+// A room keeps the conversation small enough for the model.
+type room struct {
+	outcome
+
+	repeats *sched.Repeats
+}
+
+// clearCommand is a turn that forgets the conversation. Nothing of it is deleted.
+func (t *room) clearCommand() Reason {
+	a := t.a
+	a.fire(t.asking, hook.SessionEnd{Reason: "clear"})
+	if a.opts.Renew != nil {
+		j, err := a.opts.Renew(t.lasting)
+		if err != nil {
+			return t.fail(JournalFailure, fmt.Errorf("start a new session: %w", err))
+		}
+		a.mu.Lock()
+		a.journal = j
+		a.talk = conversation{}
+		a.set.tools = a.set.tools.Renew()
+		a.noted.renew()
+		a.ledger.renew()
+		a.mu.Unlock()
+	} else if err := t.replace(&Compacted{UUID: session.NewUUID(), Trigger: "clear", PreTokens: t.tokens()}, nil); err != nil {
+		return t.fail(JournalFailure, err)
+	}
+	a.fresh, a.started, a.source = true, false, "clear"
+	clear(a.named)
+	a.out.put(Changed{Cleared, a.Session()})
+	return Completed
+}
+
 // makeRoom compacts the conversation if it is about to outgrow the context.
-func (t *turn) makeRoom() Reason {
+func (t *room) makeRoom() Reason {
 	a := t.a
 	tokens := t.tokens()
 	a.mu.Lock()
@@ -34,7 +76,7 @@ func (t *turn) makeRoom() Reason {
 
 // compact replaces the conversation by a summary. What was said since the last answer stays
 // as it is, with the calls whose results it contains.
-func (t *turn) compact(trigger, instructions string) error {
+func (t *room) compact(trigger, instructions string) error {
 	a := t.a
 	began := time.Now()
 	done := Compacted{UUID: session.NewUUID(), Trigger: trigger, PreTokens: t.tokens()}
@@ -58,7 +100,7 @@ func (t *turn) compact(trigger, instructions string) error {
 }
 
 // condense returns the messages that the conversation continues with.
-func (t *turn) condense(trigger, instructions string) ([]model.Message, error) {
+func (t *room) condense(trigger, instructions string) ([]model.Message, error) {
 	hooked := t.a.fire(t.asking, hook.PreCompact{Trigger: trigger, CustomInstructions: instructions})
 	if hooked.Blocked() {
 		return nil, fmt.Errorf("a hook blocked it: %s", hooked.Reason)
@@ -75,33 +117,8 @@ func (t *turn) condense(trigger, instructions string) ([]model.Message, error) {
 	return t.renewed(summary, tail), nil
 }
 
-// tail returns the messages that must not be summarised: what was said since the last
-// answer, and that answer if the results of its calls are part of it.
-func (a *Agent) tail() ([]model.Message, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	c := &a.talk
-	c.close("the turn was ended")
-	if len(c.heard) == 0 {
-		return nil, nil
-	}
-	heard := model.Message{Role: model.User, Content: c.heard}
-	answers := c.history.Len()
-	if c.sent {
-		answers--
-	}
-	if c.heard[0].Type != model.ToolResult || answers == 0 {
-		return []model.Message{heard}, nil
-	}
-	last, err := c.history.Message(answers - 1)
-	if err != nil {
-		return nil, err
-	}
-	return []model.Message{last, heard}, nil
-}
-
 // renewed returns the conversation that continues after a summary.
-func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
+func (t *room) renewed(summary string, tail []model.Message) []model.Message {
 	a := t.a
 	a.fresh = true
 	clear(a.named)
@@ -125,36 +142,73 @@ func (t *turn) renewed(summary string, tail []model.Message) []model.Message {
 	return append([]model.Message{first}, tail...)
 }
 
-// says reports whether one of the messages holds a text as a block.
-func says(messages []model.Message, text string) bool {
-	return slices.ContainsFunc(messages, func(m model.Message) bool {
-		return slices.ContainsFunc(m.Content, func(b model.Block) bool { return b.Text == text })
-	})
-}
-
-// replace makes messages the conversation.
-func (t *turn) replace(done *Compacted, messages []model.Message) error {
+// summarize asks the model for a summary of all but the last messages, with the
+// conversation as it was sent before, so that the provider's cache is used. If even that is
+// too long, only the newer half is summarised. A model that continues with its work instead
+// is asked once more.
+func (t *room) summarize(instructions string, tail int) (string, error) {
 	a := t.a
-	entry := session.Entry{UUID: done.UUID, Agent: a.opts.Agent, Compaction: &session.Compaction{Trigger: done.Trigger, PreTokens: done.PreTokens, Messages: messages}}
-	if err := t.journal.Append(t.lasting, entry); err != nil {
-		return err
+	a.mu.Lock()
+	set := a.set
+	h, err := a.talk.ready()
+	a.mu.Unlock()
+	if err != nil {
+		return "", err
 	}
-	var c conversation
-	var tokens int64
-	for _, m := range messages {
-		tokens += estimate(m.Content)
-		if m.Role == model.User {
-			c.hear(m.Content...)
-		} else if _, err := c.ready(); err != nil {
-			return err
-		} else if _, err := c.answer(m.Content); err != nil {
-			return err
+	question, again := summaryQuestion(instructions), false
+	for from, to := 0, h.Len()-tail; from < to; {
+		asked, err := withQuestion(h, from, to, question)
+		if err != nil {
+			return "", err
+		}
+		req := t.question(&set, asked)
+		req.TextOnly = true
+		summary, err := t.oneAnswer(req)
+		var e *model.Error
+		switch {
+		case errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2:
+			from += (to - from + 1) / 2
+		case errors.Is(err, errNoSummary) && !again:
+			again = true
+			question.Text += summaryAgain
+		default:
+			return summary, err
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.talk = c
-	a.set.tools = a.set.tools.Renew()
-	a.ledger.restart(tokens)
-	return nil
+	return "", errors.New("there is nothing to compact yet")
+}
+
+// oneAnswer requests a summary outside the conversation.
+func (t *room) oneAnswer(req *model.Request) (string, error) {
+	var answer []model.Block
+	var stop model.Stop
+	var usage model.Usage
+	name, began := req.Model, time.Now()
+	defer func() {
+		t.res.APITime += time.Since(began)
+		t.a.Spend(name, usage)
+	}()
+	for ev, err := range t.a.opts.Model.Stream(t.asking, req) {
+		if err != nil {
+			return "", err
+		}
+		switch ev := ev.(type) {
+		case model.Retry:
+			t.a.out.put(Retrying{ev})
+		case model.Fallback:
+			t.a.out.put(FellBack{ev})
+			t.a.SetModel(ev.To)
+			name = ev.To
+		case model.Start:
+			answer, usage = nil, ev.Usage
+		case model.BlockStop:
+			answer = append(answer, ev.Block)
+		case model.Stop:
+			stop, usage = ev, ev.Usage
+		}
+	}
+	if stop.Reason == model.Refusal {
+		return "", errors.New("the model declined to summarize it")
+	}
+	return summaryIn(answer)
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/haftdev/haft/model"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -106,26 +105,6 @@ func estimate(blocks []model.Block) (tokens int64) {
 	return tokens
 }
 
-// Usage returns what the session has cost so far, by model.
-func (a *Agent) Usage() map[string]ModelUsage {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.ledger.total)
-}
-
-// Spend adds what was used outside the loop, such as by a sub-agent, to the cost of the
-// session.
-func (a *Agent) Spend(name string, u model.Usage) {
-	if u == (model.Usage{}) {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ledger.spent(name, u)
-	a.ledger.beside[name] = a.ledger.beside[name].Add(u)
-	a.ledger.told = false
-}
-
 // ContextUsage is how full the model's context is, in tokens.
 type ContextUsage struct {
 	Model string
@@ -136,76 +115,4 @@ type ContextUsage struct {
 	// CompactAt is the number of tokens at which the conversation is compacted automatically;
 	// 0 means never.
 	CompactAt int64
-}
-
-// ContextUsage returns how full the context is.
-func (a *Agent) ContextUsage() ContextUsage {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	u := ContextUsage{
-		Model: a.set.model, System: a.tokensOfSystem(), Tools: tokensOf(len(a.set.tools.Request())),
-		Messages: tokensOf(a.talk.history.Size()), Window: a.window(a.set.model), Total: a.estimate(a.set.tools),
-	}
-	u.CompactAt = a.compactAt(u.Window)
-	return u
-}
-
-func (a *Agent) tokensOfSystem() (tokens int64) {
-	for _, s := range a.opts.System {
-		tokens += tokensOf(len(s.Text))
-	}
-	return tokens
-}
-
-func (a *Agent) window(name string) int64 {
-	if a.opts.Context.Window != nil {
-		if w := a.opts.Context.Window(name); w > 0 {
-			return w
-		}
-	}
-	return 200_000
-}
-
-// noteResults remembers what the model can see from now on.
-func (a *Agent) noteResults(outcomes []*sched.Outcome) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, out := range outcomes {
-		a.talk.note(out)
-	}
-}
-
-// shown says where the model can see a result; "" if it cannot.
-func (a *Agent) shown(out *sched.Outcome) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.talk.shown(out)
-}
-
-// resultLimit is how many characters the results of one message may have: about half of the
-// window, which leaves room for what comes after them.
-func (a *Agent) resultLimit(model string) int {
-	if a.opts.Sched.MessageLimit > 0 {
-		return a.opts.Sched.MessageLimit
-	}
-	return int(a.window(model)) * 2 // a token has about four characters
-}
-
-// compactAt is how many tokens of a window are too many; 0 means no limit.
-func (a *Agent) compactAt(window int64) int64 {
-	switch share := a.opts.Context.CompactAt; {
-	case share < 0:
-		return 0
-	case share == 0:
-		return window * 8 / 10
-	default:
-		return int64(share * float64(window))
-	}
-}
-
-// History returns the conversation as it would be sent.
-func (a *Agent) History() *model.History {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.talk.history.Prefix(a.talk.history.Len())
 }

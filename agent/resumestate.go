@@ -1,11 +1,7 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/haftdev/haft/session"
 )
@@ -35,59 +31,5 @@ func (s *states) renew() {
 	s.begun = false
 	for name := range s.known {
 		s.waiting[name] = true
-	}
-}
-
-// note keeps a fact that a resumed session needs.
-func (a *Agent) note(name string, value any) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		a.unnoted(name, err)
-		return
-	}
-	a.mu.Lock()
-	j, begun := a.journal, a.noted.begun
-	a.noted.known[name] = raw
-	a.noted.waiting[name] = !begun
-	a.mu.Unlock()
-	if begun {
-		a.write(j, name, raw)
-	}
-}
-
-// begin writes down what waits for a prompt.
-func (a *Agent) begin() {
-	a.mu.Lock()
-	j, known, waiting := a.journal, maps.Clone(a.noted.known), maps.Clone(a.noted.waiting)
-	a.noted.begun = true
-	clear(a.noted.waiting)
-	a.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if waiting[name] {
-			a.write(j, name, known[name])
-		}
-	}
-}
-
-// write stores a state. It is not part of the conversation, so a failure is left to the
-// next entry that is.
-func (a *Agent) write(j Journal, name string, raw json.RawMessage) {
-	if err := j.Append(context.Background(), session.Entry{Agent: a.opts.Agent, State: &session.State{Name: name, Value: raw}}); err != nil {
-		a.unnoted(name, err)
-	}
-}
-
-func (a *Agent) unnoted(name string, err error) {
-	a.out.put(Notice{Level: "warning", Text: fmt.Sprintf("save %s: %s", name, err)})
-}
-
-// noteBeside records what was used outside of answers, if that has grown.
-func (a *Agent) noteBeside() {
-	a.mu.Lock()
-	told, beside := a.ledger.told, maps.Clone(a.ledger.beside)
-	a.ledger.told = true
-	a.mu.Unlock()
-	if !told {
-		a.note(StateBeside, beside)
 	}
 }

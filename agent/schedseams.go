@@ -59,23 +59,6 @@ func (s *askedAbout) has(id string) bool {
 	return s.calls[id]
 }
 
-// relay puts what happens to calls into the stream.
-func (t *turn) relay() {
-	defer close(t.relayed)
-	id := t.journal.ID()
-	for e := range t.feed.Events(t.lasting) {
-		if e.State != sched.Completed {
-			t.a.out.put(Called{e})
-			continue
-		}
-		if e.Outcome.Status == sched.Denied && !t.asked.has(e.CallID) {
-			t.a.out.put(Denied{e.Outcome})
-		}
-		t.a.out.put(Returned{UUID: session.ResultUUID(id, e.CallID), Outcome: e.Outcome})
-		t.shown.add(1 + e.Missed)
-	}
-}
-
 // A counter counts up, and lets others wait for a number.
 type counter struct {
 	mu  sync.Mutex

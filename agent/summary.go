@@ -4,49 +4,12 @@ import (
 	_ "embed"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/haftdev/haft/model"
 )
 
 //go:embed summary.md
 var summaryPrompt string
-
-// summarize asks the model for a summary of all but the last messages, with the
-// conversation as it was sent before, so that the provider's cache is used. If even that is
-// too long, only the newer half is summarised. A model that continues with its work instead
-// is asked once more.
-func (t *turn) summarize(instructions string, tail int) (string, error) {
-	a := t.a
-	a.mu.Lock()
-	set := a.set
-	h, err := a.talk.ready()
-	a.mu.Unlock()
-	if err != nil {
-		return "", err
-	}
-	question, again := summaryQuestion(instructions), false
-	for from, to := 0, h.Len()-tail; from < to; {
-		asked, err := withQuestion(h, from, to, question)
-		if err != nil {
-			return "", err
-		}
-		req := t.question(&set, asked)
-		req.TextOnly = true
-		summary, err := t.oneAnswer(req)
-		var e *model.Error
-		switch {
-		case errors.As(err, &e) && e.Kind == model.PromptTooLong && to-from > 2:
-			from += (to - from + 1) / 2
-		case errors.Is(err, errNoSummary) && !again:
-			again = true
-			question.Text += summaryAgain
-		default:
-			return summary, err
-		}
-	}
-	return "", errors.New("there is nothing to compact yet")
-}
 
 var errNoSummary = errors.New("the model gave no summary")
 
@@ -90,41 +53,6 @@ func summaryQuestion(instructions string) model.Block {
 		s += "\nPay particular attention to this:\n" + instructions + "\n"
 	}
 	return model.TextOf(s)
-}
-
-// oneAnswer requests a summary outside the conversation.
-func (t *turn) oneAnswer(req *model.Request) (string, error) {
-	var answer []model.Block
-	var stop model.Stop
-	var usage model.Usage
-	name, began := req.Model, time.Now()
-	defer func() {
-		t.res.APITime += time.Since(began)
-		t.a.Spend(name, usage)
-	}()
-	for ev, err := range t.a.opts.Model.Stream(t.asking, req) {
-		if err != nil {
-			return "", err
-		}
-		switch ev := ev.(type) {
-		case model.Retry:
-			t.a.out.put(Retrying{ev})
-		case model.Fallback:
-			t.a.out.put(FellBack{ev})
-			t.a.SetModel(ev.To)
-			name = ev.To
-		case model.Start:
-			answer, usage = nil, ev.Usage
-		case model.BlockStop:
-			answer = append(answer, ev.Block)
-		case model.Stop:
-			stop, usage = ev, ev.Usage
-		}
-	}
-	if stop.Reason == model.Refusal {
-		return "", errors.New("the model declined to summarize it")
-	}
-	return summaryIn(answer)
 }
 
 // summaryIn finds the summary in an answer. A model that did not put it between marks wrote

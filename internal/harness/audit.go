@@ -8,15 +8,6 @@ import (
 	"github.com/haftdev/haft/sched"
 )
 
-// Audit returns a recorder that writes every verdict into the audit log.
-func (w *World) Audit() (sched.Recorder, error) {
-	log, err := w.verdicts()
-	if err != nil {
-		return nil, err
-	}
-	return verdictRecorder{log, w}, nil
-}
-
 type verdictRecorder struct {
 	log   *audit.Log
 	world *World

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -9,9 +8,7 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/internal/harness/link"
-	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/world/shellrun"
-	"github.com/haftdev/haft/session"
 )
 
 // running are the commands in the background. The journal lists them while they run: they
@@ -65,20 +62,6 @@ func (r *running) now() []runningCommand {
 	return slices.Clone(r.commands)
 }
 
-// endedCommands tells the model, once, which of its commands ended with an earlier process.
-func (w *World) endedCommands(r *session.Restored) sysprompt.Reminder {
-	left := slices.DeleteFunc(state[[]runningCommand](r, stateCommands), func(c runningCommand) bool { return c.Agent != "" })
-	return func(context.Context, bool) []string {
-		if len(left) == 0 {
-			return nil
-		}
-		text := "These background commands ended when the session was closed. Start them again if they are still needed:" + listed(left)
-		left = nil
-		w.link.Save(stateCommands, w.running.now())
-		return []string{text}
-	}
-}
-
 // maxListed is how many commands are named, maxCommand how much of each.
 const (
 	maxListed  = 20
@@ -102,14 +85,4 @@ func listed(commands []runningCommand) string {
 		}
 	}
 	return b.String()
-}
-
-// Running names the background commands that end when the conversation is closed; "" means
-// that there are none.
-func (c *Conversation) Running() string {
-	commands := c.World.running.now()
-	if len(commands) == 0 {
-		return ""
-	}
-	return strings.TrimPrefix(listed(commands), "\n")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/workdir"
-	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -23,14 +22,6 @@ type childPolicy struct {
 	mu        sync.Mutex
 	rules     []*permission.Rule
 	base, own *permission.Policy // what own was made from, and own; nil means that it is out of date
-}
-
-func (w *World) childPolicy(d agentdef.Definition, asked permission.Mode, dir *workdir.Dir) *childPolicy {
-	p := &childPolicy{engine: w.Engine, mode: permission.Stricter(permission.Mode(d.Mode), asked), dir: dir}
-	for _, text := range d.Rules() {
-		p.rules = append(p.rules, &permission.Rule{Text: text, Behavior: tool.Deny, Origin: settings.Origin{Source: settings.Session}})
-	}
-	return p
 }
 
 func (p *childPolicy) judge(_ context.Context, c tool.Case) tool.Verdict {
@@ -65,14 +56,6 @@ func (p *childPolicy) policy() *permission.Policy {
 		p.base, p.own = now, p.engine.With(p.mode, rules...)
 	}
 	return p.own
-}
-
-// policyOf is the policy that the calls of an agent are judged by; "" is the conversation.
-func (w *World) policyOf(agent string) *permission.Policy {
-	if p := w.policies.of(agent); p != nil {
-		return p.policy()
-	}
-	return w.Engine.Policy()
 }
 
 // SetMode is not an agent's to do.

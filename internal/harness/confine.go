@@ -83,18 +83,6 @@ type Sandbox struct {
 	Known   bool         // whether Tier was found: the first command that is confined finds it
 }
 
-// Sandbox says what confines commands, as far as it is known.
-func (w *World) Sandbox() Sandbox {
-	set := w.Project.Counts.Sandbox()
-	s := Sandbox{Mode: set.Mode, Enabled: set.Enabled}
-	if set.Mode == settings.SandboxOff {
-		s.Known = true
-		return s
-	}
-	s.Tier, s.Known = w.host.KnownTier(sandbox.Offline)
-	return s
-}
-
 func (m *madeSpec) current() bool {
 	for dir, at := range m.seen {
 		if !changedAt(dir).Equal(at) {

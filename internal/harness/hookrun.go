@@ -12,16 +12,6 @@ import (
 	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
-// runHook runs the process of a hook, confined if the settings say so.
-func (w *World) runHook(ctx context.Context, cmd *exec.Cmd) (code int, done bool, err error) {
-	box := w.Project.Boxes.Hook(w.host)
-	if box == nil {
-		return 0, false, nil
-	}
-	code, err = runConfined(ctx, w.host.Runner(), cmd, box)
-	return code, true, err
-}
-
 // runConfined is [exec.Cmd.Run] through a runner that confines.
 func runConfined(ctx context.Context, runner shellrun.Runner, cmd *exec.Cmd, box *sandbox.Spec) (int, error) {
 	if cmd.Err != nil {

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/haftdev/haft/internal/tools/toolsearch"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -18,26 +17,6 @@ type loading struct {
 // setOptions are those of a set; late says that tools may join while it is used.
 func (l loading) setOptions(late bool) tool.SetOptions {
 	return tool.SetOptions{Defer: l.limits, References: l.references, Door: l.door, Late: late}
-}
-
-// toolLoading decides how tools are described to a model with the given context. Plain says
-// that its server has refused references before.
-func (c *Conversation) toolLoading(window int, plain bool) loading {
-	p := c.World.Project
-	wanted := p.ModelEnv().Get("ENABLE_TOOL_SEARCH")
-	limits, asked := searchMode(wanted, window)
-	if percent := p.Limits().DeferPercent; percent != nil && wanted == "" {
-		limits = deferAbove(*percent, window)
-	}
-	door := toolsearch.NewDoor()
-	l := loading{limits: limits, door: &door}
-	switch c.Provider {
-	case "anthropic":
-		l.references = !plain && (asked || strings.HasSuffix(strings.TrimRight(c.server, "/"), "//api.anthropic.com"))
-	case "given":
-		l.references = !plain && asked
-	}
-	return l
 }
 
 // searchMode reads ENABLE_TOOL_SEARCH: a true value defers every foreign tool, a false one

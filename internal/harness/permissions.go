@@ -2,7 +2,6 @@ package harness
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/guard/permission"
@@ -46,16 +45,4 @@ func (p permissions) Allow(rules []string) (func(), error) {
 		lent = append(lent, r)
 	}
 	return p.AddTemporary(lent...), nil
-}
-
-// resumeMode continues in the mode that a session had, if that is more careful than the one
-// that it would start with and no other is asked for now. It says so.
-func (w *World) resumeMode(left string) (told string) {
-	now := w.Engine.Policy().Mode()
-	was, err := permission.ParseMode(left)
-	if left == "" || err != nil || w.Project.Options.Mode != "" || slices.Index(permission.Modes(), was) >= slices.Index(permission.Modes(), now) {
-		return ""
-	}
-	w.Engine.SetMode(was)
-	return fmt.Sprintf("The session continues in the permission mode %s, as before.", was)
 }

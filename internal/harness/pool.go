@@ -1,11 +1,9 @@
 package harness
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
-	"github.com/haftdev/haft/internal/knowledge/prompt"
 	"github.com/haftdev/haft/internal/tools/builtin"
 	"github.com/haftdev/haft/internal/tools/mcpresource"
 	"github.com/haftdev/haft/tool"
@@ -18,14 +16,6 @@ type Pool struct {
 	builtins builtin.World
 	lead     *agentdef.Definition
 	loading  loading // how tools are described to the model
-}
-
-// Pool returns the tools outside of a conversation. Calls runs what skills and commands ask
-// for through the pipeline; nil lets them run nothing.
-func (w *World) Pool(calls prompt.Calls) *Pool {
-	builtins := w.builtins
-	builtins.Calls = calls
-	return &Pool{world: w, builtins: builtins, lead: w.lead}
 }
 
 // Tools returns haft's own tools, whether a rule denies them or not.
@@ -60,16 +50,4 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 		opts.Known = append(opts.Known, t.Name)
 	}
 	return tool.NewSet(session, tools, slices.Concat(p.world.ownTools(), foreign), &opts)
-}
-
-// mayUse reports whether no rule denies a call by its name.
-func (w *World) mayUse(toolName, parameter string) func(string) bool {
-	return func(name string) bool {
-		input, err := json.Marshal(map[string]string{parameter: name})
-		if err != nil {
-			return false
-		}
-		v := w.Engine.Policy().Decide(tool.Case{Call: &tool.Call{Tool: toolName, Input: input}})
-		return v.Behavior != tool.Deny || v.Rule == ""
-	}
 }

@@ -9,16 +9,8 @@ import (
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/world/workspace/guard"
 	"github.com/haftdev/haft/internal/world/workspace/patch"
-	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
 )
-
-// CallHooks are the hooks that see calls. If one of them changes a file that the call has
-// just written, as a formatter does, that is not a change by another program: the model is
-// shown it, and its next edit starts there. Language servers then check the result.
-func (w *World) CallHooks() sched.Hooks {
-	return diagnosing{formatters{w.Hooks, w}, w}
-}
 
 // formatters are hooks that may change what a call wrote.
 type formatters struct {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/harness/preview"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/sys/pathin"
@@ -23,10 +22,6 @@ type previews struct {
 	world *World
 	box   func(tool.Confinement) *sandbox.Spec
 	sweep sync.Once
-}
-
-func (w *World) newPreviews(box func(tool.Confinement) *sandbox.Spec) *previews {
-	return &previews{world: w, box: box}
 }
 
 // works reports whether commands can be previewed: it is not turned off, there is a
@@ -45,30 +40,6 @@ func (p *previews) works() bool {
 	return tier.Kind == sandbox.TierBox
 }
 
-// previewMode is what the user or the settings say. Otherwise it depends on who can be
-// asked: a user at a terminal is asked about the change; a program that drives the session
-// decides about commands, or has them denied, as it expects; and if no one can be asked,
-// the changes that the rules do not allow are dropped.
-func (w *World) previewMode() project.PreviewMode {
-	switch mode := w.Project.Preview(); {
-	case mode != "":
-		return mode
-	case answering(w.answers.Load()) == byUser:
-		return project.PreviewAsk
-	case answering(w.answers.Load()) == byProgram:
-		return project.PreviewOff
-	}
-	return project.PreviewAuto
-}
-
-// runsDirectly reports whether commands run at once where the mode has accepted their edits: a
-// program that drives the session is asked where it expects to be, and a user who wants
-// previews, or has hooks that judge changes, has them.
-func (w *World) runsDirectly() bool {
-	judged := slices.ContainsFunc(w.Project.Hooks.List(), func(h hook.Hook) bool { return h.Preview })
-	return w.Project.Preview() == "" && !judged && answering(w.answers.Load()) != byProgram && w.host.Tier(sandbox.Offline).Kind == sandbox.TierBox
-}
-
 // answering says who answers what the rules leave open.
 type answering int32
 
@@ -77,18 +48,6 @@ const (
 	byProgram
 	byUser
 )
-
-// setAnswering records who answers in a conversation.
-func (w *World) setAnswering(o *TalkOptions) {
-	switch {
-	case o.ByProgram:
-		w.answers.Store(int32(byProgram))
-	case o.Person == nil:
-		w.answers.Store(int32(byNobody))
-	default:
-		w.answers.Store(int32(byUser))
-	}
-}
 
 // maxAside is how long a command may run before the user is asked about it instead of its
 // change. No one wants to wait two minutes for the question about a server.

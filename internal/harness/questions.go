@@ -5,15 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/config/settings"
-	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/guard/questions"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/sched"
@@ -51,18 +48,6 @@ func newQuestions(c *Conversation, here string) *openQuestions {
 	o := &openQuestions{talk: c, here: here, open: map[string]openCall{}}
 	o.calls = sched.NewQuestions(&sched.QuestionsOptions{NewID: session.NewUUID, Opened: o.opened, Settled: o.settled})
 	return o
-}
-
-// Answer answers a question about a call for someone who watches, and reports whether the
-// answer counts: the first one does.
-func (c *Conversation) Answer(id string, v tool.Verdict, by string) bool {
-	v.By = by
-	return c.questions.calls.Answer(id, v)
-}
-
-// AnswerElicitation answers what an MCP server wants to know, as Answer does.
-func (c *Conversation) AnswerElicitation(id string, a mcp.Answer, by string) bool {
-	return c.questions.forms.Answer(id, formAnswer{a, cmp.Or(a.By, by), true})
 }
 
 // person returns the front end's user as one who is named in the journal.
@@ -124,64 +109,6 @@ func (o *openQuestions) grant(ctx context.Context, v tool.Verdict) tool.Verdict 
 	}
 	v.Grants = nil
 	return v
-}
-
-// change makes a change of the permissions that came with an answer.
-func (c *Conversation) change(ctx context.Context, g tool.Grant) error {
-	switch g.Change {
-	case tool.SetMode:
-		if g.Mode == "" {
-			return errors.New("no permission mode is named")
-		}
-		return c.Agent.SetMode(g.Mode)
-	case tool.AddFolders:
-		return c.AddDirectories(g.Folders)
-	case tool.RemoveFolders:
-		return c.RemoveDirectories(g.Folders)
-	case tool.AddRules, tool.ReplaceRules, tool.RemoveRules:
-		return c.changeRules(ctx, g)
-	}
-	return fmt.Errorf("unknown permission update %q", g.Change)
-}
-
-// changeRules changes rules for the session and in its scope, all of them or none if one
-// is wrong.
-func (c *Conversation) changeRules(ctx context.Context, g tool.Grant) error {
-	var list []permission.Rule
-	for _, text := range g.Rules {
-		rule := permission.Rule{Text: text, Behavior: g.Behavior, Origin: settings.Origin{Source: settings.Session}}
-		if err := rule.Check(); err != nil {
-			return fmt.Errorf("the rule %s: %w", text, err)
-		}
-		list = append(list, rule)
-	}
-	switch g.Change {
-	case tool.RemoveRules:
-		c.World.Engine.Revoke(list...)
-		if g.Scope == "session" {
-			return nil
-		}
-		source, err := settings.ParseSource(g.Scope)
-		if err != nil {
-			return err
-		}
-		for _, rule := range list {
-			if err := c.World.Project.Forget(ctx, source, rule); err != nil {
-				return err
-			}
-		}
-		return nil
-	case tool.ReplaceRules:
-		c.World.Engine.RevokeAll(func(r permission.Rule) bool {
-			return r.Behavior == g.Behavior && r.Origin.Source == settings.Session
-		})
-	}
-	for _, rule := range list {
-		if err := c.AddRule(ctx, rule.Behavior, rule.Text, g.Scope); err != nil {
-			return fmt.Errorf("the rule %s: %w", rule.Text, err)
-		}
-	}
-	return nil
 }
 
 // inMode answers the other questions that a mode answers, as v answered one.

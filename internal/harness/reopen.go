@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/checkpoint"
-	"github.com/haftdev/haft/internal/harness/sysprompt"
 	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/session"
 )
@@ -24,34 +22,12 @@ type Kept struct {
 	note  string
 }
 
-// Keep returns what the conversation passes on when it is opened again.
-func (c *Conversation) Keep() *Kept {
-	e := c.World.Engine
-	return &Kept{mode: e.Policy().Mode(), rules: e.Granted(), roots: e.Guard().Roots()}
-}
-
 // Unchanged records that the files of a plan stay as they are, although the conversation
 // goes back to before it changed them.
 func (k *Kept) Unchanged(p *checkpoint.Plan) {
 	if len(p.Steps) > 0 {
 		k.note = "The user returned the conversation to this point. Later changes to these files were not undone:" + steps(p, "")
 	}
-}
-
-// take takes over what another conversation has passed on; nil takes what the journal has
-// stored for the model.
-func (c *Conversation) take(k *Kept, r *session.Restored) error {
-	w, waiting := c.World, state[[]string](r, stateNotes)
-	if k != nil { // what waits is about what this conversation does not know
-		waiting = slices.DeleteFunc([]string{k.note}, func(note string) bool { return note == "" })
-	}
-	c.notes = sysprompt.NewNotes(waiting, func(notes []string) { w.link.Save(stateNotes, notes) })
-	if k == nil {
-		return nil
-	}
-	w.Engine.SetMode(k.mode)
-	w.Engine.Grant(k.rules...)
-	return w.changeRoots(func([]string) ([]string, error) { return k.roots, nil })
 }
 
 // NoteRewind leaves a note in a session for its model: what a rewind did to files.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/session"
 )
@@ -59,27 +58,6 @@ func (s *textHooks) loaded(kind knowledge.Kind, name, digest string) error {
 	s.remove[state] = s.world.Hooks.Add(hooks)
 	s.world.link.Save(state, true)
 	return nil
-}
-
-// piece reads a skill or command as it is now.
-func (w *World) piece(kind knowledge.Kind, name string) (knowledge.Piece, error) {
-	if kind == knowledge.Command {
-		return w.Project.Library.Commands.File(name)
-	}
-	s, err := w.Project.Library.Skills.Read(name)
-	return s.Piece, err
-}
-
-// textOf is a skill or command as what brings hooks.
-func (w *World) textOf(p knowledge.Piece) (project.Text, error) {
-	hooks, err := p.Hooks()
-	return project.Text{
-		Name: "the " + string(p.Kind) + " " + p.Name, Path: p.Path, Hooks: hooks, Vars: p.HookVars(), Digest: p.Digest,
-		Now: func() (string, error) {
-			now, err := w.piece(p.Kind, p.Name)
-			return now.Digest, err
-		},
-	}, err
 }
 
 // recall lets those run that ran when the session was left.

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/haftdev/haft/fleet/internal/engine"
 )
 
 // A Query says which runs a page has.
@@ -102,9 +100,6 @@ func (x *Index) page(q *Query) (*page, error) {
 	return p, nil
 }
 
-// pages is the subject of queries. Workers may not use it.
-func (r *Runs) pages() string { return "ops." + r.tenant + ".page" }
-
 // servePages answers queries until ctx ends.
 func (x *Index) servePages(ctx context.Context) error {
 	sub, err := x.runs.conn.NATS.QueueSubscribe(x.runs.pages(), "serve", func(m *nats.Msg) {
@@ -126,40 +121,4 @@ func (x *Index) servePages(ctx context.Context) error {
 	}
 	context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone
 	return nil
-}
-
-// Page returns some runs, the one that changed last first, and where the next page begins; "" if this is the last one.
-func (r *Runs) Page(ctx context.Context, q *Query) (list []*Run, next string, err error) {
-	raw, err := json.Marshal(q)
-	if err != nil {
-		return nil, "", err
-	}
-	var p page
-	asking, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	err = engine.Try(asking, func(attempt context.Context) (again bool, err error) {
-		m, err := r.conn.NATS.RequestWithContext(attempt, r.pages(), raw)
-		if err != nil {
-			return true, err // the server is away, or starts
-		}
-		p = page{}
-		if err = json.Unmarshal(m.Data, &p); err == nil && p.Error != "" {
-			err = errors.New(p.Error)
-		}
-		return p.Wait, err
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("list runs: %w", err)
-	}
-	for _, id := range p.IDs {
-		run, err := r.Get(ctx, id)
-		if errors.Is(err, ErrNotFound) {
-			continue // deleted meanwhile
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		list = append(list, run)
-	}
-	return list, p.Next, nil
 }

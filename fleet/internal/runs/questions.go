@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -84,9 +83,25 @@ func (e *AnsweredError) Error() string {
 	return fmt.Sprintf("%s by %s at %s", verb, e.Answer.By, e.Answer.At.Local().Format(time.DateTime))
 }
 
+// The questions are those of the runs that wait for an answer.
+type questions struct {
+	store
+}
+
+// WatchQuestions is [Runs.Watch] for questions; one that was withdrawn is nil.
+func (r *questions) WatchQuestions(ctx context.Context, ready func(), each func(id string, q *Question)) error {
+	return r.watch(ctx, engine.Questions, ready, func(v jetstream.KeyValueEntry, id string) {
+		if v.Operation() != jetstream.KeyValuePut {
+			each(id, nil)
+		} else if q, err := r.decodeQuestion(v); err == nil {
+			each(id, q)
+		}
+	})
+}
+
 // Ask puts a question about a call of a run and waits for its answer until ctx ends. It is
 // withdrawn then.
-func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, error) {
+func (r *questions) Ask(ctx context.Context, q *Question, call string) (*Answer, error) {
 	if !engine.Word(q.Run) {
 		return nil, fmt.Errorf("ask: %q is not a valid run id", q.Run)
 	}
@@ -116,7 +131,7 @@ func (r *Runs) Ask(ctx context.Context, q *Question, call string) (*Answer, erro
 	}
 }
 
-func (r *Runs) putQuestion(ctx context.Context, id string, raw []byte) error {
+func (r *questions) putQuestion(ctx context.Context, id string, raw []byte) error {
 	if r.asks() {
 		return engine.Try(ctx, func(ctx context.Context) (bool, error) {
 			_, err := r.request(ctx, askAsk, &request{ID: id, Value: raw})
@@ -130,7 +145,7 @@ func (r *Runs) putQuestion(ctx context.Context, id string, raw []byte) error {
 }
 
 // question does something with the bucket of questions, again while the engine is away.
-func (r *Runs) question(ctx context.Context, do func(context.Context, jetstream.KeyValue) error) error {
+func (r *questions) question(ctx context.Context, do func(context.Context, jetstream.KeyValue) error) error {
 	return engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		kv, err := r.conn.Bucket(ctx, engine.Questions)
 		if err == nil {
@@ -143,7 +158,7 @@ func (r *Runs) question(ctx context.Context, do func(context.Context, jetstream.
 	})
 }
 
-func (r *Runs) getQuestion(ctx context.Context, id string) (q *Question, err error) {
+func (r *questions) getQuestion(ctx context.Context, id string) (q *Question, err error) {
 	err = r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		v, err := kv.Get(ctx, r.key(id))
 		if err != nil {
@@ -159,7 +174,7 @@ func (r *Runs) getQuestion(ctx context.Context, id string) (q *Question, err err
 }
 
 // decodeQuestion reads a question. Its key says which it is and whose, as in [Runs.decode].
-func (r *Runs) decodeQuestion(v jetstream.KeyValueEntry) (*Question, error) {
+func (r *questions) decodeQuestion(v jetstream.KeyValueEntry) (*Question, error) {
 	id := strings.TrimPrefix(v.Key(), r.key(""))
 	run, call, _ := strings.Cut(id, ".")
 	if !engine.Word(run) || !engine.Word(call) {
@@ -173,7 +188,7 @@ func (r *Runs) decodeQuestion(v jetstream.KeyValueEntry) (*Question, error) {
 
 // withdraw takes a question back. An answered one stays for a while, so that users who come
 // later hear who was first.
-func (r *Runs) withdraw(ctx context.Context, id string) error {
+func (r *questions) withdraw(ctx context.Context, id string) error {
 	q, err := r.getQuestion(ctx, id)
 	if err != nil || q.Answer != nil {
 		return nil // nobody waits for it
@@ -188,7 +203,7 @@ func (r *Runs) withdraw(ctx context.Context, id string) error {
 }
 
 // Withdraw takes the open questions of a run back: who asked them is gone.
-func (r *Runs) Withdraw(ctx context.Context, run string) error {
+func (r *questions) Withdraw(ctx context.Context, run string) error {
 	var keys []string
 	err := engine.Try(ctx, func(ctx context.Context) (bool, error) {
 		s, err := r.conn.Stream(ctx, "KV_"+engine.Questions)
@@ -208,7 +223,7 @@ func (r *Runs) Withdraw(ctx context.Context, run string) error {
 }
 
 // Questions returns those that are open, the oldest first.
-func (r *Runs) Questions(ctx context.Context) ([]*Question, error) {
+func (r *questions) Questions(ctx context.Context) ([]*Question, error) {
 	var list []*Question
 	err := r.values(ctx, engine.Questions, func(v jetstream.KeyValueEntry) {
 		if q, err := r.decodeQuestion(v); err == nil && q.Answer == nil {
@@ -221,44 +236,34 @@ func (r *Runs) Questions(ctx context.Context) ([]*Question, error) {
 	return list, nil
 }
 
-// Answer answers a question. The first answer counts; the error for others is an
-// [AnsweredError] that has it.
-func (r *Runs) Answer(ctx context.Context, id string, a Answer) error {
-	a.At = time.Now().UTC()
-	run, _, _ := strings.Cut(id, ".")
-	verb := "deny "
-	if a.Allow {
-		verb = "allow "
+// askFor puts a question for the worker that leads a run.
+func (r *questions) askFor(ctx context.Context, key string, q *request) error {
+	id := new(Question)
+	if err := json.Unmarshal(q.Value, id); err != nil || id.Answer != nil {
+		return refuse("that is not an open question (%v)", err)
 	}
-	by := r.As(cmp.Or(r.user, a.By))
-	if err := by.note(ctx, id+" "+a.By+" "+a.At.String(), "answer", run, verb+id); err != nil {
-		return fmt.Errorf("answer %s: %w", id, err)
+	if err := r.mayAsk(ctx, key, q.ID); err != nil {
+		return err
 	}
-	for {
-		q, err := r.getQuestion(ctx, id)
-		if err != nil {
-			return fmt.Errorf("answer %s: %w", id, err)
-		}
-		if q.Answer != nil {
-			if q.Answer.At.Equal(a.At) && q.Answer.By == a.By {
-				return nil // it was taken, and only the reply was lost
-			}
-			return &AnsweredError{*q.Answer}
-		}
-		q.Answer = &a
-		raw, err := json.Marshal(q)
-		if err != nil {
-			return fmt.Errorf("answer %s: %w", id, err)
-		}
-		err = r.question(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
-			_, err := kv.Update(ctx, r.key(id), raw, q.revision)
-			return err
-		})
-		if err == nil {
-			return nil
-		}
-		if code(err) != jetstream.JSErrCodeStreamWrongLastSequence {
-			return fmt.Errorf("answer %s: %w", id, err)
-		}
+	return r.putQuestion(ctx, q.ID, q.Value)
+}
+
+func (r *questions) withdrawFor(ctx context.Context, key string, q *request) error {
+	if err := r.mayAsk(ctx, key, q.ID); err != nil {
+		return err
 	}
+	return r.withdraw(ctx, q.ID)
+}
+
+// mayAsk refuses a question of a run that somebody else leads.
+func (r *questions) mayAsk(ctx context.Context, key, question string) error {
+	id, call, _ := strings.Cut(question, ".")
+	if !engine.Word(id) || !engine.Word(call) {
+		return refuse("%q is not the id of a question", question)
+	}
+	run, err := r.Get(ctx, id)
+	if err == nil && (!owns(key, run.Owner) || !run.Ask) {
+		return refuse("the run is led by %q", run.Owner)
+	}
+	return err
 }

@@ -28,22 +28,6 @@ type shareQuery struct {
 	User string `json:"user"`
 }
 
-// shares is the subject of these questions. Workers may not use it.
-func (r *Runs) shares() string { return "ops." + r.tenant + ".share" }
-
-// waitsBehind reports whether a new run of this user has to wait behind those of others. A server that does not answer
-// has no opinion.
-func (r *Runs) waitsBehind(ctx context.Context, id string) bool {
-	raw, err := json.Marshal(shareQuery{id, r.user})
-	if err != nil || r.user == "" {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, shareTime)
-	defer cancel()
-	m, err := r.conn.NATS.RequestWithContext(ctx, r.shares(), raw)
-	return err == nil && string(m.Data) == "true"
-}
-
 // shareTime is how long the server may take to answer that, expectTime how long a user to make the run.
 const (
 	shareTime  = time.Second

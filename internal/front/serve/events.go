@@ -38,31 +38,6 @@ const (
 	waiting   = 2048        // messages that may wait for a slow client
 )
 
-// stream streams events until the client leaves.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, id string, rows map[string]Session) {
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		refuse(w, &Problem{status: http.StatusServiceUnavailable, Code: "too_many_streams", Message: "Too many event streams are open. Close one and try again."})
-		return
-	}
-	st := &stream{srv: s, out: w, ctl: http.NewResponseController(w), r: r, rows: rows, folded: -1, asked: -1}
-	if id != "" {
-		if err := st.join(id); err != nil {
-			refuse(w, problem(err))
-			return
-		}
-		defer st.leave()
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	fmt.Fprintf(&st.text, "retry: 1000\n\n")
-	st.run()
-}
-
 // join begins to show a session.
 func (st *stream) join(id string) error {
 	query := st.r.URL.Query()

@@ -1,13 +1,11 @@
 package serve
 
 import (
-	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,50 +17,11 @@ import (
 // stand in a document, so text that becomes markup by mistake does nothing.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// foreign refuses what another site's page has a browser send, whatever the method: under
-// a name that is not this server's (DNS rebinding), or from another origin.
-func (s *Server) foreign(r *http.Request) *Problem {
-	scheme, known := s.hosts[strings.ToLower(r.Host)]
-	if !known {
-		return &Problem{status: http.StatusMisdirectedRequest, Code: "wrong_host", Message: fmt.Sprintf("This server is not called %q. Use the address that it printed, or allow the name with --host.", r.Host)}
-	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !opensPage(r) {
-		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: "This request came from another site. Open the address that haft serve printed."}
-	}
-	if origin := r.Header.Get("Origin"); origin != "" && !strings.EqualFold(origin, scheme+r.Host) {
-		return &Problem{status: http.StatusForbidden, Code: "cross_site", Message: fmt.Sprintf("This request came from a page on %q. Open the address that haft serve printed.", origin)}
-	}
-	return nil
-}
-
 // opensPage reports whether a browser is led to the page, as by the file that --open
 // writes or by a link. The page itself has no secrets, it cannot be framed, and what it
 // asks for then comes from its own origin.
 func opensPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/v1/") && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
-}
-
-// known returns the request of a client that has a credential; a paired device is then in its
-// context. Others are refused. Cookies are none: browsers send them to every port of a host.
-func (s *Server) known(r *http.Request) (*http.Request, *Problem) {
-	if has, valid := s.shake.Knows(r); has && valid {
-		return r, nil
-	} else if has {
-		return r, &Problem{status: http.StatusUnauthorized, Code: "old_ticket", Message: "The server was restarted. Ask for its proof again."}
-	}
-	token := credential(r)
-	if token == "" {
-		return r, &Problem{status: http.StatusUnauthorized, Code: "no_token", Message: "The token is missing. Open the address that haft serve printed, or send the token in the header Authorization: Bearer."}
-	}
-	if same(token, s.opts.Token) || s.pages.has(token) {
-		return r, nil
-	}
-	if s.opts.Devices != nil {
-		if d, ok := s.opts.Devices.of(token); ok {
-			return r.WithContext(context.WithValue(r.Context(), deviceKey{}, &d)), nil
-		}
-	}
-	return r, s.wrongToken(r)
 }
 
 // credential is the token that a request has, "" if it has none. The page has a header of its
@@ -75,17 +34,6 @@ func credential(r *http.Request) string {
 		return token
 	}
 	return ""
-}
-
-// wrongToken refuses a token, and slows down who has guessed too often. The right one always
-// passes: behind a tunnel, who guesses has the address of the user.
-func (s *Server) wrongToken(r *http.Request) *Problem {
-	from, _, _ := net.SplitHostPort(r.RemoteAddr) // without one, all share a limit
-	if !s.tries.allowed(from, time.Now()) {
-		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong tokens. Wait a minute and try again."}
-	}
-	s.tries.failed(from, time.Now())
-	return &Problem{status: http.StatusUnauthorized, Code: "wrong_token", Message: "The token is wrong. Use the latest one that haft serve printed."}
 }
 
 func same(a, b string) bool { return b != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

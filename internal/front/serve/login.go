@@ -1,13 +1,9 @@
 package serve
 
 import (
-	"cmp"
 	"crypto/rand"
-	"errors"
-	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,70 +80,4 @@ func (p *pages) has(token string) bool {
 // open are the operations for clients that have no credential yet.
 var open = []string{"/v1/login", "/v1/pair", handshake.Path}
 
-// loginRoutes are those by which a client becomes known.
-func (s *Server) loginRoutes() []route {
-	return []route{
-		takes(http.StatusOK, "POST", "/login", "Exchange a login code for a token for this browser, which ends with the server", s.login),
-		takes(http.StatusOK, "POST", "/pair", "Exchange a pairing code for a token for this device", s.pair),
-		answers(http.StatusCreated, "POST", "/logins", "Create a login code, which works once, within ten minutes", s.makeLogin),
-		answers(http.StatusOK, "GET", strings.TrimPrefix(handshake.Path, "/v1"), "Prove that this server knows the token, before a client sends anything", s.hello, parameter{"nonce", "26 random characters"}),
-	}
-}
-
 var errNoLogins = &Problem{status: http.StatusNotFound, Code: "no_login", Message: "This server has no login codes. Send the token in the header Authorization: Bearer."}
-
-// makeLogin makes a code for another browser.
-func (s *Server) makeLogin(*http.Request) (Code, error) {
-	if s.opts.Logins == nil {
-		return Code{}, errNoLogins
-	}
-	code, err := s.opts.Logins.New()
-	return Code{code}, err
-}
-
-// login lets a browser in that has a code.
-func (s *Server) login(r *http.Request, in *Code) (Credential, error) {
-	if s.opts.Logins == nil {
-		return Credential{}, errNoLogins
-	}
-	err := s.try(r, "The login code was already used, has expired, or belongs to an earlier run of the server. Run 'haft serve' on the machine where the server runs, and open the address that it prints.", func() error { return s.opts.Logins.use(in.Code) })
-	if err != nil {
-		return Credential{}, err
-	}
-	return Credential{s.pages.add()}, nil
-}
-
-// pair makes a device known that has the code.
-func (s *Server) pair(r *http.Request, in *Code) (c Credential, err error) {
-	if s.opts.Devices == nil {
-		return c, errNoDevices
-	}
-	err = s.try(r, "The code is wrong, was already used, or is older than a minute. Create another one.", func() (err error) {
-		c.Token, err = s.opts.Devices.exchange(in.Code, cmp.Or(deviceName(r.UserAgent()), "Another device"))
-		return err
-	})
-	return c, err
-}
-
-// try uses a code, unless the client has guessed too often.
-func (s *Server) try(r *http.Request, wrong string, use func() error) error {
-	from, _, _ := net.SplitHostPort(r.RemoteAddr) // without one, all share a limit
-	if !s.codes.allowed(from, time.Now()) {
-		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_tries", Message: "Too many wrong codes. Wait a minute and try again."}
-	}
-	err := use()
-	if errors.Is(err, errWrongCode) {
-		s.codes.failed(from, time.Now())
-		return &Problem{status: http.StatusUnauthorized, Code: "wrong_code", Message: wrong}
-	}
-	return err
-}
-
-// hello proves that the server knows the token.
-func (s *Server) hello(r *http.Request) (handshake.Hello, error) {
-	h, err := s.shake.Hello(r)
-	if err != nil {
-		return h, invalid("%v", err)
-	}
-	return h, nil
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -24,14 +23,6 @@ type route struct {
 
 // A parameter is one of the query.
 type parameter struct{ name, about string }
-
-// table is every operation. What a file does is listed in that file.
-func (s *Server) table() []route {
-	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), s.loginRoutes(), []route{
-		{"GET", "/wire", "Run a conversation from a program over this connection; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
-		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
-	})
-}
 
 // takes is the route of an operation with a body.
 func takes[In, Out any](status int, method, path, summary string, do func(*http.Request, *In) (Out, error)) route {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/haftdev/haft/internal/front/headless"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -34,72 +32,6 @@ const idleTime = 10 * time.Minute
 
 // maxRuns is how many sessions one server leads at once.
 const maxRuns = 64
-
-// lead begins to lead a session, and returns when it can be spoken to.
-func (s *Server) lead(ctx context.Context, w *watch, b start) error {
-	opts, err := b.options(&s.opts)
-	if err != nil {
-		return err
-	}
-	opts.Talk.Here = s.name
-	ours, theirs := wire.Pipe()
-	r := &run{srv: s, watch: w, done: make(chan struct{}), id: b.id, since: time.Now()}
-	r.link = &link{conn: wire.NewConn(ours, &wire.ConnOptions{Handle: r.handle}), pid: os.Getpid(), run: r}
-	r.link.end = func() { _ = ours.CloseWrite() } // it ends what runs and says its last words
-	if err := s.admit(w, r.link); err != nil {
-		return err
-	}
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		_ = r.link.conn.Run(s.context, r.deliver) // it ends with the session
-	}()
-	go func() {
-		defer s.leading.Done()
-		headless.Serve(s.context, theirs, opts)
-		r.link.end()
-		_ = theirs.CloseWrite() // nothing more is said or heard
-		<-heard
-		r.current().unlink(r.link)
-		r.forgetLeft()
-		close(r.done)
-	}()
-	if err := r.link.conn.Call(ctx, &wire.Initialize{}, nil); err != nil {
-		r.link.end()
-		<-r.done
-		return r.failure(err)
-	}
-	return nil
-}
-
-// admit makes a link the watch's own, if nobody leads the session yet.
-func (s *Server) admit(w *watch, l *link) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return errEnded
-	}
-	runs := 0
-	for _, other := range s.watches {
-		other.mu.Lock()
-		if other.link != nil && other.link.run != nil {
-			runs++
-		}
-		other.mu.Unlock()
-	}
-	if runs >= maxRuns {
-		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_sessions", Message: "Too many sessions are running in this server. Close one first."}
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.link != nil {
-		return errLed
-	}
-	w.link = l
-	w.notify()
-	s.leading.Add(1)
-	return nil
-}
 
 // errLed says that another request was first; the session can be used.
 var errLed = errors.New("the session is already running")

@@ -24,6 +24,7 @@ import (
 	"github.com/haftdev/haft/internal/sys/handshake"
 	"github.com/haftdev/haft/internal/text/redact"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/wire"
 )
 
 // Options say what is served to whom.
@@ -105,16 +106,11 @@ func agentsOf(h *harness.Options) (names []string) {
 
 // A Server serves sessions.
 type Server struct {
-	opts   Options
+	door
+
 	name   string // of this server, for those who watch a session elsewhere
 	back   Backend
 	epoch  string // of the revisions of timelines
-	shake  *handshake.Server
-	pages  pages
-	hosts  map[string]string // the schemes of the names that it is called by
-	port   string
-	tries  limiter // of tokens
-	codes  limiter // of those that pair, apart: who guesses tokens keeps no device out
 	redact *redact.Redactor
 	list   *list
 	routes []route
@@ -139,7 +135,7 @@ const (
 
 // New returns a server. Serve has to be called once.
 func New(o *Options) *Server {
-	s := &Server{opts: *o, name: cmp.Or(o.Name, fmt.Sprintf("haft serve (process %d)", os.Getpid())), back: o.Backend, epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams), strangers: make(chan struct{}, maxStrangers)}
+	s := &Server{door: door{opts: *o}, name: cmp.Or(o.Name, fmt.Sprintf("haft serve (process %d)", os.Getpid())), back: o.Backend, epoch: rand.Text()[:8], watches: map[string]*watch{}, streams: make(chan struct{}, maxStreams), strangers: make(chan struct{}, maxStrangers)}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}
@@ -240,6 +236,151 @@ func (s *Server) handler() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// stream streams events until the client leaves.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, id string, rows map[string]Session) {
+	select {
+	case s.streams <- struct{}{}:
+		defer func() { <-s.streams }()
+	default:
+		refuse(w, &Problem{status: http.StatusServiceUnavailable, Code: "too_many_streams", Message: "Too many event streams are open. Close one and try again."})
+		return
+	}
+	st := &stream{srv: s, out: w, ctl: http.NewResponseController(w), r: r, rows: rows, folded: -1, asked: -1}
+	if id != "" {
+		if err := st.join(id); err != nil {
+			refuse(w, problem(err))
+			return
+		}
+		defer st.leave()
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	fmt.Fprintf(&st.text, "retry: 1000\n\n")
+	st.run()
+}
+
+// findQuestion returns where a question is, for links that name nothing else.
+func (s *Server) findQuestion(r *http.Request) (QuestionPlace, error) {
+	id := r.PathValue("question")
+	if !sessionID.Get().MatchString(id) {
+		return QuestionPlace{}, errNoQuestion
+	}
+	for _, w := range s.allWatches() {
+		if at, ok := w.place(id); ok {
+			return at, nil
+		}
+	}
+	infos, err := s.back.List(r.Context(), &session.ListOptions{Limit: usualList})
+	if err != nil {
+		return QuestionPlace{}, err
+	}
+	for _, info := range infos {
+		if !mentions(r.Context(), info.Path, []byte(id)) {
+			continue
+		}
+		r.SetPathValue("id", info.ID)
+		w, err := s.watched(r)
+		if r.Context().Err() != nil {
+			return QuestionPlace{}, r.Context().Err()
+		}
+		if err != nil {
+			continue // it is gone, or cannot be read; another one may have the question
+		}
+		at, ok := w.place(id)
+		if w.release(); ok {
+			return at, nil
+		}
+	}
+	return QuestionPlace{}, errNoQuestion
+}
+
+// allWatches are the sessions that clients look at.
+func (s *Server) allWatches() []*watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*watch, 0, len(s.watches))
+	for _, w := range s.watches {
+		list = append(list, w)
+	}
+	return list
+}
+
+// table is every operation. What a file does is listed in that file.
+func (s *Server) table() []route {
+	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), s.loginRoutes(), []route{
+		{"GET", "/wire", "Run a conversation from a program over this connection; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
+		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
+	})
+}
+
+// lead begins to lead a session, and returns when it can be spoken to.
+func (s *Server) lead(ctx context.Context, w *watch, b start) error {
+	opts, err := b.options(&s.opts)
+	if err != nil {
+		return err
+	}
+	opts.Talk.Here = s.name
+	ours, theirs := wire.Pipe()
+	r := &run{srv: s, watch: w, done: make(chan struct{}), id: b.id, since: time.Now()}
+	r.link = &link{conn: wire.NewConn(ours, &wire.ConnOptions{Handle: r.handle}), pid: os.Getpid(), run: r}
+	r.link.end = func() { _ = ours.CloseWrite() } // it ends what runs and says its last words
+	if err := s.admit(w, r.link); err != nil {
+		return err
+	}
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		_ = r.link.conn.Run(s.context, r.deliver) // it ends with the session
+	}()
+	go func() {
+		defer s.leading.Done()
+		headless.Serve(s.context, theirs, opts)
+		r.link.end()
+		_ = theirs.CloseWrite() // nothing more is said or heard
+		<-heard
+		r.current().unlink(r.link)
+		r.forgetLeft()
+		close(r.done)
+	}()
+	if err := r.link.conn.Call(ctx, &wire.Initialize{}, nil); err != nil {
+		r.link.end()
+		<-r.done
+		return r.failure(err)
+	}
+	return nil
+}
+
+// admit makes a link the watch's own, if nobody leads the session yet.
+func (s *Server) admit(w *watch, l *link) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return errEnded
+	}
+	runs := 0
+	for _, other := range s.watches {
+		other.mu.Lock()
+		if other.link != nil && other.link.run != nil {
+			runs++
+		}
+		other.mu.Unlock()
+	}
+	if runs >= maxRuns {
+		return &Problem{status: http.StatusTooManyRequests, Code: "too_many_sessions", Message: "Too many sessions are running in this server. Close one first."}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link != nil {
+		return errLed
+	}
+	w.link = l
+	w.notify()
+	s.leading.Add(1)
+	return nil
 }
 
 // redacted takes secrets out of replies. Each is written as one JSON value; files of the

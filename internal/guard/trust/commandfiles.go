@@ -461,9 +461,59 @@ func (b *binder) program(name string, args [][]string, texts []string) {
 	if interpreters.MatchString(name) {
 		b.interpreter(name, args, texts)
 	}
+	switch name {
+	case "eval":
+		var script []string
+		for i, a := range args {
+			if a == nil {
+				b.cannot("what " + texts[i] + " stands for")
+				return
+			}
+			script = append(script, a[0])
+		}
+		b.command(strings.Join(script, " "))
+	case "run-parts":
+		for _, a := range args {
+			for _, dir := range a {
+				b.tree(dir)
+			}
+		}
+	case "find":
+		b.findExec(args, texts)
+	case "git":
+		for i, a := range args[1:] {
+			if !contains(args[i], "-c") {
+				continue
+			}
+			for _, setting := range a {
+				_, value, _ := strings.Cut(setting, "=")
+				b.file(value)
+				b.tree(value)
+			}
+		}
+	}
 	if name == "go" && len(args) > 1 && contains(args[0], "run") {
 		for _, a := range args[1:] {
 			b.folder(a, ".go")
+		}
+	}
+}
+
+// findExec binds what find runs, and the files that it gives an interpreter.
+func (b *binder) findExec(args [][]string, texts []string) {
+	for i, a := range args {
+		if !contains(a, "-exec") && !contains(a, "-execdir") && !contains(a, "-ok") && !contains(a, "-okdir") || i+1 >= len(args) {
+			continue
+		}
+		b.run(args[i+1:], texts[i+1:])
+		if len(args[i+1]) > 0 && !interpreters.MatchString(filepath.Base(args[i+1][0])) && args[i+1][0] != "{}" {
+			continue
+		}
+		for _, start := range args {
+			if len(start) == 0 || strings.HasPrefix(start[0], "-") {
+				break
+			}
+			b.tree(start[0])
 		}
 	}
 }
@@ -488,6 +538,7 @@ func (b *binder) enter(name string, args [][]string) {
 // interpreter binds the script that an interpreter is given, as a file, a module, a
 // folder or a text.
 func (b *binder) interpreter(name string, args [][]string, texts []string) {
+	skip := -1
 	for i, a := range args {
 		switch {
 		case a == nil:
@@ -506,7 +557,16 @@ func (b *binder) interpreter(name string, args [][]string, texts []string) {
 		case contains(a, "-m") && i+1 < len(args):
 			b.module(args[i+1], texts[i+1])
 			return
-		case strings.HasPrefix(a[0], "-"):
+		case contains(a, "-I") && i+1 < len(args):
+			for _, dir := range args[i+1] {
+				b.tree(dir)
+			}
+			skip = i + 1
+			continue
+		case strings.HasPrefix(a[0], "-I"):
+			b.tree(a[0][2:])
+			continue
+		case strings.HasPrefix(a[0], "-"), i == skip:
 			continue
 		}
 		for _, script := range b.expand(a) {

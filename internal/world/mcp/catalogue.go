@@ -3,13 +3,10 @@ package mcp
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -115,32 +112,6 @@ func (o *offer) meta(p *peer) map[string]any {
 	return m
 }
 
-// learn asks a new session for what a host needs to know at once.
-func (p *peer) learn(ctx context.Context, s *session) error {
-	res := s.wire.InitializeResult()
-	known := catalogue{protocol: res.ProtocolVersion, caps: res.Capabilities}
-	known.instructions, _ = clean(res.Instructions)
-	if res.ServerInfo != nil {
-		known.info = &Info{Name: res.ServerInfo.Name, Title: res.ServerInfo.Title, Version: res.ServerInfo.Version}
-	}
-	entries, err := s.listTools(ctx)
-	if err != nil {
-		p.step("tools/list: %v", err)
-		return fmt.Errorf("could not list the tools: %w", err)
-	}
-	known.offers, known.left = p.offer(entries)
-	p.mu.Lock()
-	known.compare(p.known.offers)
-	known.once, known.prompts = p.known.once, p.known.prompts
-	p.known = known
-	p.mu.Unlock()
-	setTools(p.host.cache, p.cfg, known, entries)
-	if known.caps == nil || known.caps.Prompts != nil {
-		p.stale(stalePrompts)
-	}
-	return nil
-}
-
 // compare marks the tools that are not what they were before; they stay marked.
 func (c *catalogue) compare(before []*offer) {
 	known := make(map[string]*offer, len(before))
@@ -160,63 +131,6 @@ const maxPages = 1000
 // errUnchanged means that the list may be kept as it is.
 var errUnchanged = errors.New("the list has not changed")
 
-// offer makes offers of the entries of a tool list. An entry that cannot be
-// offered costs the others nothing.
-func (p *peer) offer(entries []json.RawMessage) (offers []*offer, left []ToolStatus) {
-	var names []string
-	taken := make(map[string]bool, len(entries))
-	for _, entry := range entries {
-		o, err := p.newOffer(entry)
-		if err == nil && taken[o.Name] {
-			err = errors.New("the server lists another tool with this name")
-		}
-		if err != nil {
-			name, _ := clean(o.Name)
-			left = append(left, ToolStatus{Name: name, Disabled: err.Error()})
-			continue
-		}
-		names, taken[o.Name] = append(names, o.Name), true
-		offers = append(offers, o)
-	}
-	slices.SortFunc(offers, func(a, b *offer) int { return strings.Compare(a.Name, b.Name) })
-	offered := offeredNames(p.key, names)
-	for _, o := range offers {
-		o.name = offered[o.Name]
-	}
-	slices.SortStableFunc(left, func(a, b ToolStatus) int { return cmp.Compare(a.Name, b.Name) })
-	return offers, left
-}
-
-func (p *peer) newOffer(entry json.RawMessage) (*offer, error) {
-	t, err := gate.ReadTool(entry)
-	o := &offer{Tool: t, digest: meaning(entry)}
-	if err != nil {
-		return o, err
-	}
-	if !p.wants(t.Name) {
-		return o, errors.New(Excluded)
-	}
-	portable, names, err := schema.Portable(t.InputSchema)
-	if err != nil {
-		return o, fmt.Errorf("inputSchema: %w", err)
-	}
-	o.names = names
-	if o.input, err = schema.Parse(portable); err != nil {
-		return o, err
-	}
-	if len(t.OutputSchema) > 0 && string(t.OutputSchema) != "null" {
-		o.output, _ = schema.Parse(t.OutputSchema) // one that is broken describes nothing
-	}
-	o.description, o.hidden = clean(t.Description)
-	if o.description = strings.TrimSpace(o.description); o.description == "" {
-		o.description = "The tool " + normal(t.Name) + " of the MCP server " + normal(p.name) + ", which does not describe it."
-	}
-	o.description = shorten(o.description, maxDescription)
-	_, more := clean(t.Name)
-	o.hidden = append(o.hidden, more...)
-	return o, nil
-}
-
 // meaning is the hash of what a JSON text says, however it is spelled: a copy that was
 // kept has other spaces and escapes than what the server sent.
 func meaning(text json.RawMessage) string {
@@ -230,11 +144,4 @@ func meaning(text json.RawMessage) string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
-}
-
-func (p *peer) wants(name string) bool {
-	if slices.Contains(p.cfg.Exclude, name) {
-		return false
-	}
-	return len(p.cfg.Include) == 0 || slices.Contains(p.cfg.Include, name)
 }

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/internal/world/mcp/gate"
 	"github.com/haftdev/haft/internal/world/mcp/httpgate"
 )
 
@@ -33,55 +31,6 @@ func (e *statusError) Unwrap() error {
 		return ErrNeedsAuth
 	}
 	return e.err
-}
-
-// connectHTTP tries the streamable transport and, where the server refuses it,
-// the older one.
-func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
-	// Asking costs little here, and the server may be another one by now.
-	s, err := p.dial(ctx, false, "", p.host.opts.ProbeTimeout)
-	if err != nil && s != nil && s.link.(*httpLink).transport.Silent() && ctx.Err() == nil {
-		p.step("the server may have been slow to report its protocol version; asking again")
-		s.close()
-		s, err = p.dial(ctx, false, "", p.startTimeout())
-	}
-	var refused *statusError
-	if err == nil || !errors.As(err, &refused) || refused.code < 400 || refused.code >= 500 || ctx.Err() != nil ||
-		refused.code == http.StatusUnauthorized || refused.code == http.StatusForbidden {
-		return s, err
-	}
-	p.step("streamable HTTP: %v; trying the older transport", err)
-	s.close()
-	older, olderErr := p.connectSSE(ctx)
-	if olderErr == nil {
-		return older, nil
-	}
-	p.step("SSE: %v", olderErr)
-	if older != nil {
-		older.close()
-	}
-	return s, err
-}
-
-func (p *peer) connectSSE(ctx context.Context) (*session, error) {
-	return p.dial(ctx, true, legacyProtocol, p.host.opts.ProbeTimeout)
-}
-
-// dial connects over HTTP.
-func (p *peer) dial(ctx context.Context, older bool, protocol string, patience time.Duration) (*session, error) {
-	l, g, err := p.newHTTPLink(older, patience)
-	if err != nil {
-		return nil, err
-	}
-	s := newSession(p, l, g)
-	l.transport.OnLost = s.lose
-	if err = s.open(ctx, protocol); err != nil {
-		err = l.refusal(err)
-		p.step("no session: %v", err)
-		return s, err
-	}
-	p.opened(s)
-	return s, nil
 }
 
 // refusal is what kept a session from being opened: first that a login is missing, then
@@ -139,34 +88,6 @@ type httpLink struct {
 	mu     sync.Mutex
 	conn   sdk.Connection // nil before it is there
 	closed bool
-}
-
-func (p *peer) newHTTPLink(older bool, patience time.Duration) (*httpLink, *gate.Gate, error) {
-	u, err := url.Parse(p.cfg.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, nil, fmt.Errorf("%q is not the URL of a server", p.cfg.URL)
-	}
-	opts := &p.host.opts
-	base := httpgate.Patience(opts.HTTP, patience)
-	if opts.Auth != nil {
-		if base, err = opts.Auth.Transport(p.cfg, base); err != nil {
-			return nil, nil, err
-		}
-	}
-	g := p.newGate()
-	t := &httpgate.Transport{
-		Base: base, Gate: g, Host: u.Host, Max: opts.MaxMessage, Older: older,
-		Headers: p.headers(),
-	}
-	l := &httpLink{transport: t}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	client := &http.Client{Transport: t, CheckRedirect: sameHost(u.Host)}
-	if older {
-		l.connect = (&sdk.SSEClientTransport{Endpoint: p.cfg.URL, HTTPClient: client, MaxEventSize: -1}).Connect
-	} else {
-		l.connect = (&sdk.StreamableClientTransport{Endpoint: p.cfg.URL, HTTPClient: client, MaxEventSize: -1}).Connect
-	}
-	return l, g, nil
 }
 
 // sameHost keeps a server's messages from being sent on to another.

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"sync"
 
@@ -14,22 +13,6 @@ import (
 	"github.com/haftdev/haft/internal/world/mcp/gate"
 	"github.com/haftdev/haft/internal/world/mcp/stdio"
 )
-
-// connectSDK connects to a server whose messages a function carries. Such a
-// server speaks the older era.
-func (p *peer) connectSDK(ctx context.Context) (*session, error) {
-	if p.host.opts.Send == nil {
-		return nil, errors.New("there is no transport for the messages of an in-process server")
-	}
-	g := p.newGate()
-	l := newSDKLink(p.name, p.host.opts.Send, p.cfg.Manifest, g)
-	s := newSession(p, l, g)
-	if err := s.open(ctx, legacyProtocol); err != nil {
-		return s, err
-	}
-	p.opened(s)
-	return s, nil
-}
 
 // An sdkLink carries messages by a function.
 type sdkLink struct {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/text/plainjson"
-	"github.com/haftdev/haft/internal/world/mcp/envelope"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -34,44 +32,6 @@ type contents struct {
 	MIMEType string  `json:"mimeType"`
 	Text     *string `json:"text"`
 	Blob     string  `json:"blob"` // in base64
-}
-
-// read makes a result of what the server wrote.
-func (p *peer) read(o *offer, raw json.RawMessage) (tool.Result, error) {
-	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
-		return tool.Result{}, tool.Errorf("MCP server %s: the result of %s is not an object: %s", p.name, o.Name, shorten(string(raw), 200))
-	}
-	out := Output{Structured: envelope.Field(raw, "structuredContent"), Meta: envelope.Field(raw, "_meta")}
-	if string(out.Structured) == "null" {
-		out.Structured = nil
-	}
-	var r tool.Result
-	for element := range envelope.Elements(envelope.Field(raw, "content")) {
-		out.Content = append(out.Content, element)
-		r.Content = append(r.Content, convert(element)...)
-	}
-	r.Failed = string(envelope.Field(raw, "isError")) == "true"
-	r.Output = out
-	if out.Structured != nil && !r.Failed {
-		p.checkOutput(o, out.Structured)
-	}
-	if out.Structured != nil && !repeats(out.Structured, out.Content, r.Content) {
-		r.Content = append(r.Content, tool.Block{Type: tool.TextBlock, Text: withoutData(out.Structured, out.Content)})
-	}
-	if len(r.Content) == 0 {
-		r.Content = tool.Text("(" + o.Name + " completed with no output)").Content
-	}
-	return r, nil
-}
-
-// checkOutput warns of structured content that is not what was announced.
-func (p *peer) checkOutput(o *offer, structured json.RawMessage) {
-	if o.output == nil {
-		return
-	}
-	if _, _, err := o.output.View(nil).Check(structured); err != nil {
-		p.host.opts.Log.Warn("mcp: structured content does not match the tool's outputSchema", "server", p.name, "tool", o.Name, "problem", err)
-	}
 }
 
 // repeats reports whether the content says the same as the structured content, or as the

@@ -124,18 +124,6 @@ func (h *Host) WaitFor(ctx context.Context, server string) error {
 	return p.wait(ctx)
 }
 
-func (p *peer) wait(ctx context.Context) error {
-	p.mu.Lock()
-	settled := p.settled
-	p.mu.Unlock()
-	select {
-	case <-settled:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // WaitForTools is like Wait, but does not wait for servers whose tools are known from an
 // earlier connection: these tools are offered at once, and the first call waits for the
 // server.
@@ -190,30 +178,6 @@ func (h *Host) Status() []Status {
 	return all
 }
 
-func (p *peer) status() Status {
-	p.recalled()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := Status{
-		Name: p.name, Prefix: toolPrefix(p.key), State: p.state, Unapproved: p.state == Pending && !p.connecting, Error: p.problem, Config: p.cfg.masked(), Type: p.cfg.kind(),
-		Scope: p.cfg.Scope, Source: p.cfg.Scope, Info: p.known.info, Protocol: p.known.protocol, Instructions: p.known.instructions,
-		Steps: append([]string(nil), p.steps...), Stderr: p.stderr, Noise: p.noise, LastNoise: p.lastNoise, Restarts: p.restarts,
-	}
-	for _, o := range p.known.offers {
-		s.Tools = append(s.Tools, o.status())
-	}
-	s.Tools = append(s.Tools, p.known.left...)
-	if p.session != nil {
-		s.Stderr, s.PID = p.session.link.Stderr(), p.session.link.PID()
-		noise, last := p.session.gate.Skipped()
-		s.Noise += noise
-		if last != "" {
-			s.LastNoise = last
-		}
-	}
-	return s
-}
-
 // Tools returns the tools of all servers that are or have been connected, by
 // server and name. Servers that are switched off have none.
 func (h *Host) Tools() []tool.Tool {
@@ -227,20 +191,6 @@ func (h *Host) Tools() []tool.Tool {
 		}
 	}
 	return all
-}
-
-// tools returns the server's tools. They name the server and not a connection,
-// so that they stay good when the connection is made again.
-func (p *peer) tools() []tool.Tool {
-	p.recalled()
-	p.mu.Lock()
-	offers := p.known.offers
-	p.mu.Unlock()
-	tools := make([]tool.Tool, 0, len(offers))
-	for _, o := range offers {
-		tools = append(tools, p.tool(o))
-	}
-	return tools
 }
 
 // Call calls a tool by its server's name for it. The call's input is the
@@ -260,17 +210,6 @@ func (h *Host) Call(ctx context.Context, server, name string, c *tool.Call) (too
 		}
 	}
 	return p.call(ctx, o, c)
-}
-
-// offered finds a tool by the server's name for it.
-func (p *peer) offered(name string) *offer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.known.offers, func(o *offer) bool { return o.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return p.known.offers[i]
 }
 
 // Receive handles a message that an in-process server sent unprompted.

@@ -23,7 +23,7 @@ func TestABurstEndsWithQuiet(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				p := &peer{ctx: ctx, refreshing: true} // this test is the one that refreshes
+				p := &peer{lent: lent{endpoint: endpoint{ctx: ctx}}, refreshing: true} // this test is the one that refreshes
 				began := time.Now()
 				p.stale(staleTools)
 				var server sync.WaitGroup

@@ -17,26 +17,14 @@ type Change struct {
 
 func newPeer(h *Host, cfg Server, key string) *peer {
 	p := &peer{
-		host: h, name: cfg.Name, key: key, cfg: cfg, enabled: !cfg.Disabled,
-		kicked: make(chan struct{}, 1), settled: make(chan struct{}),
+		lent:    lent{endpoint: endpoint{host: h, name: cfg.Name, key: key, cfg: cfg}},
+		enabled: !cfg.Disabled,
+		kicked:  make(chan struct{}, 1), settled: make(chan struct{}),
 		state: Pending, connecting: true,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.recalled = sync.OnceFunc(p.recall)
 	return p
-}
-
-// recall takes the tools that the server had when it was last connected, so
-// that they are there before it is.
-func (p *peer) recall() {
-	old, ok := p.host.cache.get(p.cfg)
-	if !ok || len(old.Tools) == 0 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.known.info, p.known.instructions = old.Info, old.Instructions
-	p.known.offers, p.known.left = p.offer(old.Tools)
 }
 
 func sameServer(a, b Server) bool {
@@ -75,17 +63,3 @@ func peerOf(h *Host, server string) (*peer, error) {
 type UnknownServer string
 
 func (e UnknownServer) Error() string { return "Server not found: " + string(e) }
-
-func (p *peer) toggle(enabled bool) {
-	p.mu.Lock()
-	changed := p.enabled != enabled
-	p.enabled = enabled
-	if changed && enabled && !p.connecting {
-		p.connecting, p.settled = true, make(chan struct{})
-		p.state = Pending
-	}
-	p.mu.Unlock()
-	if changed {
-		p.kick()
-	}
-}
