@@ -8,10 +8,43 @@ import (
 	"github.com/haftdev/haft/internal/front/tui/style"
 )
 
-// A span is text of one style.
+// A span is text of one style, which may be a link.
 type span struct {
 	text  string
 	style style.Style
+	link  string // "" for none
+}
+
+// linkOf is the address that a text is, or "". One with anything but printable ASCII is none: it
+// could end the sequence that makes a link of it.
+func linkOf(text string) string {
+	text = strings.TrimRight(strings.TrimLeft(text, "(<\"'"), ".,;:!?)>\"'")
+	if !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") {
+		return ""
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) {
+		return ""
+	}
+	return text
+}
+
+// linked makes links of the addresses in spans, if colours are wanted.
+func linked(spans []span, p style.Palette) (list []span) {
+	for _, s := range spans {
+		if p.Link == "" || s.link != "" || !strings.Contains(s.text, "://") {
+			list = append(list, s)
+			continue
+		}
+		for i, word := range strings.SplitAfter(s.text, " ") {
+			link := linkOf(strings.TrimSpace(word))
+			if last := len(list) - 1; i > 0 && link == "" && list[last].link == "" {
+				list[last].text += word
+				continue
+			}
+			list = append(list, span{word, s.style, link})
+		}
+	}
+	return list
 }
 
 // A reader reads one line of running text.
@@ -27,7 +60,7 @@ func (r *reader) read(base style.Style) {
 	plain := 0
 	flush := func(to int) {
 		if to > plain {
-			r.spans = append(r.spans, span{r.text[plain:to], base})
+			r.spans = append(r.spans, span{text: r.text[plain:to], style: base})
 		}
 	}
 	for i := 0; i < len(r.text); {
@@ -51,14 +84,14 @@ func (r *reader) markup(at int, base style.Style, begin func()) int {
 	case '\\':
 		if len(rest) > 1 && strings.IndexByte("\\`*_{}[]()#+-.!|<>~", rest[1]) >= 0 {
 			begin()
-			r.spans = append(r.spans, span{rest[1:2], base})
+			r.spans = append(r.spans, span{text: rest[1:2], style: base})
 			return 2
 		}
 	case '`':
 		mark := rest[:len(rest)-len(strings.TrimLeft(rest, "`"))]
 		if end := strings.Index(rest[len(mark):], mark); end >= 0 {
 			begin()
-			r.spans = append(r.spans, span{strings.Trim(rest[len(mark):len(mark)+end], " "), base.With(r.paint.Code)})
+			r.spans = append(r.spans, span{text: strings.Trim(rest[len(mark):len(mark)+end], " "), style: base.With(r.paint.Code)})
 			return end + 2*len(mark)
 		}
 	case '*', '_', '~':
@@ -145,9 +178,15 @@ func (r *reader) link(rest string, base style.Style, begin func()) int {
 	}
 	label, address := rest[1:end], rest[end+2:end+stop]
 	begin()
+	from := len(r.spans)
 	r.nested(label, base.With(r.paint.Link))
+	for i := range r.spans[from:] {
+		if r.paint.Link != "" { // without colours there are no links either
+			r.spans[from+i].link = linkOf(address)
+		}
+	}
 	if address != label {
-		r.spans = append(r.spans, span{" (" + address + ")", r.paint.Dim})
+		r.spans = append(r.spans, span{text: " (" + address + ")", style: r.paint.Dim})
 	}
 	return end + stop + 1
 }

@@ -566,7 +566,7 @@ func inline(lines []string, p style.Palette, base style.Style) []span {
 		cut, hard := strings.CutSuffix(l, "\\")
 		in := reader{paint: p, text: cut}
 		in.read(base)
-		spans = append(spans, in.spans...)
+		spans = append(spans, linked(in.spans, p)...)
 		if hard && i < len(lines)-1 {
 			spans = append(spans, span{text: hardBreak})
 		}

@@ -3,6 +3,7 @@ package markdown_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -106,5 +107,34 @@ func BenchmarkStream(b *testing.B) {
 			}
 		}
 		s.Close()
+	}
+}
+
+// TestAddressesAreLinks: what terminals make of them goes to the address and nowhere else, and
+// without colours there are none.
+func TestAddressesAreLinks(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"an address", "see https://go.dev/doc.", "see <https://go.dev/doc|https://go.dev/doc.>"},
+		{"a name", "the [guide](https://go.dev)", "the <https://go.dev|guide> <https://go.dev|(https://go.dev)>"},
+		{"no address of the web", "the [file](a.md) and file:///etc", "the guide"},
+		{"an escape", "https://x/\x1b\\\\evil", ""},
+	} {
+		for _, p := range []style.Palette{style.Of(style.Dark), {}} {
+			s := markdown.New(80, p)
+			s.Write(c.text + "\n")
+			got := strings.Join(s.Close(), "\n")
+			links := regexp.MustCompile(`\x1b\]8;;([^\x1b]+)\x1b\\(.*?)\x1b\]8;;\x1b\\`).FindAllStringSubmatch(got, -1)
+			var list []string
+			for _, l := range links {
+				list = append(list, "<"+l[1]+"|"+strings.TrimSpace(ansi.Strip(l[2]))+">")
+			}
+			want := regexp.MustCompile(`<[^>]*>`).FindAllString(c.want, -1)
+			if p.Link == "" {
+				want = nil
+			}
+			if d := cmp.Diff(want, list); d != "" {
+				t.Errorf("%s: %s in %q", c.name, d, got)
+			}
+		}
 	}
 }

@@ -23,8 +23,9 @@ type wrapper struct {
 	group []span
 	wide  int // columns of it
 	// run is text of one style that is not in the line yet.
-	run strings.Builder
-	as  style.Style
+	run  strings.Builder
+	as   style.Style
+	link string
 }
 
 // span adds the words of a span. A word may go on from the span before it.
@@ -40,7 +41,7 @@ func (w *wrapper) span(s span) {
 		if wide {
 			w.settle()
 		}
-		w.group = append(w.group, span{text[:n], s.style})
+		w.group = append(w.group, span{text[:n], s.style, s.link})
 		w.wide += ansi.StringWidth(text[:n])
 		if wide {
 			w.settle()
@@ -79,7 +80,7 @@ func (w *wrapper) settle() {
 		gap = 0
 	}
 	if gap == 1 {
-		w.put(" ", w.space, 1)
+		w.put(" ", w.space, "", 1)
 	}
 	w.blank = false
 	for _, piece := range w.group {
@@ -97,18 +98,18 @@ func (w *wrapper) piece(p span) {
 		if head == "" {
 			break
 		}
-		w.put(head, p.style, ansi.StringWidth(head))
+		w.put(head, p.style, p.link, ansi.StringWidth(head))
 		text = text[len(head):]
 		width = ansi.StringWidth(text)
 		w.next()
 	}
-	w.put(text, p.style, width)
+	w.put(text, p.style, p.link, width)
 }
 
-func (w *wrapper) put(text string, as style.Style, width int) {
-	if as != w.as {
+func (w *wrapper) put(text string, as style.Style, link string, width int) {
+	if as != w.as || link != w.link {
 		w.flush()
-		w.as = as
+		w.as, w.link = as, link
 	}
 	w.run.WriteString(text)
 	w.used += width
@@ -116,7 +117,11 @@ func (w *wrapper) put(text string, as style.Style, width int) {
 }
 
 func (w *wrapper) flush() {
-	w.line.WriteString(w.as.Of(w.run.String()))
+	if w.link != "" && w.run.Len() > 0 {
+		w.line.WriteString("\x1b]8;;" + w.link + "\x1b\\" + w.as.Of(w.run.String()) + "\x1b]8;;\x1b\\")
+	} else {
+		w.line.WriteString(w.as.Of(w.run.String()))
+	}
 	w.run.Reset()
 }
 
