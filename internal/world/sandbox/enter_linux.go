@@ -288,7 +288,8 @@ func (r *room) mount() error {
 
 func (r *room) attach(a attachment) error {
 	target, err := openPlain(a.path)
-	if err == unix.ENOENT && (a.rank == rankHide || a.rank == rankForeign) {
+	mayGo := a.rank == rankHide || a.rank == rankForeign
+	if err == unix.ENOENT && mayGo {
 		return nil // in a private directory there is nothing to hide, and what others had may be gone
 	}
 	if err == unix.ENOENT {
@@ -301,7 +302,11 @@ func (r *room) attach(a attachment) error {
 		return stepError(stepRoom, a.path, err)
 	}
 	defer unix.Close(target)
-	return stepError(stepRoom, a.path, unix.MoveMount(a.tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH))
+	err = unix.MoveMount(a.tree, "", target, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+	if err == unix.ENOENT && mayGo { // in this moment
+		return nil
+	}
+	return stepError(stepRoom, a.path, err)
 }
 
 // makeMountPoint makes a place in a private directory, where the one outside is
