@@ -347,9 +347,9 @@ func TestStatus(t *testing.T) {
 		t.Errorf("/healthz: %d %q", code, text)
 	}
 	_, text := get("/metrics")
-	for _, want := range []string{`haft_runs{tenant="default",state="idle"} 1`, `haft_runs{tenant="red",state="idle"} 0`, `haft_questions{tenant="default"} 0`,
+	for _, want := range []string{`haft_runs{state="idle",tenant="default"} 1`, `haft_runs{state="idle",tenant="red"} 0`, `haft_questions{tenant="default"} 0`,
 		// A prompt, its outcome, and the witness of the journal.
-		fmt.Sprintf(`haft_stream_messages{tenant="default",stream=%q} 3`, engine.Sessions(engine.ShardOf(id)))} {
+		fmt.Sprintf(`haft_stream_messages{stream=%q,tenant="default"} 3`, engine.Sessions(engine.ShardOf(id)))} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("/metrics has no %s:\n%s", want, text)
 		}

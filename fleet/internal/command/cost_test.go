@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/fleet/internal/runs"
 )
@@ -73,13 +75,19 @@ func promNumber(n int) string { return strconv.FormatFloat(float64(n), 'g', -1, 
 // fillWith keeps runs from one number to another, as they are when they have ended.
 func (f *fleet) fillWith(t *testing.T, from, to int, state runs.State) {
 	t.Helper()
+	if _, _, err := f.runs.Page(t.Context(), &runs.Query{Limit: 1}); err != nil { // it waits until the server has made its streams
+		t.Fatal(err)
+	}
+	sent := make([]jetstream.PubAckFuture, 0, 1000)
 	for n := from; n < to; n++ {
 		id := fmt.Sprintf("kept-%08d", n)
 		at := time.Now().UTC()
 		raw, err := json.Marshal(&runs.Run{ID: id, State: state, Class: "any", Dir: "/srv/project", Args: []string{"--model=sonnet"}, First: "fix the failing test", Created: at, Updated: at,
 			Archive: "s3://bucket/" + id + ".jsonl", Digest: strings.Repeat("0", 64)})
 		if err == nil {
-			_, err = f.conn.JS.PublishAsync("$KV."+engine.Runs(engine.ShardOf(id))+".default."+id, raw)
+			var future jetstream.PubAckFuture
+			future, err = f.conn.JS.PublishAsync("$KV."+engine.Runs(engine.ShardOf(id))+".default."+id, raw)
+			sent = append(sent, future)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -90,6 +98,14 @@ func (f *fleet) fillWith(t *testing.T, from, to int, state runs.State) {
 			case <-time.After(10 * time.Minute):
 				t.Fatal("the server does not confirm what was sent")
 			}
+			for _, future := range sent {
+				select {
+				case <-future.Ok():
+				case err := <-future.Err():
+					t.Fatal(err)
+				}
+			}
+			sent = sent[:0]
 		}
 	}
 }

@@ -444,7 +444,7 @@ func TestWhatAFleetRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := f.runs.Await(t.Context(), id, prompt); err != nil || !out.IsError || !strings.Contains(out.Text, "Start a new session instead") {
+	if out, err := f.runs.Await(t.Context(), id, prompt); err != nil || !out.IsError || !strings.Contains(out.Text, "start a new session instead") {
 		t.Errorf("/clear: %+v, %v", out, err)
 	}
 	_, prompt, err = f.runs.Submit(t.Context(), &runs.Submission{ID: id, Prompt: runs.Prompt{Text: "TURN after it"}})

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
@@ -90,21 +91,28 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 			replicas = 3
 		}
 	}
-	for _, c := range conns {
-		if err := c.conn.Setup(ctx, replicas, f.limits); err != nil {
-			return err
-		}
-	}
+	var ready atomic.Bool
 	if f.status != "" {
 		token, err := metricsToken(f.store)
 		if err != nil {
 			return err
 		}
-		page := &statusPage{listen: f.status, cert: f.cert, key: f.certKey, token: token, metrics: serverMetrics(f.server, conns), ready: func(ctx context.Context) error { return canTakePrompts(ctx, f.server, conns) }}
+		page := &statusPage{listen: f.status, cert: f.cert, key: f.certKey, token: token, metrics: serverMetrics(f.server, conns), ready: func(ctx context.Context) error {
+			if err := canTakePrompts(ctx, f.server, conns); err != nil || ready.Load() {
+				return err
+			}
+			return errors.New("the server is starting")
+		}}
 		if err := page.serve(ctx); err != nil {
 			return err
 		}
 	}
+	for _, c := range conns {
+		if err := f.setUp(ctx, c, replicas); err != nil {
+			return err
+		}
+	}
+	ready.Store(true)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	log := logger()
@@ -136,6 +144,23 @@ func (f *serveFlags) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	return nil
+}
+
+// setUp makes the streams of a tenant. On a full disk the server waits until there is room: it can be read meanwhile, and
+// says what is wrong.
+func (f *serveFlags) setUp(ctx context.Context, c tenantConn, replicas int) error {
+	for told := false; ; told = true {
+		err := c.conn.Setup(ctx, replicas, f.limits)
+		if err == nil || f.server == nil || !f.server.Full() && !engine.NoRoom(err) {
+			return err
+		}
+		if !told {
+			logger().Warn("the disk is full; waiting for room", "tenant", c.name, "error", err)
+		}
+		if err := engine.Pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
 }
 
 // retentionOf is the retention of a tenant, whose archive is apart from those of others.

@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -79,15 +80,17 @@ func (f *fleet) addServer(n *node) {
 	})
 }
 
-// freeAddress is one that nobody uses; servers take it again and again.
+// freeAddress is one that nobody uses; servers take it again and again. It is none that the system gives to clients:
+// while a server is away, one of them could get it.
 func (f *fleet) freeAddress() string {
 	f.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		f.t.Fatal(err)
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(20000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // newKey makes a key and returns its public part.

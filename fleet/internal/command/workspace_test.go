@@ -414,14 +414,15 @@ func TestLostFilesQuarantine(t *testing.T) {
 	id := f.operate("submit", "TURN", "--repo", f.remote(), "--", "--permission-mode=bypassPermissions", "--model=sonnet")
 	waitFor(t, "the run to rest", func() bool { return f.show(id).State == runs.Idle })
 	kill(a)
-	store, err := f.conn.Objects(t.Context())
+	store, err := f.conn.Stream(t.Context(), "OBJ_"+engine.Blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, digest := range f.show(id).Workspace.Stored.Packs {
-		if err := store.Delete(t.Context(), "default/"+digest); err != nil {
-			t.Fatal(err)
-		}
+	if len(f.show(id).Workspace.Stored.Packs) == 0 {
+		t.Error("nothing is stored")
+	}
+	if err := store.Purge(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	f.startHost("host-b")
 	f.operate("submit", "again", "--run", id)

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -24,7 +26,7 @@ func NoRoom(err error) bool {
 	case accountExceeded, serverExceeded, storageExceeded:
 		return true
 	}
-	return false
+	return strings.Contains(api.Description, syscall.ENOSPC.Error()) // what the disk itself refuses has no code of its own
 }
 
 // Explain names the cause of a refusal.
