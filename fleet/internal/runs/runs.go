@@ -814,9 +814,11 @@ func (r *Runs) mentioned(ctx context.Context, shard uint32) (map[string][]string
 		}
 		for subject := range info.State.Subjects {
 			id := strings.Split(subject, ".")[3]
-			if found[id] = found[id]; strings.HasPrefix(subject, "p.") {
-				found[id] = append(found[id], subject)
+			prompts := found[id]
+			if strings.HasPrefix(subject, "p.") {
+				prompts = append(prompts, subject)
 			}
+			found[id] = prompts // also of a run of which only a journal is left
 		}
 	}
 	return found, nil
