@@ -161,11 +161,11 @@ func (h *evaluation) look(paths []shell.Path) []operand {
 // directory and its root: haft's lead elsewhere, or nowhere.
 func ownFolder(path, dir string) string {
 	for _, self := range []string{"/proc/self", "/proc/thread-self"} {
-		if rest, ok := strings.CutPrefix(path, self+"/cwd/"); ok {
+		if rest, ok := strings.CutPrefix(path, self+"/cwd"); ok && strings.HasPrefix(rest, "/") {
 			return filepath.Join(dir, rest)
 		}
-		if rest, ok := strings.CutPrefix(path, self+"/root/"); ok {
-			return ownFolder("/"+rest, dir)
+		if rest, ok := strings.CutPrefix(path, self+"/root"); ok && strings.HasPrefix(rest, "/") {
+			return ownFolder(rest, dir)
 		}
 	}
 	return path
