@@ -72,9 +72,7 @@ func (s *Screen) Draw(above, live []string, at Cursor) (int, error) {
 		at.Row = max(at.Row-cut, 0)
 	}
 	rows := make([]string, 0, len(above)+len(live))
-	for _, l := range above {
-		rows = append(rows, l)
-	}
+	rows = append(rows, above...)
 	for _, l := range live {
 		rows = append(rows, s.fit(l))
 	}
