@@ -3,12 +3,15 @@ package interop_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -44,7 +47,11 @@ func TestCommandLinesEndAlike(t *testing.T) {
 	if len(commandLines) < 70 {
 		t.Errorf("only %d command lines", len(commandLines))
 	}
-	for line, why := range commandLines {
+	for i, line := range slices.Sorted(maps.Keys(commandLines)) {
+		why := commandLines[line]
+		if why == "" && i%needtest.Every(4) != 0 {
+			continue
+		}
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
 			if why != "" && !strings.Contains(string(guide), "| `claude "+line+"` | "+why+" |") {
