@@ -15,7 +15,7 @@ import (
 
 // In the mode auto, a command that changes files is for the classifier, also where nobody else can
 // be asked: in a session that is saved, on a machine that can preview it. What it does not allow is
-// not done, and the model is told so.
+// not done, and the model is told so. A system without previews asks as if there were no change to see.
 func TestTheClassifierDecidesAboutCommands(t *testing.T) {
 	needtest.Need(t, needtest.Overlay)
 	for _, command := range []string{"touch zz", "./gen.sh"} {
