@@ -30,6 +30,7 @@ type channel struct {
 
 	mu        sync.Mutex
 	listening bool
+	early     bool // there was nothing to watch yet: the next event looks again
 	closed    bool
 	listener  net.Listener
 	notice    string // the file that says where the socket is
@@ -104,7 +105,7 @@ func (c *channel) listen() {
 	}
 	dir := c.talk.Journal().Dir()
 	if _, err := os.Stat(dir); err != nil {
-		c.delay.Reset(4 * delay) // nothing was said yet, so there is nothing to watch
+		c.early = true // nothing was said yet, so there is nothing to watch
 		return
 	}
 	c.listening = true
@@ -161,6 +162,10 @@ const maxObservers = 64
 // Event shows what happens to those who watch.
 func (c *channel) Event(ev agent.Event) {
 	c.mu.Lock()
+	if c.early {
+		c.early = false
+		c.delay.Reset(delay)
+	}
 	n := len(c.observers)
 	for o := range c.observers {
 		o.poke()
