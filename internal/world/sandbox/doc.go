@@ -44,6 +44,9 @@
 // runs outside: the box makes the socket and hands it over. Each command gets its own
 // password for the proxy in its environment.
 //
+// Connections, signals and changes of files that the box stops are seen at the system call
+// ([Watcher]), so that a result can name them whatever the command printed.
+//
 // # What it does not do
 //
 // A Spec with the network [Open] uses the machine's network. A command can connect to
