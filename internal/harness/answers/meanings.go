@@ -43,6 +43,7 @@ var meanings = map[string]lang.Text{
 	"permissions.defaultMode":                  "the permission mode that a session starts in (default)",
 	"permissions.disableAutoMode":              "\"disable\" turns off the permission mode auto",
 	"permissions.disableBypassPermissionsMode": "\"disable\" turns off the permission mode bypassPermissions",
+	"plugins.checkForUpdates":                  "look for updates of plugins once a day and list them (false)",
 	"preview":                                  "preview what commands would change",
 	"sandbox.allowUnsandboxedCommands":         "whether the model may ask to run a command without the sandbox (true)",
 	"sandbox.autoAllowBashIfSandboxed":         "with sandbox.enabled: run confined commands without asking (true)",
