@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"time"
-
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/hook"
 	"github.com/haftdev/haft/internal/sys/stackroom"
@@ -574,6 +573,19 @@ func (a *Agent) Notify(t Task) {
 		a.Send(Prompt{Origin: TaskNotification, Content: []model.Block{model.TextOf(notification(t))}, task: t.ID})
 	}
 	a.Emit(TaskChanged{Task: t, Change: "ended"})
+}
+
+// notification is how the model reads of the end of a task.
+func notification(t Task) string {
+	var b strings.Builder
+	b.WriteString("<task-notification>\n")
+	for _, f := range [][2]string{{"task-id", t.ID}, {"tool-use-id", t.UseID}, {"output-file", t.OutputFile}, {"status", t.Status}, {"summary", t.Summary}} {
+		if f[1] != "" {
+			fmt.Fprintf(&b, "<%s>%s</%s>\n", f[0], escape.Replace(f[1]), f[0])
+		}
+	}
+	b.WriteString("</task-notification>")
+	return b.String()
 }
 
 // sealTools fixes the tools as the provider will have cached them from the next request on.

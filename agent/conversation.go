@@ -71,6 +71,15 @@ func (c *conversation) hear(blocks ...model.Block) {
 	slices.SortStableFunc(c.heard, func(a, b model.Block) int { return rank(a) - rank(b) })
 }
 
+// weight is how much blocks add to the media of a request: images, or pages.
+func weight(blocks []model.Block) (n int) {
+	replaceMedia(slices.Clone(blocks), func(m medium) string {
+		n += max(1, m.pages())
+		return ""
+	})
+	return n
+}
+
 // note remembers what a call returned.
 func (c *conversation) note(out *sched.Outcome) {
 	c.calls++

@@ -236,6 +236,24 @@ func (t *exchange) checkPrompt(p Prompt) error {
 	return checkPrompt(p.Content, t.a.talk.open)
 }
 
+// checkPrompt says which block of a prompt no API accepts: it would be refused, and so
+// would every request after it. Open are the calls that wait for a result.
+func checkPrompt(content []model.Block, open []string) error {
+	unmatched := 0
+	for i, b := range content {
+		if err := checkBlock(b); err != nil {
+			return fmt.Errorf("block %d of the prompt: %w", i+1, err)
+		}
+		if b.Type == model.ToolResult && !slices.Contains(open, b.UseID) {
+			unmatched++
+		}
+	}
+	if unmatched > 0 && unmatched == len(content) {
+		return fmt.Errorf("block 1 of the prompt is a result for call %q, which is not waiting for one, and the prompt contains nothing else", content[0].UseID)
+	}
+	return nil
+}
+
 // greet tells the hooks, once, that the session or the sub-agent starts, and returns their
 // notes.
 func (t *exchange) greet() []string {
@@ -296,4 +314,24 @@ func (t *exchange) toolNews() (news []string) {
 		}
 	}
 	return news
+}
+
+// introduce names tools that are not described. If the model cannot search for them, it
+// describes them too.
+func introduce(set *tool.Set, late []*tool.Tool) string {
+	var lines []string
+	for _, d := range late {
+		lines = append(lines, d.Name)
+	}
+	if set.Lookup(tool.SearchName) != nil {
+		return introduction + strings.Join(lines, "\n")
+	}
+	left := maxIntroduced
+	for i, d := range late {
+		text := d.Name + ": " + strings.TrimSpace(set.Description(d)) + "\n" + set.Hint(d)
+		if left -= len(text); left >= 0 {
+			lines[i] = text
+		}
+	}
+	return "These tools are new:\n" + strings.Join(lines, "\n")
 }

@@ -150,12 +150,3 @@ func (m medium) kind() string {
 	}
 	return "document"
 }
-
-// weight is how much blocks add to the media of a request: images, or pages.
-func weight(blocks []model.Block) (n int) {
-	replaceMedia(slices.Clone(blocks), func(m medium) string {
-		n += max(1, m.pages())
-		return ""
-	})
-	return n
-}

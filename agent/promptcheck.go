@@ -10,24 +10,6 @@ import (
 	"github.com/haftdev/haft/model"
 )
 
-// checkPrompt says which block of a prompt no API accepts: it would be refused, and so
-// would every request after it. Open are the calls that wait for a result.
-func checkPrompt(content []model.Block, open []string) error {
-	unmatched := 0
-	for i, b := range content {
-		if err := checkBlock(b); err != nil {
-			return fmt.Errorf("block %d of the prompt: %w", i+1, err)
-		}
-		if b.Type == model.ToolResult && !slices.Contains(open, b.UseID) {
-			unmatched++
-		}
-	}
-	if unmatched > 0 && unmatched == len(content) {
-		return fmt.Errorf("block 1 of the prompt is a result for call %q, which is not waiting for one, and the prompt contains nothing else", content[0].UseID)
-	}
-	return nil
-}
-
 // promptMembers are the members of the blocks that a prompt may have.
 var promptMembers = map[model.BlockType][]string{
 	model.Text:       {"text", "citations"},

@@ -18,25 +18,6 @@ func sentence(text string) string {
 	return text + "."
 }
 
-// readable returns what a user sent in a form that can be sent on: an unknown part or an
-// empty message would be refused again and again.
-func readable(content []model.Block) []model.Block {
-	var said []model.Block
-	for _, b := range content {
-		b = unmarked(b)
-		if _, err := json.Marshal(b); err != nil {
-			b = model.TextOf("[Part of the message could not be read: " + err.Error() + "]")
-		}
-		if !blank(b) {
-			said = append(said, b)
-		}
-	}
-	if said == nil {
-		said = []model.Block{model.TextOf("(empty message)")}
-	}
-	return said
-}
-
 // unmarked removes the cache mark from a block. A request has few, and the client sets them
 // where they help.
 func unmarked(b model.Block) model.Block {

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -505,6 +506,15 @@ func (t *turn) strip(e *model.Error) bool {
 	}
 }
 
+// aboutReferences reports whether a request was refused because of the way in which tools
+// are loaded.
+func aboutReferences(e *model.Error) bool {
+	message := strings.ToLower(e.Message)
+	return slices.ContainsFunc([]string{"tool_reference", "tool reference", "defer_loading", "advanced-tool-use"}, func(part string) bool {
+		return strings.Contains(message, part)
+	})
+}
+
 // pipeline returns the way that the calls of the turn take.
 func (t *turn) pipeline() *sched.Options {
 	o := t.a.opts.Sched
@@ -577,6 +587,25 @@ func (t *turn) take(p Prompt, content []model.Block, notes []string) error {
 		return err
 	}
 	return t.remind(notes...)
+}
+
+// readable returns what a user sent in a form that can be sent on: an unknown part or an
+// empty message would be refused again and again.
+func readable(content []model.Block) []model.Block {
+	var said []model.Block
+	for _, b := range content {
+		b = unmarked(b)
+		if _, err := json.Marshal(b); err != nil {
+			b = model.TextOf("[Part of the message could not be read: " + err.Error() + "]")
+		}
+		if !blank(b) {
+			said = append(said, b)
+		}
+	}
+	if said == nil {
+		said = []model.Block{model.TextOf("(empty message)")}
+	}
+	return said
 }
 
 // join adds what was said while the turn ran. It is called at a boundary: the calls of an

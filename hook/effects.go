@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -43,34 +42,6 @@ const (
 	maxDiffed   = 1 << 20
 	maxDiffText = 4 << 20
 )
-
-func previewOf(p *tool.Preview) *Preview {
-	if p == nil {
-		return nil
-	}
-	out := &Preview{Digest: p.Digest(), Ran: p.Ran, Files: []PreviewFile{}, Notes: p.Notes}
-	room := maxDiffText
-	for _, f := range p.Files {
-		file := PreviewFile{Path: f.Path, From: f.From, Change: "changed", Folded: f.Folded, Protected: f.Protected}
-		switch {
-		case f.Before == nil:
-			file.Change = "added"
-		case f.After == nil:
-			file.Change = "deleted"
-		}
-		if f.After != nil {
-			file.Mode, file.Size = f.After.Mode.String(), f.After.Size
-		}
-		before, after := textOf(f.Before), textOf(f.After)
-		file.Binary = f.Before != nil && f.Before.Binary || f.After != nil && f.After.Binary
-		if f.Folded == "" && !file.Binary && len(before) <= maxDiffed && len(after) <= maxDiffed && room > 0 {
-			file.Diff = patch.Hunks(patch.Diff(before, after, 3))
-			room -= len(file.Diff)
-		}
-		out.Files = append(out.Files, file)
-	}
-	return out
-}
 
 func textOf(v *tool.Version) []byte {
 	if v == nil {

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/tool"
@@ -39,37 +38,6 @@ type Outcome struct {
 // Blocked reports whether the event must not continue: the prompt is not sent, the turn
 // does not end.
 func (o *Outcome) Blocked() bool { return o.Behavior == tool.Deny }
-
-// merge combines runs in their order. About is the event, and the tool if there is one.
-func merge(about string, runs []Run) Outcome {
-	o := Outcome{Runs: runs}
-	var reasons []string
-	for i := range runs {
-		run, s := &runs[i], &runs[i].said
-		if s.behavior > o.Behavior {
-			o.Behavior, o.Hook, o.Origin, reasons = s.behavior, run.Hook, run.Origin, nil
-		}
-		if s.behavior == o.Behavior && s.behavior != tool.NoView && s.reason != "" {
-			reasons = append(reasons, s.reason)
-		}
-		if s.context != "" {
-			o.Notes = append(o.Notes, about+" hook additional context: "+s.context)
-		}
-		if s.text != "" {
-			o.Notes = append(o.Notes, about+" hook success: "+s.text)
-		}
-		if s.output != nil {
-			o.Output = s.output
-		}
-		if s.stop && !o.Stop {
-			o.Stop, o.StopReason = true, s.stopReason
-		}
-		o.Interrupt = o.Interrupt || s.interrupt && s.behavior == tool.Deny
-	}
-	o.Reason = strings.Join(reasons, "\n")
-	o.mergeInput()
-	return o
-}
 
 // mergeInput takes the last input that a hook proposes. A hook allows the input that it
 // saw: if another one would run, that does not count.

@@ -1,8 +1,6 @@
 package hook
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -55,41 +53,4 @@ func (r *Run) ShortName() string {
 		return string(line[:longest]) + "…"
 	}
 	return string(line)
-}
-
-// onceMore reports whether a turn already continues because of a Stop hook. A broken hook
-// blocks the end once: the model cannot fix it, however often it tries.
-func onceMore(d Detail) bool {
-	switch d := d.(type) {
-	case Stop:
-		return d.StopHookActive
-	case SubagentStop:
-		return d.StopHookActive
-	}
-	return false
-}
-
-// callFunc calls a function, and does not wait for it after its context has ended.
-func callFunc(ctx context.Context, h *Hook, in Input) (Output, error) {
-	type answer struct {
-		out Output
-		err error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a.err = fmt.Errorf("it crashed: %v", p)
-			}
-			done <- a
-		}()
-		a.out, a.err = h.Func(ctx, in)
-	}()
-	select {
-	case a := <-done:
-		return a.out, a.err
-	case <-ctx.Done():
-		return Output{}, ctx.Err()
-	}
 }

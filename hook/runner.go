@@ -3,6 +3,7 @@ package hook
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/sys/ownprogram"
 	"github.com/haftdev/haft/internal/sys/processgroup"
+	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -219,6 +221,37 @@ func (r *Runner) fire(ctx context.Context, agent string, d Detail, t target) Out
 	return o
 }
 
+// merge combines runs in their order. About is the event, and the tool if there is one.
+func merge(about string, runs []Run) Outcome {
+	o := Outcome{Runs: runs}
+	var reasons []string
+	for i := range runs {
+		run, s := &runs[i], &runs[i].said
+		if s.behavior > o.Behavior {
+			o.Behavior, o.Hook, o.Origin, reasons = s.behavior, run.Hook, run.Origin, nil
+		}
+		if s.behavior == o.Behavior && s.behavior != tool.NoView && s.reason != "" {
+			reasons = append(reasons, s.reason)
+		}
+		if s.context != "" {
+			o.Notes = append(o.Notes, about+" hook additional context: "+s.context)
+		}
+		if s.text != "" {
+			o.Notes = append(o.Notes, about+" hook success: "+s.text)
+		}
+		if s.output != nil {
+			o.Output = s.output
+		}
+		if s.stop && !o.Stop {
+			o.Stop, o.StopReason = true, s.stopReason
+		}
+		o.Interrupt = o.Interrupt || s.interrupt && s.behavior == tool.Deny
+	}
+	o.Reason = strings.Join(reasons, "\n")
+	o.mergeInput()
+	return o
+}
+
 // A task is a hook that is about to run.
 type task struct {
 	hook *prepared
@@ -333,6 +366,38 @@ func (r *Runner) ask(ctx context.Context, h *Hook, input []byte, run *Run) (Outp
 	return readOpinion(answer)
 }
 
+// readOpinion finds the object in an answer. A model may put words or a fence around it, but
+// an answer without one is an error: nobody knows what was meant.
+func readOpinion(answer string) (Output, error) {
+	var opinion struct {
+		OK     *bool  `json:"ok"`
+		Reason string `json:"reason"`
+	}
+	for at := strings.LastIndexByte(answer, '{'); at >= 0; at = strings.LastIndexByte(answer[:at], '{') {
+		d := json.NewDecoder(bytes.NewReader([]byte(answer[at:])))
+		if d.Decode(&opinion) == nil && opinion.OK != nil {
+			break
+		}
+		opinion.OK = nil
+	}
+	switch {
+	case opinion.OK == nil:
+		return Output{}, &AnswerError{fmt.Errorf(`the model did not answer with {"ok": true} or {"ok": false}: %s`, quoteLine([]byte(answer), 0))}
+	case *opinion.OK:
+		return Output{}, nil
+	}
+	return Output{Decision: "block", Reason: "the condition of a hook is not met: " + orNoReason(opinion.Reason)}, nil
+}
+
+// question puts the input where the prompt wants it, or at its end.
+func question(prompt string, input []byte) string {
+	const place = "$ARGUMENTS"
+	if !strings.Contains(prompt, place) {
+		prompt += "\n\nARGUMENTS: " + place
+	}
+	return strings.ReplaceAll(prompt, place, string(input))
+}
+
 // Before runs the PreToolUse hooks of a call.
 func (r *Runner) Before(ctx context.Context, t *tool.Tool, c *tool.Call) (tool.Verdict, []string) {
 	if !r.Has("PreToolUse") {
@@ -387,6 +452,36 @@ func (r *Runner) After(ctx context.Context, t *tool.Tool, c *tool.Call, result t
 	return replacement, notes
 }
 
+// stopping is a change that also ends the turn.
+func stopping(c *tool.Change, why string) *tool.Change {
+	var changed tool.Change
+	if c != nil {
+		changed = *c
+	}
+	changed.Stop = why
+	return &changed
+}
+
+// response is a result as programs see it: the typed output, or else the content.
+func response(r tool.Result) any {
+	if r.Output != nil {
+		return r.Output
+	}
+	return r.Content
+}
+
+// replaced is a result with another output. The model reads a string as it is, and anything
+// else as JSON.
+func replaced(r tool.Result, output json.RawMessage) *tool.Result {
+	var text string
+	if json.Unmarshal(output, &text) == nil {
+		r.Content, r.Output = tool.Text(text).Content, text
+		return &r
+	}
+	r.Content, r.Output = tool.Text(string(bytes.TrimSpace(output))).Content, output
+	return &r
+}
+
 // Ask runs the PermissionRequest hooks of a call that someone has to decide about. If they
 // have no opinion, neither does Ask. A call that needs a user's answer can only be denied by
 // them.
@@ -405,6 +500,22 @@ func (r *Runner) Ask(ctx context.Context, c tool.Case, question tool.Verdict) (t
 	}
 	v.Interrupt = o.Interrupt
 	return v, nil
+}
+
+func suggestions(list []tool.Suggestion) []Suggestion {
+	var all []Suggestion
+	for _, s := range list {
+		rule := SuggestedRule{ToolName: s.Rule}
+		if name, content, ok := strings.Cut(s.Rule, "("); ok {
+			rule = SuggestedRule{name, strings.TrimSuffix(content, ")")}
+		}
+		to := destinations[s.Scope]
+		if to == "" {
+			to = "session"
+		}
+		all = append(all, Suggestion{"addRules", []SuggestedRule{rule}, s.Behavior.String(), to})
+	}
+	return all
 }
 
 // command runs a shell command that reads its input from standard input.
@@ -574,6 +685,34 @@ func (r *Runner) Effects(ctx context.Context, c tool.Case) (tool.Verdict, []stri
 	return v, notes
 }
 
+func previewOf(p *tool.Preview) *Preview {
+	if p == nil {
+		return nil
+	}
+	out := &Preview{Digest: p.Digest(), Ran: p.Ran, Files: []PreviewFile{}, Notes: p.Notes}
+	room := maxDiffText
+	for _, f := range p.Files {
+		file := PreviewFile{Path: f.Path, From: f.From, Change: "changed", Folded: f.Folded, Protected: f.Protected}
+		switch {
+		case f.Before == nil:
+			file.Change = "added"
+		case f.After == nil:
+			file.Change = "deleted"
+		}
+		if f.After != nil {
+			file.Mode, file.Size = f.After.Mode.String(), f.After.Size
+		}
+		before, after := textOf(f.Before), textOf(f.After)
+		file.Binary = f.Before != nil && f.Before.Binary || f.After != nil && f.After.Binary
+		if f.Folded == "" && !file.Binary && len(before) <= maxDiffed && len(after) <= maxDiffed && room > 0 {
+			file.Diff = patch.Hunks(patch.Diff(before, after, 3))
+			room -= len(file.Diff)
+		}
+		out.Files = append(out.Files, file)
+	}
+	return out
+}
+
 // post sends the input to a URL and reads the answer like a command's output.
 func (r *Runner) post(ctx context.Context, h *Hook, input []byte, run *Run) (Output, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(input))
@@ -651,6 +790,18 @@ func (r *Runner) run(ctx context.Context, t *task, in Input) {
 	run.Behavior, run.Reason = run.said.behavior, run.said.reason
 }
 
+// onceMore reports whether a turn already continues because of a Stop hook. A broken hook
+// blocks the end once: the model cannot fix it, however often it tries.
+func onceMore(d Detail) bool {
+	switch d := d.(type) {
+	case Stop:
+		return d.StopHookActive
+	case SubagentStop:
+		return d.StopHookActive
+	}
+	return false
+}
+
 // attempt runs a hook within its time. An error is the hook's own.
 func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error {
 	limit := h.Timeout
@@ -706,6 +857,31 @@ func (r *Runner) start(ctx context.Context, h *Hook, in Input, run *Run) (Output
 		return r.ask(ctx, h, text, run)
 	}
 	return Output{}, errors.New("it has nothing to run")
+}
+
+// callFunc calls a function, and does not wait for it after its context has ended.
+func callFunc(ctx context.Context, h *Hook, in Input) (Output, error) {
+	type answer struct {
+		out Output
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("it crashed: %v", p)
+			}
+			done <- a
+		}()
+		a.out, a.err = h.Func(ctx, in)
+	}()
+	select {
+	case a := <-done:
+		return a.out, a.err
+	case <-ctx.Done():
+		return Output{}, ctx.Err()
+	}
 }
 
 // Concerning returns the PreToolUse hooks that would see a call, as runs that have not

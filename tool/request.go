@@ -12,12 +12,6 @@ type definition struct {
 	json []byte
 }
 
-// define encodes what the model reads about t. A late tool is marked as loaded only where a
-// result refers to it, so that it is not part of what the provider has cached.
-func define(s *Set, t *Tool, late bool) definition {
-	return definition{t, appendDefinition(nil, s, t, late)}
-}
-
 func appendDefinition(b []byte, s *Set, t *Tool, late bool) []byte {
 	b = plainjson.AppendString(append(b, `{"name":`...), t.Name)
 	b = plainjson.AppendString(append(b, `,"description":`...), s.Description(t))

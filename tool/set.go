@@ -1,7 +1,9 @@
 package tool
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/tool/schema"
 )
@@ -262,6 +265,12 @@ func (s *Set) Reveal(names ...string) *Set {
 	return n
 }
 
+// define encodes what the model reads about t. A late tool is marked as loaded only where a
+// result refers to it, so that it is not part of what the provider has cached.
+func define(s *Set, t *Tool, late bool) definition {
+	return definition{t, appendDefinition(nil, s, t, late)}
+}
+
 func (s *Set) foundNames() []string {
 	var names []string
 	for _, d := range s.found {
@@ -418,6 +427,21 @@ func (s *Set) keepPresent(line string) string {
 	return kept
 }
 
+// sentencesOf splits at full stops that are followed by a blank and a capital letter or a
+// quotation mark.
+func sentencesOf(line string) (sentences []string) {
+	from := 0
+	for i := 0; i+2 < len(line); i++ {
+		if line[i] != '.' || line[i+1] != ' ' {
+			continue
+		}
+		if r, _ := utf8.DecodeRuneInString(line[i+2:]); unicode.IsUpper(r) || r == '`' || r == '"' {
+			sentences, from = append(sentences, line[from:i+1]), i+2
+		}
+	}
+	return append(sentences, line[from:])
+}
+
 // namesAbsent reports whether a text names a tool that is not there.
 func (s *Set) namesAbsent(text string) bool {
 	from := -1 // where a word began
@@ -470,6 +494,25 @@ func (s *Set) Next(full *Set) *Set {
 	}
 	n.encode()
 	return n
+}
+
+// withdrawn returns a tool that the model was told about and that is no longer offered.
+func withdrawn(t *Tool) *Tool {
+	w := *t
+	w.Meta = map[string]any{gone: true}
+	w.Marks = func(*Call) Marks { return Marks{ReadOnly: true, ConcurrencySafe: true, Effect: Pure} }
+	w.Validate = nil
+	w.Permission = func(context.Context, *Call) Verdict {
+		return Verdict{Behavior: Allow, Reason: "the tool is no longer available, so the call does nothing"}
+	}
+	w.Run = func(context.Context, *Call) (Result, error) {
+		return Result{}, Errorf("%s is no longer available: %s is not connected. Continue without it.", w.Name, w.origin())
+	}
+	return &w
+}
+
+func sameShape(a *Set, was *Tool, b *Set, is *Tool) bool {
+	return a.Description(was) == b.Description(is) && bytes.Equal(a.View(was).JSON(), b.View(is).JSON())
 }
 
 // News are sentences for the model about tools that it knows and that have changed since,

@@ -4,9 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
-	"github.com/haftdev/haft/internal/harness/crew"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
@@ -28,21 +26,6 @@ type sets struct {
 	sync.Mutex
 	of   *tool.Set
 	made map[string]*tool.Set
-}
-
-// inherit returns what an agent has from the conversation that it works for. It leaves out
-// what belongs to the conversation alone: its history and everything that is restored with
-// it, the schema of its answer, and the budget of the whole work.
-func inherit(o *agent.Options) agent.Options {
-	return agent.Options{
-		Model: o.Model, Resolve: o.Resolve, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, MaxTokens: o.MaxTokens, Context: o.Context, Cost: o.Cost,
-		Refused: o.Refused, // by the same server
-		Mode:    o.Mode, Person: o.Person, Hooks: o.Hooks, Repeats: o.Repeats, Source: o.Source,
-		Sched: sched.Options{
-			Askers: o.Sched.Askers, Questions: o.Sched.Questions, Hooks: o.Sched.Hooks, Recorder: o.Sched.Recorder, Dir: o.Sched.Dir, Output: o.Sched.Output,
-			Missing: o.Sched.Missing, MessageLimit: o.Sched.MessageLimit, MaxConcurrent: o.Sched.MaxConcurrent, SiblingErrors: o.Sched.SiblingErrors, CancelGrace: o.Sched.CancelGrace,
-		},
-	}
 }
 
 // agentHooks are the hooks that run for one agent while it works: those of its definition,
@@ -99,11 +82,6 @@ func (f following) Append(ctx context.Context, entries ...session.Entry) error {
 // Record writes a step of a call down.
 func (f following) Record(ctx context.Context, r sched.Record) error {
 	return (*f.c.kept.Load()).Record(ctx, r)
-}
-
-// lostAgents says which agents were working when the session broke off.
-func lostAgents(r *session.Restored) string {
-	return crew.LostText(state[[]crew.Known](r, stateAgents))
 }
 
 // agents are the crew's, as the tool that stops them sees them. The crew is made after the

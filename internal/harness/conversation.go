@@ -37,6 +37,7 @@ import (
 	"github.com/haftdev/haft/internal/tools/subagent"
 	"github.com/haftdev/haft/internal/tools/task"
 	"github.com/haftdev/haft/internal/tools/todo"
+	"github.com/haftdev/haft/internal/tools/websearch"
 	"github.com/haftdev/haft/internal/world/mcp"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -309,6 +310,21 @@ func (c *Conversation) child(ctx context.Context, d agentdef.Definition, s crew.
 	o.Permissions, o.Sched.Judge = policy, w.judgeElsewhere(policy.policy, sched.JudgeFunc(policy.judge))
 	o.Sched.Who = fmt.Sprintf("the agent %s (%s)", cmp.Or(s.Name, d.Name), s.Description)
 	return &o, nil
+}
+
+// inherit returns what an agent has from the conversation that it works for. It leaves out
+// what belongs to the conversation alone: its history and everything that is restored with
+// it, the schema of its answer, and the budget of the whole work.
+func inherit(o *agent.Options) agent.Options {
+	return agent.Options{
+		Model: o.Model, Resolve: o.Resolve, Thinking: o.Thinking, Effort: o.Effort, Betas: o.Betas, MaxTokens: o.MaxTokens, Context: o.Context, Cost: o.Cost,
+		Refused: o.Refused, // by the same server
+		Mode:    o.Mode, Person: o.Person, Hooks: o.Hooks, Repeats: o.Repeats, Source: o.Source,
+		Sched: sched.Options{
+			Askers: o.Sched.Askers, Questions: o.Sched.Questions, Hooks: o.Sched.Hooks, Recorder: o.Sched.Recorder, Dir: o.Sched.Dir, Output: o.Sched.Output,
+			Missing: o.Sched.Missing, MessageLimit: o.Sched.MessageLimit, MaxConcurrent: o.Sched.MaxConcurrent, SiblingErrors: o.Sched.SiblingErrors, CancelGrace: o.Sched.CancelGrace,
+		},
+	}
 }
 
 // preload gives an agent the skills that its definition names, at its start and again when
@@ -659,6 +675,15 @@ func (c *Conversation) begin(ctx context.Context, o *TalkOptions) error {
 	return c.Journal().PutDown()
 }
 
+// waitedText says that commands of an earlier process had to be stopped first, if that took
+// a while.
+func waitedText(d time.Duration) string {
+	if d <= time.Second {
+		return ""
+	}
+	return fmt.Sprintf("Commands from an earlier run of this session were still running. Stopping them took %.1f s.", d.Seconds())
+}
+
 // initTools gives the tools the conversation's own state, as it was stored.
 func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored *session.Restored) {
 	w := c.World
@@ -692,6 +717,38 @@ func (c *Conversation) initTools(o *TalkOptions, audit sched.Recorder, restored 
 		c.plan.Store(&plan)
 	}
 	c.input = &slash.Input{Commands: b.Commands, Dir: c.Dir, Calls: b.Calls, Hooks: b.TextHooks, Fork: c.fork, Elsewhere: w.Project.Options.ToolHost != nil}
+}
+
+// providerSearch searches with the provider's own tool: a model is asked to use it, and the
+// results are taken from the answer. Spend is called with the cost.
+func providerSearch(client model.Model, name string, spend func(string, model.Usage)) websearch.Backend {
+	return func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) {
+		history := new(model.History)
+		ask := "Search the web once for this, and then say in one sentence what was found: " + q.Text
+		if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf(ask)}}); err != nil {
+			return nil, err
+		}
+		tools, err := json.Marshal([]providerTool{newProviderTool(q)})
+		if err != nil {
+			return nil, err
+		}
+		found := new(findings)
+		said, usage, err := whole(client.Stream(ctx, &model.Request{Model: name, Tools: tools, Messages: history, MaxTokens: maxSmallAnswer}), func(b model.Block) {
+			found.read(b)
+			q.Found(len(found.hits))
+		})
+		spend(name, usage)
+		if err != nil {
+			return nil, err
+		}
+		if len(found.hits) == 0 && found.failure != "" {
+			return nil, fmt.Errorf("the provider's search failed: %s", found.failure)
+		}
+		if !found.searched {
+			return nil, errors.New("the model did not search: " + strings.TrimSpace(said))
+		}
+		return found.hits, nil
+	}
 }
 
 // fork returns what lets an agent of its own do a command that a user typed, and answers
@@ -760,6 +817,22 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Cost: func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },
 	}
 	return agent.New(&c.opts)
+}
+
+// lostAgents says which agents were working when the session broke off.
+func lostAgents(r *session.Restored) string {
+	return crew.LostText(state[[]crew.Known](r, stateAgents))
+}
+
+// spent is the usage of the answers of a session, by the names under which their models
+// have prices.
+func spent(r *session.Restored) map[string]model.Usage {
+	used := make(map[string]model.Usage)
+	for name, u := range r.Usage {
+		name = cmp.Or(state[string](r, agent.StateAsked+name), name)
+		used[name] = used[name].Add(u)
+	}
+	return used
 }
 
 // awaitToolHost connects to the machine where the tools run, so that the first request has

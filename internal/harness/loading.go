@@ -1,9 +1,6 @@
 package harness
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/haftdev/haft/tool"
 )
 
@@ -17,26 +14,6 @@ type loading struct {
 // setOptions are those of a set; late says that tools may join while it is used.
 func (l loading) setOptions(late bool) tool.SetOptions {
 	return tool.SetOptions{Defer: l.limits, References: l.references, Door: l.door, Late: late}
-}
-
-// searchMode reads ENABLE_TOOL_SEARCH: a true value defers every foreign tool, a false one
-// none; auto and auto:N defer them if they take more than 10 or N percent of the context.
-// Asked says that references are used whatever the server's address.
-func searchMode(value string, window int) (limits tool.DeferOptions, asked bool) {
-	switch value = strings.ToLower(strings.TrimSpace(value)); value {
-	case "1", "true", "yes", "on":
-		return tool.DeferOptions{Always: true}, true
-	case "0", "false", "no", "off":
-		return tool.DeferOptions{Never: true}, false
-	case "auto":
-		return deferAbove(10, window), true
-	}
-	if share, ok := strings.CutPrefix(value, "auto:"); ok {
-		if percent, err := strconv.ParseFloat(share, 64); err == nil {
-			return deferAbove(min(max(percent, 0), 100), window), true
-		}
-	}
-	return tool.DeferOptions{}, false
 }
 
 // usualWindow limits the context that shares are taken of: a larger context is no reason to

@@ -3,6 +3,7 @@ package harness
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/haftdev/haft/internal/tools/webfetch"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 // takeVariables takes from the environment what the command line does not say, under the names
@@ -155,6 +157,26 @@ func (c *models) toolLoading(window int, plain bool) loading {
 	return l
 }
 
+// searchMode reads ENABLE_TOOL_SEARCH: a true value defers every foreign tool, a false one
+// none; auto and auto:N defer them if they take more than 10 or N percent of the context.
+// Asked says that references are used whatever the server's address.
+func searchMode(value string, window int) (limits tool.DeferOptions, asked bool) {
+	switch value = strings.ToLower(strings.TrimSpace(value)); value {
+	case "1", "true", "yes", "on":
+		return tool.DeferOptions{Always: true}, true
+	case "0", "false", "no", "off":
+		return tool.DeferOptions{Never: true}, false
+	case "auto":
+		return deferAbove(10, window), true
+	}
+	if share, ok := strings.CutPrefix(value, "auto:"); ok {
+		if percent, err := strconv.ParseFloat(share, 64); err == nil {
+			return deferAbove(min(max(percent, 0), 100), window), true
+		}
+	}
+	return tool.DeferOptions{}, false
+}
+
 // connect finds the model that answers. A client that was passed in is used as it is.
 func (c *models) connect(o *TalkOptions) error {
 	if o.Model == "" {
@@ -263,6 +285,23 @@ func (c *models) ProposeTitle(ctx context.Context, about string) (string, error)
 		return "", err
 	}
 	return titleIn(text), nil
+}
+
+// titleIn is the title in a model's answer: some models wrap it in an object, in quotes or
+// in several lines.
+func titleIn(text string) string {
+	var object struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal([]byte(text), &object) == nil && object.Title != "" {
+		text = object.Title
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	line = strings.Trim(strings.TrimSpace(line), "\"'“”.")
+	if runes := []rune(line); len(runes) > maxTitle {
+		return string(runes[:maxTitle])
+	}
+	return line
 }
 
 // readsPages lets the small model answer prompts about pages; nil if none is set, so that

@@ -1,10 +1,7 @@
 package harness
 
 import (
-	"bufio"
 	"bytes"
-	"io"
-	"strings"
 )
 
 // embedded is the [tool.Tool.Source] of tools of the program that embeds haft.
@@ -16,24 +13,6 @@ var toolEnviron = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", 
 
 // maxToolOutput is how much of a tool's output is held in memory.
 const maxToolOutput = 16 << 20
-
-// eachLine calls f with the lines of r, the beginning of a very long one.
-func eachLine(r io.Reader, f func(string)) {
-	const longest = 4 << 10
-	reader := bufio.NewReaderSize(r, longest)
-	for {
-		line, err := reader.ReadSlice('\n')
-		if text := strings.TrimRight(strings.ToValidUTF8(string(line), "\ufffd"), "\r\n"); text != "" {
-			f(text)
-		}
-		for err == bufio.ErrBufferFull {
-			_, err = reader.ReadSlice('\n')
-		}
-		if err != nil {
-			return
-		}
-	}
-}
 
 // A limitedBuffer keeps the beginning of what is written to it.
 type limitedBuffer struct {

@@ -51,3 +51,16 @@ func (p *Pool) set(session *tool.Session, foreign []tool.Tool, denied func(*tool
 	}
 	return tool.NewSet(session, tools, slices.Concat(p.world.ownTools(), foreign), &opts)
 }
+
+// elsewhere returns which tools of haft's own a set keeps whose tools run on another machine,
+// and which tools of that machine it leaves out: only and denied are about both.
+func elsewhere(only []string, denied func(*tool.Tool) bool) ([]string, func(*tool.Tool) bool) {
+	kept := slices.DeleteFunc(builtin.Conversational(), func(name string) bool { return only != nil && !slices.Contains(only, name) })
+	return kept, func(t *tool.Tool) bool {
+		name, there := nameThere(t)
+		if there && only != nil && !slices.Contains(only, name) {
+			return true
+		}
+		return denied != nil && (denied(t) || there && denied(&tool.Tool{Name: name}))
+	}
+}

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/sched"
@@ -42,27 +41,4 @@ func fullName(p shell.Path) (name string, known bool) {
 		name = filepath.Join(p.Cwd, name)
 	}
 	return name, !p.Dynamic && p.Pattern == "" && filepath.IsAbs(name)
-}
-
-// onlyWrites returns the absolute paths that a command changes, if it was shown to do nothing
-// else.
-func onlyWrites(a *shell.Analysis) (paths []string, ok bool) {
-	if a == nil || !a.Exact || a.Critical != "" || len(a.Allow) == 0 {
-		return nil, false
-	}
-	writes := a.Writes
-	for _, c := range a.Allow {
-		if !c.Edit || len(c.Assigns) > 0 || c.More {
-			return nil, false
-		}
-		writes = append(slices.Clip(writes), c.Edits...)
-	}
-	for _, w := range writes {
-		name, known := fullName(w)
-		if !known {
-			return nil, false
-		}
-		paths = append(paths, name)
-	}
-	return paths, true
 }

@@ -61,6 +61,17 @@ func (w *rules) hookRan(r hook.Run) {
 	}
 }
 
+// hookFault says what was wrong with a hook, and what that led to.
+func hookFault(r hook.Run) string {
+	then := "it decides nothing"
+	if r.Behavior == tool.Deny {
+		then = `it blocks the action (set "on_error": "continue" to continue without it)`
+	} else if slices.Contains(settings.Guards, string(r.Event)) {
+		then = `work continues without it (set "on_error": "block" to block instead)`
+	}
+	return fmt.Sprintf("%s: the %s hook %s failed, so %s: %s", r.Origin, r.Event, r.ShortName(), then, r.Err)
+}
+
 // MayRead reports whether no rule denies that a file is read.
 func (w *rules) MayRead(path string) bool { return w.Engine.Policy().MayRead(path) }
 

@@ -1,47 +1,12 @@
 package harness
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/haftdev/haft/internal/tools/websearch"
 	"github.com/haftdev/haft/model"
 )
-
-// providerSearch searches with the provider's own tool: a model is asked to use it, and the
-// results are taken from the answer. Spend is called with the cost.
-func providerSearch(client model.Model, name string, spend func(string, model.Usage)) websearch.Backend {
-	return func(ctx context.Context, q websearch.Query) ([]websearch.Hit, error) {
-		history := new(model.History)
-		ask := "Search the web once for this, and then say in one sentence what was found: " + q.Text
-		if err := history.Append(model.Message{Role: model.User, Content: []model.Block{model.TextOf(ask)}}); err != nil {
-			return nil, err
-		}
-		tools, err := json.Marshal([]providerTool{newProviderTool(q)})
-		if err != nil {
-			return nil, err
-		}
-		found := new(findings)
-		said, usage, err := whole(client.Stream(ctx, &model.Request{Model: name, Tools: tools, Messages: history, MaxTokens: maxSmallAnswer}), func(b model.Block) {
-			found.read(b)
-			q.Found(len(found.hits))
-		})
-		spend(name, usage)
-		if err != nil {
-			return nil, err
-		}
-		if len(found.hits) == 0 && found.failure != "" {
-			return nil, fmt.Errorf("the provider's search failed: %s", found.failure)
-		}
-		if !found.searched {
-			return nil, errors.New("the model did not search: " + strings.TrimSpace(said))
-		}
-		return found.hits, nil
-	}
-}
 
 // providerTool is the provider's search as it is named in a request. It accepts only one of
 // the two lists.

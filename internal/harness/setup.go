@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -250,6 +251,24 @@ func (w *setup) runTool(ctx context.Context, p commandtool.Process) (out []byte,
 	return stdout.kept.Bytes(), code, err
 }
 
+// eachLine calls f with the lines of r, the beginning of a very long one.
+func eachLine(r io.Reader, f func(string)) {
+	const longest = 4 << 10
+	reader := bufio.NewReaderSize(r, longest)
+	for {
+		line, err := reader.ReadSlice('\n')
+		if text := strings.TrimRight(strings.ToValidUTF8(string(line), "\ufffd"), "\r\n"); text != "" {
+			f(text)
+		}
+		for err == bufio.ErrBufferFull {
+			_, err = reader.ReadSlice('\n')
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // commandWrites returns what the command of a call is known to write.
 func (w *setup) commandWrites(c *tool.Call) []string {
 	a := analysisOf(c)
@@ -296,6 +315,15 @@ func (w *setup) mayHave(d agentdef.Definition, t *tool.Tool) bool {
 	all := d
 	all.Tools = nil
 	return all.Has(t.Name) && all.Has(name) && (d.Has(t.Name) || d.Has(name))
+}
+
+// hasTool reports whether an agent may have a tool. A definition that names the tool of one
+// list of work means any list of work: it was written for sessions with that one.
+func hasTool(d agentdef.Definition, name string) bool {
+	if slices.Contains(listTools, name) && d.Tools != nil && slices.ContainsFunc(listTools, d.Has) {
+		d.Tools = append(slices.Clip(d.Tools), name)
+	}
+	return d.Has(name)
 }
 
 // judgeElsewhere lets the rules that deny or ask about haft's own tools count for those of the
@@ -347,6 +375,38 @@ func (w *setup) chosenList(lead *agentdef.Definition) string {
 		return set
 	}
 	return listNamed(w.Project.Only(lead))
+}
+
+// listNamed is the list that a restriction names; "" if it names none or both.
+func listNamed(only []string) string {
+	todos, tasks := slices.Contains(only, listTools[0]), slices.ContainsFunc(only, func(name string) bool { return slices.Contains(listTools[1:], name) })
+	switch {
+	case todos && !tasks:
+		return todoTool
+	case tasks && !todos:
+		return taskTools
+	}
+	return ""
+}
+
+// listByEnv reads the variables by which the reference chooses; "" leaves it open.
+func listByEnv(getenv func(string) string) string {
+	off := func(name string) bool {
+		switch strings.ToLower(getenv(name)) {
+		case "0", "false", "no", "off":
+			return true
+		}
+		return false
+	}
+	switch {
+	case off("CLAUDE_CODE_ENABLE_TODO_TOOLS"):
+		return noList
+	case off("CLAUDE_CODE_ENABLE_TASKS"):
+		return todoTool
+	case getenv("CLAUDE_CODE_ENABLE_TASKS") != "":
+		return taskTools
+	}
+	return ""
 }
 
 // UnusedLists are the flags of a session that leave out the lists of work that no

@@ -1,17 +1,11 @@
 package harness
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/agent"
-	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/harness/servers"
-	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/tools/schedule"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
@@ -108,23 +102,6 @@ func (o *TalkOptions) here() string {
 	return "the terminal"
 }
 
-// startingWithout adds to the error about a settings file how a conversation starts without
-// it.
-func startingWithout(err error) error {
-	var bad *project.UnreadableError
-	if !errors.As(err, &bad) {
-		return err
-	}
-	var rest []string
-	for _, s := range bad.Rest {
-		rest = append(rest, s.String())
-	}
-	if len(rest) == 0 {
-		rest = []string{"''"}
-	}
-	return fmt.Errorf("%w, or start without it: --setting-sources %s", err, strings.Join(rest, ","))
-}
-
 // starting is for how long a start may take what it has read of skills, commands and agents
 // for what their files say.
 const starting = 2 * time.Second
@@ -132,17 +109,3 @@ const starting = 2 * time.Second
 // settle is when the list of files is made: the first request must not wait for it, and the
 // first search should not have to.
 const settle = 300 * time.Millisecond
-
-// follow starts a conversation with its main agent, if it has one. A session that this
-// agent already ran continues with the model that it had.
-func follow(lead *agentdef.Definition, o *TalkOptions, left *session.Restored) {
-	if lead == nil {
-		return
-	}
-	o.System = []string{lead.Prompt}
-	o.Effort = cmp.Or(o.Effort, lead.Effort)
-	again := state[string](left, stateLead) == lead.Name && state[string](left, agent.StateModel) != ""
-	if o.Model == "" && lead.Model != "inherit" && !again {
-		o.Model = lead.Model
-	}
-}

@@ -589,6 +589,29 @@ func (w *World) restorable(ctx context.Context, c *tool.Case) bool {
 	return ok && k.Restores(ctx, paths)
 }
 
+// onlyWrites returns the absolute paths that a command changes, if it was shown to do nothing
+// else.
+func onlyWrites(a *shell.Analysis) (paths []string, ok bool) {
+	if a == nil || !a.Exact || a.Critical != "" || len(a.Allow) == 0 {
+		return nil, false
+	}
+	writes := a.Writes
+	for _, c := range a.Allow {
+		if !c.Edit || len(c.Assigns) > 0 || c.More {
+			return nil, false
+		}
+		writes = append(slices.Clip(writes), c.Edits...)
+	}
+	for _, w := range writes {
+		name, known := fullName(w)
+		if !known {
+			return nil, false
+		}
+		paths = append(paths, name)
+	}
+	return paths, true
+}
+
 // settleWrites repairs what the writes of dead processes have left, of any session, and
 // reports each.
 func (w *World) settleWrites() {
@@ -682,6 +705,37 @@ func (w *World) Talk(ctx context.Context, o *TalkOptions) (*Conversation, error)
 	return c, nil
 }
 
+// startingWithout adds to the error about a settings file how a conversation starts without
+// it.
+func startingWithout(err error) error {
+	var bad *project.UnreadableError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	var rest []string
+	for _, s := range bad.Rest {
+		rest = append(rest, s.String())
+	}
+	if len(rest) == 0 {
+		rest = []string{"''"}
+	}
+	return fmt.Errorf("%w, or start without it: --setting-sources %s", err, strings.Join(rest, ","))
+}
+
+// follow starts a conversation with its main agent, if it has one. A session that this
+// agent already ran continues with the model that it had.
+func follow(lead *agentdef.Definition, o *TalkOptions, left *session.Restored) {
+	if lead == nil {
+		return
+	}
+	o.System = []string{lead.Prompt}
+	o.Effort = cmp.Or(o.Effort, lead.Effort)
+	again := state[string](left, stateLead) == lead.Name && state[string](left, agent.StateModel) != ""
+	if o.Model == "" && lead.Model != "inherit" && !again {
+		o.Model = lead.Model
+	}
+}
+
 // leadHooks lets the hooks of the agent that leads the conversation run, in all of it.
 func (w *World) leadHooks(lead *agentdef.Definition) error {
 	if lead == nil {
@@ -714,17 +768,6 @@ type Explanation struct {
 
 // startPatience is how long an explanation waits for MCP servers that are starting.
 const startPatience = 10 * time.Second
-
-// hookFault says what was wrong with a hook, and what that led to.
-func hookFault(r hook.Run) string {
-	then := "it decides nothing"
-	if r.Behavior == tool.Deny {
-		then = `it blocks the action (set "on_error": "continue" to continue without it)`
-	} else if slices.Contains(settings.Guards, string(r.Event)) {
-		then = `work continues without it (set "on_error": "block" to block instead)`
-	}
-	return fmt.Sprintf("%s: the %s hook %s failed, so %s: %s", r.Origin, r.Event, r.ShortName(), then, r.Err)
-}
 
 // memoryTypes are the words of hooks for where instructions are from.
 var memoryTypes = map[settings.Source]string{settings.User: "User", settings.Project: "Project", settings.Local: "Local"}

@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/internal/harness/answers"
 	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 )
@@ -305,6 +306,17 @@ func (a *app) key(k key.Key) {
 	}
 }
 
+// actOf is what a key does at the prompt; nil for one that writes or edits.
+func actOf(k key.Key) func(*app) {
+	name := k.String()
+	for _, b := range bindings() {
+		if slices.Contains(b.keys, name) {
+			return b.act
+		}
+	}
+	return nil
+}
+
 // enter sends what is written; after a backslash it begins a line.
 func (a *app) enter() {
 	if before := a.write.Before(); strings.HasSuffix(before, "\\") {
@@ -467,6 +479,20 @@ func (a *app) rewind() {
 			a.rewindTo(list[i])
 		}
 	}})
+}
+
+// turnBacks are the person's messages, newest first.
+func turnBacks(past []session.Entry) []turnBack {
+	var list []turnBack
+	before := ""
+	for _, e := range past {
+		if text := harness.Typed(e.Message.Content); e.Message.Role == model.User && text != "" {
+			list = append(list, turnBack{e.UUID, before, text, e.Time})
+		}
+		before = e.UUID
+	}
+	slices.Reverse(list)
+	return list
 }
 
 // rewindTo asks what is to be taken back, if there is something besides the

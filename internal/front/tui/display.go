@@ -16,6 +16,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/drive"
+	"github.com/haftdev/haft/internal/front/tui/composer"
 	"github.com/haftdev/haft/internal/front/tui/key"
 	"github.com/haftdev/haft/internal/front/tui/screen"
 	"github.com/haftdev/haft/internal/front/tui/style"
@@ -243,6 +244,19 @@ func (a *display) keysHelp() string {
 	}
 	b.WriteString("\n" + a.t("/ lists commands · @ mentions files · ! runs a shell command · # saves a note for later sessions"))
 	return b.String()
+}
+
+// keyTable is all of it: the help and docs/terminal.md are written from it.
+func keyTable() []keyGroup {
+	var edits []binding
+	for _, e := range composer.Edits() {
+		edits = append(edits, binding{keys: e.Keys, does: e.Does})
+	}
+	var vim []binding
+	for _, k := range composer.VimKeys() {
+		vim = append(vim, binding{keys: k.Keys, does: k.Does})
+	}
+	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a full-screen text", viewerKeys()}, {"With vim keys (/vim), after esc", vim}}
 }
 
 func (a *display) stateText(s mcp.Status) string {

@@ -1,10 +1,7 @@
 package tui
 
 import (
-	"slices"
 	"time"
-
-	"github.com/haftdev/haft/internal/front/tui/key"
 )
 
 // bindings are what keys do at the prompt, besides writing.
@@ -28,17 +25,6 @@ func bindings() []binding {
 		{[]string{"ctrl+z"}, "suspend haft; fg brings it back", (*app).suspend},
 		{[]string{"?"}, "on an empty line: show these keys", (*app).showKeys},
 	}
-}
-
-// actOf is what a key does at the prompt; nil for one that writes or edits.
-func actOf(k key.Key) func(*app) {
-	name := k.String()
-	for _, b := range bindings() {
-		if slices.Contains(b.keys, name) {
-			return b.act
-		}
-	}
-	return nil
 }
 
 // twice is how close two keys are that are meant as one.

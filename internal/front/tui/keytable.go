@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/haftdev/haft/internal/front/tui/composer"
 	"github.com/haftdev/haft/internal/text/lang"
 )
 
@@ -35,19 +34,6 @@ func viewerKeys() []binding {
 type keyGroup struct {
 	title lang.Text
 	rows  []binding
-}
-
-// keyTable is all of it: the help and docs/terminal.md are written from it.
-func keyTable() []keyGroup {
-	var edits []binding
-	for _, e := range composer.Edits() {
-		edits = append(edits, binding{keys: e.Keys, does: e.Does})
-	}
-	var vim []binding
-	for _, k := range composer.VimKeys() {
-		vim = append(vim, binding{keys: k.Keys, does: k.Does})
-	}
-	return []keyGroup{{"At the prompt", bindings()}, {"While you write", edits}, {"In a full-screen text", viewerKeys()}, {"With vim keys (/vim), after esc", vim}}
 }
 
 // named is how people write the keys of a row.

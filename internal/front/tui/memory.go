@@ -12,12 +12,3 @@ type NoteFile struct {
 
 // noteAbout says for whom the notes of a scope are.
 var noteAbout = map[string]lang.Text{"project": "for everyone who works on this project", "local": "for you, in this project", "user": "for you, everywhere"}
-
-func hasValue(items []pick, value string) bool {
-	for _, i := range items {
-		if i.value == value {
-			return true
-		}
-	}
-	return false
-}

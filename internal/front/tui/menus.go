@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +149,15 @@ func (a *menus) memory(args string) {
 		a.closeOwn()
 		a.editFile(p.value)
 	}})
+}
+
+func hasValue(items []pick, value string) bool {
+	for _, i := range items {
+		if i.value == value {
+			return true
+		}
+	}
+	return false
 }
 
 // keepNote asks where a note is kept: one line that begins with a #. It may have been meant
@@ -373,6 +384,29 @@ func (a *menus) showTask(t agent.Task) {
 	}
 	a.openText(taskName(t)+" · "+t.OutputFile, ansi.Strip(text))
 	a.viewer.top = 1 << 30
+}
+
+// tailOf returns the end of a file, from the beginning of a line.
+func tailOf(path string, most int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	from := max(info.Size()-most, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, from, most))
+	if err != nil {
+		return "", err
+	}
+	text := string(raw)
+	if from > 0 {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text, nil
 }
 
 // theme changes the colours, and keeps them for later sessions.

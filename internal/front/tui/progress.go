@@ -2,9 +2,12 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -15,14 +18,19 @@ import (
 	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/card"
 	"github.com/haftdev/haft/internal/front/tui/markdown"
+	"github.com/haftdev/haft/internal/guard/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/sys/ownprogram"
+	"github.com/haftdev/haft/internal/sys/processgroup"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/text/plainjson"
 	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/session"
+	"github.com/haftdev/haft/tool"
 )
 
 // A progress shows what happens in a conversation.
@@ -200,6 +208,21 @@ func (a *progress) endCall(c *call, out *sched.Outcome) {
 	a.record(lang.Text(c.Card.String()), fullCall(out, end))
 }
 
+// fullCall is all of a call: what was sent, what decided, what came back.
+func fullCall(out *sched.Outcome, end card.Ending) string {
+	text := "input " + plainjson.Indented(out.Input) + "\n"
+	if end.Verdict != "" {
+		text += end.Verdict + "\n"
+	}
+	text += "\n" + out.Result.Text()
+	for _, h := range end.Hunks {
+		if !tells(out.Result.Text(), h.Lines) {
+			text += "\n" + strings.Join(h.Lines, "\n")
+		}
+	}
+	return text
+}
+
 // added shows what joined the conversation.
 func (a *progress) added(ev agent.Added) {
 	switch {
@@ -238,6 +261,28 @@ func (a *progress) changed(ev agent.Changed) {
 	case agent.Directory:
 		a.look()
 	}
+}
+
+// todosOf reads the list as every front end gets it, as JSON.
+func todosOf(value any) []todo {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	var items []struct {
+		todo
+		Subject string `json:"subject"` // of a task
+	}
+	if json.Unmarshal(raw, &items) != nil {
+		return nil
+	}
+	var list []todo
+	for _, i := range items {
+		i.Content = cmp.Or(i.Content, i.Subject)
+		i.Active = cmp.Or(i.Active, i.Content)
+		list = append(list, i.todo)
+	}
+	return list
 }
 
 // result ends a turn.
@@ -398,6 +443,28 @@ func (a *progress) replay(past []session.Entry) {
 	a.show.add(&note{text: a.t("— end of the earlier conversation; session %s continues —", a.talk.State.Session()), quiet: true})
 }
 
+// resultOf is how a call went, as the journal has it.
+func resultOf(m *session.Message, b model.Block) *sched.Outcome {
+	out := &sched.Outcome{UseID: b.UseID, Result: tool.Result{Content: b.Content}}
+	if b.IsError {
+		out.Status = sched.Failed
+	}
+	if b.IsError && stopped.MatchString(card.Text(out)) {
+		out.Status = sched.Cancelled
+	}
+	why := m.Denied
+	if _, ok := ask.Denied(card.Text(out)); why == nil && ok && b.IsError { // an older journal
+		why = &session.Denied{Reason: "the user denied it"}
+	}
+	if why != nil {
+		out.Status, out.Verdict = sched.Denied, tool.Verdict{Behavior: tool.Deny, Reason: why.Reason, Rule: why.Rule, Message: card.Text(out)}
+	}
+	if len(m.Output) > 0 {
+		out.Result.Output = m.Output
+	}
+	return out
+}
+
 func (a *progress) replayed(role model.Role, b model.Block, results map[string]*sched.Outcome) {
 	switch {
 	case b.Type == model.Text && role == model.User:
@@ -496,6 +563,34 @@ func (a *progress) runStatusLine() {
 			}
 		})
 	}()
+}
+
+// commandLine runs a command of the settings, for a time at most, and returns the first line
+// of what it prints.
+func commandLine(ctx context.Context, most time.Duration, command, dir, input string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	out := &boundedBuffer{most: statusLineBytes}
+	sh, err := ownprogram.Find("sh", dir)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, sh, "-c", command)
+	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
+	cmd.WaitDelay = time.Second // for what it started and left
+	processgroup.Own(cmd)
+	err = cmd.Run()
+	// It runs at every change, so what it leaves would pile up, and it has said all it had to say
+	// even if that holds its output open.
+	processgroup.End(cmd)
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		if ctx.Err() != nil {
+			return "", lang.Errorf("it took longer than %s", most)
+		}
+		return "", err
+	}
+	line, _, _ := strings.Cut(strings.TrimLeft(out.String(), "\n"), "\n")
+	return onlyColours(line), nil
 }
 
 // statusJSON is what the command reads, with the names that such commands expect.

@@ -11,6 +11,7 @@ import (
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
+	"github.com/haftdev/haft/internal/world/sandbox"
 )
 
 // status is what the last line shows.
@@ -109,6 +110,20 @@ func (s *status) line(v view, tasks int) string {
 		used += w
 	}
 	return line
+}
+
+// sandboxText is what confines commands, in the words of the user.
+func sandboxText(said string, v view) string {
+	switch kind, ok := strings.CutPrefix(said, "sandbox "); {
+	case !ok:
+		return said
+	case kind == "off":
+		return v.t("sandbox off")
+	case kind == sandbox.TierBox.String():
+		return v.t("sandboxed")
+	default:
+		return v.t("sandboxed (%s only)", kind)
+	}
 }
 
 func (s *status) context(v view) (string, style.Style) {

@@ -2,15 +2,9 @@ package tui
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"os/exec"
 	"strings"
 	"time"
 
-	"github.com/haftdev/haft/internal/sys/ownprogram"
-	"github.com/haftdev/haft/internal/sys/processgroup"
-	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/internal/text/visible"
 )
@@ -28,34 +22,6 @@ const (
 	statusLineTime  = 5 * time.Second
 	statusLineBytes = 4 << 10
 )
-
-// commandLine runs a command of the settings, for a time at most, and returns the first line
-// of what it prints.
-func commandLine(ctx context.Context, most time.Duration, command, dir, input string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	out := &boundedBuffer{most: statusLineBytes}
-	sh, err := ownprogram.Find("sh", dir)
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.CommandContext(ctx, sh, "-c", command)
-	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
-	cmd.WaitDelay = time.Second // for what it started and left
-	processgroup.Own(cmd)
-	err = cmd.Run()
-	// It runs at every change, so what it leaves would pile up, and it has said all it had to say
-	// even if that holds its output open.
-	processgroup.End(cmd)
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		if ctx.Err() != nil {
-			return "", lang.Errorf("it took longer than %s", most)
-		}
-		return "", err
-	}
-	line, _, _ := strings.Cut(strings.TrimLeft(out.String(), "\n"), "\n")
-	return onlyColours(line), nil
-}
 
 // A boundedBuffer keeps the beginning of what is written.
 type boundedBuffer struct {

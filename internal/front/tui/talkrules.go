@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/haftdev/haft/internal/config/settings"
@@ -35,20 +34,6 @@ func (r rules) Sandbox() string {
 
 // noSandbox is said where this machine confines nothing although it is asked to.
 const noSandbox = "NO SANDBOX"
-
-// sandboxText is what confines commands, in the words of the user.
-func sandboxText(said string, v view) string {
-	switch kind, ok := strings.CutPrefix(said, "sandbox "); {
-	case !ok:
-		return said
-	case kind == "off":
-		return v.t("sandbox off")
-	case kind == sandbox.TierBox.String():
-		return v.t("sandboxed")
-	default:
-		return v.t("sandboxed (%s only)", kind)
-	}
-}
 
 func (r rules) CheckRule(behavior, rule string) error { return answers.CheckRule(behavior, rule) }
 

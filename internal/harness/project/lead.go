@@ -1,8 +1,6 @@
 package project
 
 import (
-	"strings"
-
 	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/tool"
@@ -18,13 +16,4 @@ func Denials(d *agentdef.Definition) (rules []permission.Rule) {
 		rules = append(rules, permission.Rule{Text: text, Behavior: tool.Deny, Origin: CommandLine})
 	}
 	return rules
-}
-
-// isSet reports whether a variable of the environment switches something on.
-func isSet(value string) bool {
-	switch strings.ToLower(strings.TrimSpace(value)) {
-	case "", "0", "false", "no", "off":
-		return false
-	}
-	return true
 }

@@ -34,33 +34,6 @@ type Library struct {
 	agreed   func(knowledge.Claim) bool // whether a user trusts what a project brings
 }
 
-// findPlugins begins a library with the plugins of a project, which the options add to.
-func findPlugins(home, shared, project string, set *settings.Settings, o *Options) *Library {
-	l := new(Library)
-	var dirs []plugin.Dir
-	for _, d := range plugin.Find(home, project) {
-		switch {
-		case !o.wants(d.Source):
-		case d.ID != "" && !enabled(set, d.ID, true):
-			l.Disabled = append(l.Disabled, d)
-		default:
-			dirs = append(dirs, d)
-		}
-	}
-	for _, dir := range o.Plugins {
-		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag, NoServers: slices.Contains(o.NoServersOf, dir)})
-	}
-	if o.wants(settings.User) {
-		var installed []plugin.Dir
-		installed, l.Problems = plugin.Installed(shared, project, func(name string) bool { return enabled(set, name, false) })
-		dirs = append(dirs, installed...)
-	}
-	var problems []knowledge.Problem
-	l.Plugins, problems = plugin.Load(dirs)
-	l.Problems = append(l.Problems, problems...)
-	return l
-}
-
 // enabled reports whether settings enable a plugin that is installed, or otherwise if they
 // do not say. Those of a project are among them as far as the user trusts them.
 func enabled(set *settings.Settings, name string, otherwise bool) bool {

@@ -1,9 +1,5 @@
 package project
 
-import (
-	"fmt"
-)
-
 // A PreviewMode says what becomes of commands that the rules leave open.
 type PreviewMode string
 
@@ -16,12 +12,3 @@ const (
 	// others.
 	PreviewAuto PreviewMode = "auto"
 )
-
-// parsePreview reads a mode; "" leaves it to who can be asked.
-func parsePreview(s string) (PreviewMode, error) {
-	switch m := PreviewMode(s); m {
-	case "", PreviewOff, PreviewAsk, PreviewAuto:
-		return m, nil
-	}
-	return "", fmt.Errorf("unknown preview mode %q: use off, ask or auto", s)
-}

@@ -34,6 +34,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge"
 	"github.com/haftdev/haft/internal/knowledge/agentdef"
 	"github.com/haftdev/haft/internal/knowledge/instructions"
+	"github.com/haftdev/haft/internal/knowledge/plugin"
 	"github.com/haftdev/haft/internal/knowledge/style"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/sys/regular"
@@ -115,6 +116,45 @@ func Open(opts *Options) (*Project, error) {
 	p.Hooks = newHooks(p)
 	p.Tmp = sandbox.LookAtTmp()
 	return p, p.newGuard(wd)
+}
+
+// managedIntact refuses to continue without what an administrator has set: a file
+// that cannot be read may hold denials, and so may a list that cannot. No flag of the user
+// replaces it.
+func managedIntact(s *settings.Settings) error {
+	for _, problem := range s.Problems() {
+		if problem.Source == settings.Managed && (problem.Kind == settings.Skipped || problem.LosesRules()) {
+			return fmt.Errorf("cannot use the managed settings; ask your administrator to fix them: %s", problem)
+		}
+	}
+	return nil
+}
+
+// findPlugins begins a library with the plugins of a project, which the options add to.
+func findPlugins(home, shared, project string, set *settings.Settings, o *Options) *Library {
+	l := new(Library)
+	var dirs []plugin.Dir
+	for _, d := range plugin.Find(home, project) {
+		switch {
+		case !o.wants(d.Source):
+		case d.ID != "" && !enabled(set, d.ID, true):
+			l.Disabled = append(l.Disabled, d)
+		default:
+			dirs = append(dirs, d)
+		}
+	}
+	for _, dir := range o.Plugins {
+		dirs = append(dirs, plugin.Dir{Path: dir, Source: settings.Flag, NoServers: slices.Contains(o.NoServersOf, dir)})
+	}
+	if o.wants(settings.User) {
+		var installed []plugin.Dir
+		installed, l.Problems = plugin.Installed(shared, project, func(name string) bool { return enabled(set, name, false) })
+		dirs = append(dirs, installed...)
+	}
+	var problems []knowledge.Problem
+	l.Plugins, problems = plugin.Load(dirs)
+	l.Problems = append(l.Problems, problems...)
+	return l
 }
 
 // sharedFolder is the user's folder that Claude Code reads too, which a program may choose.
@@ -370,6 +410,15 @@ func (p *Project) Only(lead *agentdef.Definition) []string {
 		return lead.Tools
 	}
 	return p.Options.Tools
+}
+
+// isSet reports whether a variable of the environment switches something on.
+func isSet(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
 }
 
 // Elsewhere is what models are told about the machine where their tools run; "" if that is
@@ -632,6 +681,15 @@ func (p *Project) Preview() PreviewMode {
 	return mode
 }
 
+// parsePreview reads a mode; "" leaves it to who can be asked.
+func parsePreview(s string) (PreviewMode, error) {
+	switch m := PreviewMode(s); m {
+	case "", PreviewOff, PreviewAsk, PreviewAuto:
+		return m, nil
+	}
+	return "", fmt.Errorf("unknown preview mode %q: use off, ask or auto", s)
+}
+
 // runs are the files and folders that haft, git and what they start will run in a session
 // with these folders: the settings, the environment or git name them.
 func (p *Project) runs(roots []string) []guard.Run {
@@ -705,6 +763,39 @@ func (p *Project) Servers() (_ *Servers, err error) {
 		}
 	}
 	return m, nil
+}
+
+// disabledServers are the project's servers that were switched off.
+func disabledServers(s *settings.Settings) []string {
+	var names []string
+	for _, v := range s.All("disabledMcpjsonServers") {
+		var list []string
+		if json.Unmarshal(v.JSON, &list) == nil {
+			names = append(names, list...)
+		}
+	}
+	return names
+}
+
+// mcpPolicy is what the administrator says about servers.
+func mcpPolicy(s *settings.Settings) (*config.Policy, error) {
+	policy := new(config.Policy)
+	for key, into := range map[string]*[]config.Match{"allowedMcpServers": &policy.Allowed, "deniedMcpServers": &policy.Denied} {
+		for _, v := range s.All(key) {
+			if v.Source != settings.Managed && key == "allowedMcpServers" {
+				continue // others may tighten, not loosen
+			}
+			list, err := config.ReadMatches(v.JSON)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v.Origin, err)
+			}
+			*into = append(*into, list...)
+			if *into == nil {
+				*into = []config.Match{} // an empty list is not no list
+			}
+		}
+	}
+	return policy, nil
 }
 
 // Approval returns the trust item of a server that a source of the project defines; nil if

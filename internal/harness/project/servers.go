@@ -1,9 +1,7 @@
 package project
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,39 +46,6 @@ func (m *Servers) entries() []config.Entry {
 		add(n, true)
 	}
 	return entries
-}
-
-// mcpPolicy is what the administrator says about servers.
-func mcpPolicy(s *settings.Settings) (*config.Policy, error) {
-	policy := new(config.Policy)
-	for key, into := range map[string]*[]config.Match{"allowedMcpServers": &policy.Allowed, "deniedMcpServers": &policy.Denied} {
-		for _, v := range s.All(key) {
-			if v.Source != settings.Managed && key == "allowedMcpServers" {
-				continue // others may tighten, not loosen
-			}
-			list, err := config.ReadMatches(v.JSON)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", v.Origin, err)
-			}
-			*into = append(*into, list...)
-			if *into == nil {
-				*into = []config.Match{} // an empty list is not no list
-			}
-		}
-	}
-	return policy, nil
-}
-
-// disabledServers are the project's servers that were switched off.
-func disabledServers(s *settings.Settings) []string {
-	var names []string
-	for _, v := range s.All("disabledMcpjsonServers") {
-		var list []string
-		if json.Unmarshal(v.JSON, &list) == nil {
-			names = append(names, list...)
-		}
-	}
-	return names
 }
 
 // Approve says whether a server may be started.

@@ -371,6 +371,30 @@ func (t *Tools) read(ctx context.Context, c *tool.Call, in outputInput) (OutputO
 	return out, nil
 }
 
+// wait waits for the end of a task, of the call or of the time.
+func wait(ctx context.Context, task *shellrun.Task, most time.Duration) {
+	if most <= 0 {
+		most = 30 * time.Second
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-task.Done():
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func matching(text string, filter *regexp.Regexp) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if filter.MatchString(strings.TrimSuffix(line, "\n")) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // heard reports that an agent is shown the end of a command of its own.
 func (t *Tools) heard(agent string, task *shellrun.Task) {
 	if t.opts.Heard != nil && task.Owner() == agent {
@@ -483,6 +507,45 @@ func (t *Tools) analyze(c *tool.Call, in Input, before *tool.Facts) any {
 		}
 	}
 	return f
+}
+
+// parseSed recognises a command that is one plain sed -i of one substitution on
+// one file. What it does not recognise is not an error.
+func parseSed(command string) (substitution, bool) {
+	if !strings.Contains(command, "sed") { // most commands
+		return substitution{}, false
+	}
+	args, ok := soleCommand(command)
+	if !ok || len(args) < 4 || args[0] != "sed" {
+		return substitution{}, false
+	}
+	var inPlace, extended bool
+	var script string
+	var rest []string
+	for i := 1; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-i" || arg == "--in-place":
+			inPlace = true
+		case arg == "-E" || arg == "-r" || arg == "--regexp-extended":
+			extended = true
+		case arg == "-e" && script == "" && i+1 < len(args):
+			i++
+			script = args[i]
+		case strings.HasPrefix(arg, "-"):
+			return substitution{}, false
+		default:
+			rest = append(rest, arg)
+		}
+	}
+	if script == "" && len(rest) > 0 {
+		script, rest = rest[0], rest[1:]
+	}
+	if !inPlace || len(rest) != 1 || rest[0] == "" {
+		return substitution{}, false
+	}
+	sub, ok := parseSubstitution(script, extended)
+	sub.file = rest[0]
+	return sub, ok
 }
 
 // facts returns what is known of a call, which is found out now if nobody has yet.
@@ -821,6 +884,28 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 		out.note("%s", asideNote)
 	}
 	return out, nil
+}
+
+// droppedNote says which files of a change were not changed, and why.
+func droppedNote(list []tool.Dropped) string {
+	const most = 50
+	var b strings.Builder
+	b.WriteString("The command ran in a preview, and none of its changes were applied: these files are as they were.")
+	repositories := map[string]bool{}
+	for i, d := range list {
+		if i == most {
+			fmt.Fprintf(&b, "\n- and %d more", len(list)-most)
+			break
+		}
+		if top, _, git := strings.Cut(d.Path, "/.git/"); git { // its files mean nothing one by one
+			if d.Path = top + "/.git"; repositories[d.Path] {
+				continue
+			}
+			repositories[d.Path] = true
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", d.Path, d.Why)
+	}
+	return b.String()
 }
 
 // dropPreview forgets what a call that is over left. It is known until it is gone, so that

@@ -1,9 +1,7 @@
 package bash
 
 import (
-	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -72,30 +70,6 @@ func brief(command string) string {
 		return string(r[:60]) + "…"
 	}
 	return command
-}
-
-// wait waits for the end of a task, of the call or of the time.
-func wait(ctx context.Context, task *shellrun.Task, most time.Duration) {
-	if most <= 0 {
-		most = 30 * time.Second
-	}
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-task.Done():
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-func matching(text string, filter *regexp.Regexp) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if filter.MatchString(strings.TrimSuffix(line, "\n")) {
-			b.WriteString(line)
-		}
-	}
-	return b.String()
 }
 
 // Render says how the outcome reads to the model.

@@ -2,9 +2,7 @@ package bash
 
 import (
 	"context"
-	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/haftdev/haft/internal/world/shellrun"
@@ -54,25 +52,3 @@ const tmpNote = "The command ran in a preview, where /tmp is a separate folder: 
 // asideNote is for a command that may have failed, in part, because it missed something.
 const asideNote = "The command ran in a preview, without network and without access to this machine's services and processes. " +
 	"If it, or part of it, failed because of that, call Bash again with dangerouslyDisableSandbox set to true. Such a call needs the user's approval."
-
-// droppedNote says which files of a change were not changed, and why.
-func droppedNote(list []tool.Dropped) string {
-	const most = 50
-	var b strings.Builder
-	b.WriteString("The command ran in a preview, and none of its changes were applied: these files are as they were.")
-	repositories := map[string]bool{}
-	for i, d := range list {
-		if i == most {
-			fmt.Fprintf(&b, "\n- and %d more", len(list)-most)
-			break
-		}
-		if top, _, git := strings.Cut(d.Path, "/.git/"); git { // its files mean nothing one by one
-			if d.Path = top + "/.git"; repositories[d.Path] {
-				continue
-			}
-			repositories[d.Path] = true
-		}
-		fmt.Fprintf(&b, "\n- %s: %s", d.Path, d.Why)
-	}
-	return b.String()
-}

@@ -99,15 +99,3 @@ type complaint struct {
 	re     *regexp.Regexp
 	advice string
 }
-
-// advice says what to do about a failure that came of asking.
-func advice(output string) []string {
-	const look = 4000 // complaints come last
-	output = output[max(0, len(output)-look):]
-	for _, c := range complaints() {
-		if c.re.MatchString(output) {
-			return []string{c.advice}
-		}
-	}
-	return nil
-}

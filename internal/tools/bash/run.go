@@ -116,6 +116,18 @@ func (o *Output) ended(command string, r shellrun.Result, limit time.Duration) {
 	}
 }
 
+// advice says what to do about a failure that came of asking.
+func advice(output string) []string {
+	const look = 4000 // complaints come last
+	output = output[max(0, len(output)-look):]
+	for _, c := range complaints() {
+		if c.re.MatchString(output) {
+			return []string{c.advice}
+		}
+	}
+	return nil
+}
+
 // signalled notes the signal that ended a command, 0 for none. Bash reports one that ended a child, but not its own, and
 // some programs are started without bash.
 func (o *Output) signalled(signal int) {

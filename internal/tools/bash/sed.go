@@ -20,45 +20,6 @@ type Edit struct {
 	Apply func(ctx context.Context, c *tool.Call, path string, change func(old string) (string, error)) error
 }
 
-// parseSed recognises a command that is one plain sed -i of one substitution on
-// one file. What it does not recognise is not an error.
-func parseSed(command string) (substitution, bool) {
-	if !strings.Contains(command, "sed") { // most commands
-		return substitution{}, false
-	}
-	args, ok := soleCommand(command)
-	if !ok || len(args) < 4 || args[0] != "sed" {
-		return substitution{}, false
-	}
-	var inPlace, extended bool
-	var script string
-	var rest []string
-	for i := 1; i < len(args); i++ {
-		switch arg := args[i]; {
-		case arg == "-i" || arg == "--in-place":
-			inPlace = true
-		case arg == "-E" || arg == "-r" || arg == "--regexp-extended":
-			extended = true
-		case arg == "-e" && script == "" && i+1 < len(args):
-			i++
-			script = args[i]
-		case strings.HasPrefix(arg, "-"):
-			return substitution{}, false
-		default:
-			rest = append(rest, arg)
-		}
-	}
-	if script == "" && len(rest) > 0 {
-		script, rest = rest[0], rest[1:]
-	}
-	if !inPlace || len(rest) != 1 || rest[0] == "" {
-		return substitution{}, false
-	}
-	sub, ok := parseSubstitution(script, extended)
-	sub.file = rest[0]
-	return sub, ok
-}
-
 // soleCommand returns the words of a command line that is one simple command of
 // plain words and nothing else.
 func soleCommand(text string) ([]string, bool) {

@@ -7,7 +7,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/haftdev/haft/internal/world/mcp/envelope"
 	"github.com/haftdev/haft/internal/world/mcp/stdio"
 	"github.com/haftdev/haft/tool"
 )
@@ -19,11 +18,6 @@ type toolCall struct {
 	meta  sdk.Meta
 	alive func()            // is called on every sign of life
 	began func(task string) // is called when the call has become a task
-}
-
-// isTask reports whether a result is a task in the newer form.
-func isTask(raw json.RawMessage) bool {
-	return string(envelope.Field(raw, "resultType")) == `"task"`
 }
 
 // arguments are what is sent: servers do not take null for none.

@@ -1,10 +1,7 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -130,18 +127,3 @@ const maxPages = 1000
 
 // errUnchanged means that the list may be kept as it is.
 var errUnchanged = errors.New("the list has not changed")
-
-// meaning is the hash of what a JSON text says, however it is spelled: a copy that was
-// kept has other spaces and escapes than what the server sent.
-func meaning(text json.RawMessage) string {
-	var value any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&value) == nil {
-		if plain, err := json.Marshal(value); err == nil {
-			text = plain
-		}
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}

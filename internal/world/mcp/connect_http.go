@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -88,19 +87,6 @@ type httpLink struct {
 	mu     sync.Mutex
 	conn   sdk.Connection // nil before it is there
 	closed bool
-}
-
-// sameHost keeps a server's messages from being sent on to another.
-func sameHost(host string) func(*http.Request, []*http.Request) error {
-	return func(req *http.Request, via []*http.Request) error {
-		if !strings.EqualFold(req.URL.Host, host) {
-			return fmt.Errorf("the server redirects to %s, which is another host", req.URL.Host)
-		}
-		if len(via) > 5 {
-			return errors.New("the server redirects too often")
-		}
-		return nil
-	}
 }
 
 // Connect is for the library. Its context ends with the attempt; the

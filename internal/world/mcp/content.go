@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/haftdev/haft/internal/text/plainjson"
@@ -32,85 +30,6 @@ type contents struct {
 	MIMEType string  `json:"mimeType"`
 	Text     *string `json:"text"`
 	Blob     string  `json:"blob"` // in base64
-}
-
-// repeats reports whether the content says the same as the structured content, or as the
-// one thing that is wrapped in it: in a text, or as the list that it is.
-func repeats(structured json.RawMessage, raw []json.RawMessage, content []tool.Block) bool {
-	var whole any
-	if json.Unmarshal(structured, &whole) != nil {
-		return false
-	}
-	said := []any{whole}
-	if object, ok := whole.(map[string]any); ok && len(object) == 1 {
-		for _, only := range object {
-			said = append(said, only)
-		}
-	}
-	var list any
-	if text, err := json.Marshal(raw); err == nil && json.Unmarshal(text, &list) == nil && slices.ContainsFunc(said, func(v any) bool { return reflect.DeepEqual(v, list) }) {
-		return true
-	}
-	for _, b := range content {
-		if b.Type != tool.TextBlock {
-			continue
-		}
-		var parsed any
-		isJSON := json.Unmarshal([]byte(b.Text), &parsed) == nil
-		for _, v := range said {
-			text, isText := v.(string)
-			if isJSON && reflect.DeepEqual(v, parsed) || isText && strings.TrimSpace(text) == strings.TrimSpace(b.Text) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// withoutData is structured content as a text, without the bytes of images and other files
-// that are in the content already.
-func withoutData(structured json.RawMessage, content []json.RawMessage) string {
-	text := string(structured)
-	for _, element := range content {
-		var b block
-		if json.Unmarshal(element, &b) != nil {
-			continue
-		}
-		data := b.Data
-		if b.Resource != nil {
-			data = first(data, b.Resource.Blob)
-		}
-		if len(data) > 100 { // less may occur by chance, and does no harm
-			text = strings.ReplaceAll(text, `"`+data+`"`, fmt.Sprintf("\"(the %d bytes of the %s above)\"", base64.StdEncoding.DecodedLen(len(data)), b.Type))
-		}
-	}
-	return text
-}
-
-// convert makes of a content block what a model can read.
-func convert(raw json.RawMessage) []tool.Block {
-	if text, ok := plainText(raw); ok {
-		return tool.Text(text).Content
-	}
-	var b block
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return note("a content block that cannot be read: %s", shorten(string(raw), 100))
-	}
-	switch b.Type {
-	case "text":
-		return tool.Text(b.Text).Content
-	case "image":
-		return decoded(b.Data, b.Type, func(data []byte) []tool.Block { return media(data, b.MIMEType, b.Type) })
-	case "audio":
-		return decoded(b.Data, b.Type, func(data []byte) []tool.Block { return file(data, kindOf(data, b.MIMEType), b.Type) })
-	case "resource":
-		if b.Resource != nil {
-			return b.Resource.blocks()
-		}
-	case "resource_link":
-		return note("resource %s%s%s%s", b.URI, named(" ", first(b.Title, b.Name)), named(", ", b.MIMEType), named(": ", b.Description))
-	}
-	return note("content of the unknown type %q, %d bytes", b.Type, len(raw))
 }
 
 // plainText is the text of a block that is nothing else, which may be megabytes: it is not read

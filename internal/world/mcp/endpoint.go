@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -157,6 +161,21 @@ func (p *endpoint) newOffer(entry json.RawMessage) (*offer, error) {
 	return o, nil
 }
 
+// meaning is the hash of what a JSON text says, however it is spelled: a copy that was
+// kept has other spaces and escapes than what the server sent.
+func meaning(text json.RawMessage) string {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&value) == nil {
+		if plain, err := json.Marshal(value); err == nil {
+			text = plain
+		}
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
 func (p *endpoint) wants(name string) bool {
 	if slices.Contains(p.cfg.Exclude, name) {
 		return false
@@ -197,6 +216,32 @@ func (p *endpoint) command() (shellrun.Command, error) {
 	return c, nil
 }
 
+// lookup finds the value of a variable; the last one counts.
+func lookup(environ []string, name string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// find looks for a program in the server's own PATH.
+func find(name, dir, path string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return exec.LookPath(name)
+	}
+	for _, in := range filepath.SplitList(path) {
+		if found, err := exec.LookPath(filepath.Join(in, name)); err == nil && filepath.IsAbs(found) {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("the command %q was not found in PATH", name)
+}
+
 func (p *endpoint) newHTTPLink(older bool, patience time.Duration) (*httpLink, *gate.Gate, error) {
 	u, err := url.Parse(p.cfg.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -225,6 +270,19 @@ func (p *endpoint) newHTTPLink(older bool, patience time.Duration) (*httpLink, *
 	return l, g, nil
 }
 
+// sameHost keeps a server's messages from being sent on to another.
+func sameHost(host string) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if !strings.EqualFold(req.URL.Host, host) {
+			return fmt.Errorf("the server redirects to %s, which is another host", req.URL.Host)
+		}
+		if len(via) > 5 {
+			return errors.New("the server redirects too often")
+		}
+		return nil
+	}
+}
+
 // read makes a result of what the server wrote.
 func (p *endpoint) read(o *offer, raw json.RawMessage) (tool.Result, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
@@ -251,6 +309,85 @@ func (p *endpoint) read(o *offer, raw json.RawMessage) (tool.Result, error) {
 		r.Content = tool.Text("(" + o.Name + " completed with no output)").Content
 	}
 	return r, nil
+}
+
+// repeats reports whether the content says the same as the structured content, or as the
+// one thing that is wrapped in it: in a text, or as the list that it is.
+func repeats(structured json.RawMessage, raw []json.RawMessage, content []tool.Block) bool {
+	var whole any
+	if json.Unmarshal(structured, &whole) != nil {
+		return false
+	}
+	said := []any{whole}
+	if object, ok := whole.(map[string]any); ok && len(object) == 1 {
+		for _, only := range object {
+			said = append(said, only)
+		}
+	}
+	var list any
+	if text, err := json.Marshal(raw); err == nil && json.Unmarshal(text, &list) == nil && slices.ContainsFunc(said, func(v any) bool { return reflect.DeepEqual(v, list) }) {
+		return true
+	}
+	for _, b := range content {
+		if b.Type != tool.TextBlock {
+			continue
+		}
+		var parsed any
+		isJSON := json.Unmarshal([]byte(b.Text), &parsed) == nil
+		for _, v := range said {
+			text, isText := v.(string)
+			if isJSON && reflect.DeepEqual(v, parsed) || isText && strings.TrimSpace(text) == strings.TrimSpace(b.Text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withoutData is structured content as a text, without the bytes of images and other files
+// that are in the content already.
+func withoutData(structured json.RawMessage, content []json.RawMessage) string {
+	text := string(structured)
+	for _, element := range content {
+		var b block
+		if json.Unmarshal(element, &b) != nil {
+			continue
+		}
+		data := b.Data
+		if b.Resource != nil {
+			data = first(data, b.Resource.Blob)
+		}
+		if len(data) > 100 { // less may occur by chance, and does no harm
+			text = strings.ReplaceAll(text, `"`+data+`"`, fmt.Sprintf("\"(the %d bytes of the %s above)\"", base64.StdEncoding.DecodedLen(len(data)), b.Type))
+		}
+	}
+	return text
+}
+
+// convert makes of a content block what a model can read.
+func convert(raw json.RawMessage) []tool.Block {
+	if text, ok := plainText(raw); ok {
+		return tool.Text(text).Content
+	}
+	var b block
+	if err := json.Unmarshal(raw, &b); err != nil {
+		return note("a content block that cannot be read: %s", shorten(string(raw), 100))
+	}
+	switch b.Type {
+	case "text":
+		return tool.Text(b.Text).Content
+	case "image":
+		return decoded(b.Data, b.Type, func(data []byte) []tool.Block { return media(data, b.MIMEType, b.Type) })
+	case "audio":
+		return decoded(b.Data, b.Type, func(data []byte) []tool.Block { return file(data, kindOf(data, b.MIMEType), b.Type) })
+	case "resource":
+		if b.Resource != nil {
+			return b.Resource.blocks()
+		}
+	case "resource_link":
+		return note("resource %s%s%s%s", b.URI, named(" ", first(b.Title, b.Name)), named(", ", b.MIMEType), named(": ", b.Description))
+	}
+	return note("content of the unknown type %q, %d bytes", b.Type, len(raw))
 }
 
 // checkOutput warns of structured content that is not what was announced.

@@ -422,6 +422,12 @@ func (h *Host) Set(servers []Server) Change {
 	return c
 }
 
+func sameServer(a, b Server) bool {
+	ra, errA := json.Marshal(a)
+	rb, errB := json.Marshal(b)
+	return errA == nil && errB == nil && string(ra) == string(rb) && a.Problem == b.Problem
+}
+
 // assignKeys gives new servers their keys; those of the others stay.
 func (h *Host) assignKeys(names []string) {
 	all := serverKeys(append(names, slices.Collect(maps.Keys(h.keys))...))
@@ -439,6 +445,31 @@ func (h *Host) assignKeys(names []string) {
 		}
 		h.keys[name], taken[key] = key, true
 	}
+}
+
+// serverKeys gives each server the part of its tools' names that stands for it.
+// A key has no double underscore and ends in none, so that the key and the rest
+// of a name can be told apart and no two servers share a name.
+func serverKeys(names []string) map[string]string {
+	names = slices.Sorted(slices.Values(names))
+	keys := make(map[string]string, len(names))
+	taken := make(map[string]bool)
+	for _, name := range names {
+		if key := serverKey(name); key == name {
+			keys[name], taken[key] = key, true
+		}
+	}
+	for _, name := range names {
+		key := serverKey(name)
+		if keys[name] != "" {
+			continue
+		}
+		if taken[key] {
+			key += "_" + digest(name)
+		}
+		keys[name], taken[key] = key, true
+	}
+	return keys
 }
 
 // Reconnect closes the connection to a server, opens a new one and waits for it.
@@ -504,6 +535,19 @@ func (h *Host) Skills(ctx context.Context, server string) ([]Skill, error) {
 		}
 		return nil, fmt.Errorf("the list has more than %d pages", maxPages)
 	})
+}
+
+func readSkill(entry json.RawMessage) (s Skill, err error) {
+	if err := json.Unmarshal(entry, &s); err != nil {
+		return s, fmt.Errorf("could not read a skill: %w", err)
+	}
+	var front struct{ Name, Description string }
+	if err := json.Unmarshal(s.Frontmatter, &front); err != nil {
+		return s, fmt.Errorf("could not read the front matter of the skill %s: %w", s.URI, err)
+	}
+	s.Name, _ = clean(front.Name)
+	s.Description, _ = clean(front.Description)
+	return s, nil
 }
 
 // ReadSkill reads one file of a skill and verifies that it is the file that was listed.

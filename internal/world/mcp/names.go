@@ -3,7 +3,6 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strings"
 )
 
@@ -25,31 +24,6 @@ func normal(s string) string {
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:4])
-}
-
-// serverKeys gives each server the part of its tools' names that stands for it.
-// A key has no double underscore and ends in none, so that the key and the rest
-// of a name can be told apart and no two servers share a name.
-func serverKeys(names []string) map[string]string {
-	names = slices.Sorted(slices.Values(names))
-	keys := make(map[string]string, len(names))
-	taken := make(map[string]bool)
-	for _, name := range names {
-		if key := serverKey(name); key == name {
-			keys[name], taken[key] = key, true
-		}
-	}
-	for _, name := range names {
-		key := serverKey(name)
-		if keys[name] != "" {
-			continue
-		}
-		if taken[key] {
-			key += "_" + digest(name)
-		}
-		keys[name], taken[key] = key, true
-	}
-	return keys
 }
 
 func serverKey(name string) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/internal/world/mcp/stdio"
 	"github.com/haftdev/haft/tool"
 )
@@ -476,6 +478,31 @@ func (p *peer) startProcess(ctx context.Context, protocol string, patience time.
 	}
 	p.opened(s)
 	return s, nil
+}
+
+// withCause prefers the end of a process to what the library makes of it, and
+// tells what else is known.
+func withCause(conn *stdio.Conn, noise func() (int, string), err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
+		select {
+		case <-conn.Lost():
+		case <-time.After(shutdownGrace):
+		}
+	}
+	select {
+	case <-conn.Lost():
+		if cause := conn.Cause(); cause != stdio.ErrClosed {
+			return cause
+		}
+	default:
+	}
+	if count, last := noise(); count > 0 {
+		err = fmt.Errorf("%w; it wrote %s to standard output that are not messages, the last: %s", err, plural.Of(count, "line"), last)
+	}
+	if lines := conn.Stderr(); len(lines) > 0 {
+		return fmt.Errorf("%w: %s", err, stdio.Excerpt(lines))
+	}
+	return err
 }
 
 // opened notes what was agreed on.

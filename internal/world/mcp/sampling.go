@@ -1,9 +1,7 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,19 +19,6 @@ type samplingKey struct{}
 
 // defaultSamplingTokens is what a server may ask for where nothing is set.
 const defaultSamplingTokens = 10_000
-
-func samplingResult(res SamplingResult) (*sdk.CreateMessageWithToolsResult, error) {
-	content := bytes.TrimSpace(res.Content)
-	if len(content) > 0 && content[0] != '[' {
-		content = append(append([]byte{'['}, content...), ']')
-	}
-	wire, err := json.Marshal(map[string]any{"role": "assistant", "model": res.Model, "stopReason": res.StopReason, "content": json.RawMessage(content)})
-	if err != nil {
-		return nil, fmt.Errorf("encode the model's answer: %w", err)
-	}
-	r := new(sdk.CreateMessageWithToolsResult)
-	return r, json.Unmarshal(wire, r)
-}
 
 // A lent model is what a server may ask, and how much.
 type lent struct {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -25,12 +24,6 @@ func newPeer(h *Host, cfg Server, key string) *peer {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.recalled = sync.OnceFunc(p.recall)
 	return p
-}
-
-func sameServer(a, b Server) bool {
-	ra, errA := json.Marshal(a)
-	rb, errB := json.Marshal(b)
-	return errA == nil && errB == nil && string(ra) == string(rb) && a.Problem == b.Problem
 }
 
 // peers are a host's servers by name. To whoever uses a Host they are nothing but an interface, and what

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -246,6 +248,11 @@ func (s *session) callTool(ctx context.Context, c *toolCall) (json.RawMessage, e
 	return raw, nil
 }
 
+// isTask reports whether a result is a task in the newer form.
+func isTask(raw json.RawMessage) bool {
+	return string(envelope.Field(raw, "resultType")) == `"task"`
+}
+
 // wantsTask reports whether a tool can be called as a task only, as the older
 // form has it.
 func (s *session) wantsTask(o *offer) bool {
@@ -335,6 +342,45 @@ func (s *session) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.El
 	return r, nil
 }
 
+// inOrder is the schema of a form with its fields in the order in which the server has
+// them.
+func inOrder(decoded any) (json.RawMessage, error) {
+	schema, _ := decoded.(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	order, _ := schema[gate.Order].([]any)
+	if len(order) == 0 {
+		return json.Marshal(decoded)
+	}
+	var b bytes.Buffer
+	for _, name := range order {
+		name, _ := name.(string)
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(properties[name])
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",%s:%s", key, value)
+	}
+	rest := maps.Clone(schema)
+	delete(rest, gate.Order)
+	rest["properties"] = json.RawMessage("{" + strings.TrimPrefix(b.String(), ",") + "}")
+	return json.Marshal(rest)
+}
+
+// secretField finds a field of a form that asks for what a form must not hold:
+// the answer would pass the model's context.
+func secretField(schema json.RawMessage) string {
+	for name, property := range envelope.Fields(envelope.Field(schema, "properties")) {
+		if secret.MatchString(name) || string(envelope.Field(property, "format")) == `"password"` {
+			return name
+		}
+	}
+	return ""
+}
+
 // answeredURLs has the user visit the pages that an error asks for, and
 // reports whether the request may be sent again.
 func (s *session) answeredURLs(ctx context.Context, err error) bool {
@@ -416,6 +462,19 @@ func (s *session) sample(ctx context.Context, params *sdk.CreateMessageWithTools
 		return nil, err
 	}
 	return samplingResult(res)
+}
+
+func samplingResult(res SamplingResult) (*sdk.CreateMessageWithToolsResult, error) {
+	content := bytes.TrimSpace(res.Content)
+	if len(content) > 0 && content[0] != '[' {
+		content = append(append([]byte{'['}, content...), ']')
+	}
+	wire, err := json.Marshal(map[string]any{"role": "assistant", "model": res.Model, "stopReason": res.StopReason, "content": json.RawMessage(content)})
+	if err != nil {
+		return nil, fmt.Errorf("encode the model's answer: %w", err)
+	}
+	r := new(sdk.CreateMessageWithToolsResult)
+	return r, json.Unmarshal(wire, r)
 }
 
 // callAsTask calls a tool in the older form of tasks.

@@ -40,19 +40,6 @@ type skillsParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-func readSkill(entry json.RawMessage) (s Skill, err error) {
-	if err := json.Unmarshal(entry, &s); err != nil {
-		return s, fmt.Errorf("could not read a skill: %w", err)
-	}
-	var front struct{ Name, Description string }
-	if err := json.Unmarshal(s.Frontmatter, &front); err != nil {
-		return s, fmt.Errorf("could not read the front matter of the skill %s: %w", s.URI, err)
-	}
-	s.Name, _ = clean(front.Name)
-	s.Description, _ = clean(front.Description)
-	return s, nil
-}
-
 func (f SkillFile) verify(text string) error {
 	if int64(len(text)) != f.Size {
 		return fmt.Errorf("the file %s has %d bytes instead of the listed %d: it is not used", f.URI, len(text), f.Size)

@@ -6,20 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/world/workspace/disk"
 	"github.com/haftdev/haft/internal/world/workspace/textfile"
 )
-
-func isASCII(raw []byte) bool {
-	for _, c := range raw {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
 
 // What is looked at to tell which encoding a project uses: enough for a majority, little enough to be unnoticed.
 const (

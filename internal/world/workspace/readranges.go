@@ -10,19 +10,6 @@ import (
 // Whole is the range of a file that an agent knows completely.
 var Whole = readstate.Range{From: 1, To: math.MaxInt32}
 
-// firstGap returns the first run of lines up to n that ascending ranges leave out.
-func firstGap(ranges []readstate.Range, n int) (readstate.Range, bool) {
-	next := 1
-	for _, r := range ranges {
-		if r.From > next {
-			n = min(n, r.From-1)
-			break
-		}
-		next = r.To + 1
-	}
-	return readstate.Range{From: next, To: n}, next <= n
-}
-
 // ShownHunks is the number of hunks of a change that a result shows to the model.
 const ShownHunks = 3
 

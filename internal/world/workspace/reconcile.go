@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,16 +28,6 @@ type changedError struct {
 
 func (e *changedError) Unwrap() error { return e.error }
 
-// fits reports whether a merge is what the revision makes of the file as it is: then both changes are on one line, and the
-// edit is found there as it was written.
-func fits(r Revision, f *File, m merge.Result) bool {
-	if r.Whole || !m.Clean() {
-		return false
-	}
-	raw, _, err := r.Make(f.Text)
-	return err == nil && bytes.Equal(raw, m.Bytes())
-}
-
 // fitNow applies a revision to the file as it is, if it can tell that it fits.
 func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error) {
 	if r.Whole && r.OnConflict != Overwrite {
@@ -49,16 +38,6 @@ func fitNow(r Revision, f *File, foreign []patch.Hunk) ([]byte, *Outcome, error)
 		return nil, nil, fmt.Errorf("%s has changed since it was read. Read it again. %w", r.Path.Path, err)
 	}
 	return raw, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
-}
-
-// marked writes conflict markers in the file's encoding, after its byte-order mark.
-func marked(m merge.Result, t *textfile.Text) ([]byte, error) {
-	enc := t.Encoding()
-	if !enc.Wide() && len(enc.BOM()) == 0 {
-		return m.Marked("edit", "disk"), nil
-	}
-	b, err := enc.Encode(string(decodeChunks(m, enc).Marked("edit", "disk")))
-	return append(enc.BOM(), b...), err
 }
 
 // decodeChunks returns the same merge with decoded lines.
@@ -76,22 +55,6 @@ func decodeChunks(m merge.Result, enc textfile.Encoding) merge.Result {
 		out.Chunks = append(out.Chunks, c)
 	}
 	return out
-}
-
-// describe prints the conflicting chunks only, with markers and line numbers.
-func describe(m merge.Result, enc textfile.Encoding) string {
-	const most = 5
-	var b strings.Builder
-	conflicts := decodeChunks(m, enc).Conflicts()
-	for i, c := range conflicts {
-		if i == most {
-			fmt.Fprintf(&b, "… and %d more\n", len(conflicts)-most)
-			break
-		}
-		c.Ours, c.Theirs = clip(c.Ours), clip(c.Theirs)
-		fmt.Fprintf(&b, "at line %d of the file as it was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
-	}
-	return b.String()
 }
 
 // clip shortens one side of a conflict to what a reader needs to decide.

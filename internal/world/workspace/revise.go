@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 
 	"github.com/haftdev/haft/internal/world/workspace/guard"
@@ -62,12 +61,4 @@ func difference(a, b *textfile.Text) []patch.Hunk {
 		lines = func(t *textfile.Text) []byte { return bytes.ReplaceAll(t.Bytes(), []byte("\r"), []byte("\n")) }
 	}
 	return patch.Diff(lines(a), lines(b), contextLines)
-}
-
-func kindOf(err error) string {
-	var b *textfile.BinaryError
-	if errors.As(err, &b) {
-		return b.Kind
-	}
-	return err.Error()
 }

@@ -36,6 +36,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/config/keep"
 	"github.com/haftdev/haft/internal/text/near"
@@ -276,6 +277,33 @@ func (w *Workspace) editorConfig(path, property string) string {
 	return ""
 }
 
+// editorConfigValue reads one file. top says that no file above it counts.
+func editorConfigValue(text, rel, property string) (value string, top bool) {
+	applies, preamble := false, true
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' && strings.HasSuffix(line, "]") {
+			preamble, applies = false, sectionMatches(line[1:len(line)-1], rel)
+			continue
+		}
+		key, v, ok := strings.Cut(line, "=")
+		key, v = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(v)
+		switch {
+		case !ok:
+		case preamble && key == "root":
+			top = strings.EqualFold(v, "true")
+		case applies && key == property && strings.EqualFold(v, "unset"):
+			value = ""
+		case applies && key == property:
+			value = v
+		}
+	}
+	return value, top
+}
+
 // Encoding returns the encoding of the file at a physical path: the one that the agent chose
 // earlier, otherwise one derived from the bytes, from declarations and, if in doubt, from the
 // project's other files. raw may be just a sufficiently long beginning of the file.
@@ -289,6 +317,15 @@ func (w *Workspace) Encoding(agent, path string, raw []byte) (textfile.Encoding,
 		return textfile.DetectWith(raw, textfile.Hints{})
 	}
 	return textfile.DetectWith(raw, w.hints(path))
+}
+
+func isASCII(raw []byte) bool {
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // SearchText returns the text of a file that is not UTF-8, for a search; ok is false for a
@@ -561,6 +598,19 @@ func (w *Workspace) checkSeen(ctx context.Context, r Revision, f *File, seen rea
 		r.Path.Path, gap.From, gap.To, r.Path.Path, gap.From, gap.To-gap.From+1)
 }
 
+// firstGap returns the first run of lines up to n that ascending ranges leave out.
+func firstGap(ranges []readstate.Range, n int) (readstate.Range, bool) {
+	next := 1
+	for _, r := range ranges {
+		if r.From > next {
+			n = min(n, r.From-1)
+			break
+		}
+		next = r.To + 1
+	}
+	return readstate.Range{From: next, To: n}, next <= n
+}
+
 // base returns what an agent has read as text, or nil if it is no longer at hand.
 func (w *Workspace) base(ctx context.Context, agent string, seen readstate.Entry) *textfile.Text {
 	raw := seen.Base
@@ -663,6 +713,42 @@ func (w *Workspace) reconcile(r Revision, f *File, was *textfile.Text) ([]byte, 
 		return nil, nil, refuse(Stale, "%s has changed since it was read, and merging both changes would break it. Nothing was written. Read it again.", r.Path.Path)
 	}
 	return merged, &Outcome{Stale: true, Foreign: foreign, Notes: notes}, nil
+}
+
+// fits reports whether a merge is what the revision makes of the file as it is: then both changes are on one line, and the
+// edit is found there as it was written.
+func fits(r Revision, f *File, m merge.Result) bool {
+	if r.Whole || !m.Clean() {
+		return false
+	}
+	raw, _, err := r.Make(f.Text)
+	return err == nil && bytes.Equal(raw, m.Bytes())
+}
+
+// marked writes conflict markers in the file's encoding, after its byte-order mark.
+func marked(m merge.Result, t *textfile.Text) ([]byte, error) {
+	enc := t.Encoding()
+	if !enc.Wide() && len(enc.BOM()) == 0 {
+		return m.Marked("edit", "disk"), nil
+	}
+	b, err := enc.Encode(string(decodeChunks(m, enc).Marked("edit", "disk")))
+	return append(enc.BOM(), b...), err
+}
+
+// describe prints the conflicting chunks only, with markers and line numbers.
+func describe(m merge.Result, enc textfile.Encoding) string {
+	const most = 5
+	var b strings.Builder
+	conflicts := decodeChunks(m, enc).Conflicts()
+	for i, c := range conflicts {
+		if i == most {
+			fmt.Fprintf(&b, "… and %d more\n", len(conflicts)-most)
+			break
+		}
+		c.Ours, c.Theirs = clip(c.Ours), clip(c.Theirs)
+		fmt.Fprintf(&b, "at line %d of the file as it was read:\n%s", c.BaseLine+1, merge.Result{Chunks: []merge.Chunk{c}}.Marked("edit", "disk"))
+	}
+	return b.String()
 }
 
 // Fresh reports whether an agent knows the current content of a text file.
@@ -829,6 +915,14 @@ func (w *Workspace) draft(ctx context.Context, r Revision) (*Outcome, *File, err
 		o.Notes = append(o.Notes, "the file is marked read-only ("+f.Info.Mode.Perm().String()+"); it was changed anyway and keeps its mode.")
 	}
 	return o, f, nil
+}
+
+func kindOf(err error) string {
+	var b *textfile.BinaryError
+	if errors.As(err, &b) {
+		return b.Kind
+	}
+	return err.Error()
 }
 
 // fresh is the text of a new file, in the encoding that the call, the text itself or the project names for it.
