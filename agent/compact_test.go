@@ -10,6 +10,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/hook"
+	"github.com/haftdev/haft/internal/guard/output"
 	"github.com/haftdev/haft/internal/harness/sysprompt/prompt"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/tool"
@@ -215,5 +216,37 @@ func TestPrefixStays(t *testing.T) {
 		if string(after.Tools) != string(before.Tools) || !slices.Equal(after.System, before.System) || !strings.HasPrefix(after.raw, before.raw) {
 			t.Fatalf("request %d does not begin like the one before", i)
 		}
+	}
+}
+
+// The results of one answer take about half of the model's window, whichever it is.
+func TestResultsTakeAShareOfTheWindow(t *testing.T) {
+	sent := func(window int64) int {
+		long := strings.Repeat("long ", 1_200)
+		var blocks []model.Block
+		for i := range 5 {
+			blocks = append(blocks, use(fmt.Sprint("u", i), "Echo", `{"say":"`+fmt.Sprint(i)+long+`"}`))
+		}
+		f := &fake{t: t, answers: []reply{says(blocks...), says(text("done"))}}
+		o := world(f)
+		o.Sched.Output = output.NewStore(t.TempDir())
+		o.Context.Window = func(string) int64 { return window }
+		o.Context.CompactAt = -1
+		run(t, start(t, o), "go")
+		n := 0
+		for _, m := range f.requests[1].messages {
+			for _, b := range m.Content {
+				if b.Type == model.ToolResult {
+					n += len(b.Content[0].Text)
+				}
+			}
+		}
+		return n
+	}
+	if n := sent(200_000); n < 30_000 {
+		t.Errorf("with a large window, %d characters are sent", n)
+	}
+	if n := sent(8_000); n < 8_000 || n > 20_000 {
+		t.Errorf("with 8,000 tokens, %d characters are sent", n)
 	}
 }

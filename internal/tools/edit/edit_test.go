@@ -278,6 +278,16 @@ func FuzzTools(f *testing.F) {
 	})
 }
 
+func TestOneEditIsOne(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\n"})
+	b.show("f")
+	r, err := b.run(b.multi, edit.MultiInput{FilePath: b.path("f"), Edits: []edit.OneEdit{{OldString: "one", NewString: "1"}}})
+	must(t, err)
+	if !strings.Contains(r.Text(), "has been updated by 1 edit.") {
+		t.Errorf("said: %s", r.Text())
+	}
+}
+
 // TestPatchAppliesWhatTheModelReads takes the diff out of the result's text and gives it to patch(1).
 func TestPatchAppliesWhatTheModelReads(t *testing.T) {
 	needtest.Program(t, "patch")
