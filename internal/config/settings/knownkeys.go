@@ -181,7 +181,7 @@ var topLevel = sync.OnceValue(func() map[string]shape {
 		"effortLevel":           aText,
 		"advisorModel":          idle(aText),
 		"fastMode":              idle(aFlag),
-		"alwaysThinkingEnabled": idle(aFlag),
+		"alwaysThinkingEnabled": aFlag,
 		"showThinkingSummaries": idle(aFlag),
 		"agent":                 aText,
 		"outputStyle":           aText,

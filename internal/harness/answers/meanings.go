@@ -18,6 +18,7 @@ var meanings = map[string]lang.Text{
 	"agents.maxDepth":                          "how many levels deep agents can start other agents (2)",
 	"agents.maxRunning":                        "how many agents may work at the same time (64)",
 	"agents.maxTokens":                         "how many tokens one agent may use (no limit)",
+	"alwaysThinkingEnabled":                    "whether the model thinks, if it can (true)",
 	"allowManagedHooksOnly":                    "in managed settings: only their hooks run",
 	"allowManagedMcpServersOnly":               "in managed settings: only the MCP servers that they allow may be used",
 	"allowManagedPermissionRulesOnly":          "in managed settings: only their permission rules count",
