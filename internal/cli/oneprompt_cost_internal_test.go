@@ -36,11 +36,10 @@ func whileAsking(t *testing.T, prompt string) (stacks []string, heap uint64) {
 		t.Fatal(err)
 	}
 	forward := httputil.NewSingleHostReverseProxy(model)
+	before := goroutines() // what other tests have left
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		all := make([]byte, 1<<20)
-		all = all[:runtime.Stack(all, true)]
-		for stack := range strings.SplitSeq(string(all), "\n\n") {
-			if strings.Contains(stack, "created by github.com/haftdev/haft/") && !strings.Contains(stack, "haft/model/script") {
+		for id, stack := range goroutines() {
+			if before[id] == "" && strings.Contains(stack, "created by github.com/haftdev/haft/") && !strings.Contains(stack, "haft/model/script") {
 				stacks = append(stacks, stack)
 			}
 		}
@@ -63,4 +62,16 @@ func whileAsking(t *testing.T, prompt string) (stacks []string, heap uint64) {
 		t.Errorf("the result is %q %q", heard.result.Result, heard.result.Errors)
 	}
 	return stacks, heap
+}
+
+// goroutines are the stacks of all goroutines, by their names.
+func goroutines() map[string]string {
+	text := make([]byte, 8<<20)
+	text = text[:runtime.Stack(text, true)]
+	all := map[string]string{}
+	for stack := range strings.SplitSeq(string(text), "\n\n") {
+		name, _, _ := strings.Cut(stack, " [")
+		all[name] = stack
+	}
+	return all
 }
