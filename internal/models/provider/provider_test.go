@@ -109,17 +109,22 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// TestTheGuideListsTheServers writes the table of the guide about models.
-func TestTheGuideListsTheServers(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("| model | address | other address | key |\n|---|---|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		s := servers[name]
-		key := "`" + s.keyEnv + "`"
-		if !s.mustKey {
-			key += ", if it needs one"
+// TestTheGuidesListTheServers writes the table of the guides about models.
+func TestTheGuidesListTheServers(t *testing.T) {
+	for path, words := range map[string][2]string{
+		"../../../docs/models.md":    {"| model | address | other address | key |", ", if it needs one"},
+		"../../../docs/zh/models.md": {"| 模型 | 地址 | 其他地址 | 密钥 |", "（如果需要）"},
+	} {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s\n|---|---|---|---|\n", words[0])
+		for _, name := range slices.Sorted(maps.Keys(servers)) {
+			s := servers[name]
+			key := "`" + s.keyEnv + "`"
+			if !s.mustKey {
+				key += words[1]
+			}
+			fmt.Fprintf(&b, "| `%s/…` | %s | `%s` | %s |\n", name, s.base, strings.Join(s.baseEnv, "`, `"), key)
 		}
-		fmt.Fprintf(&b, "| `%s/…` | %s | `%s` | %s |\n", name, s.base, strings.Join(s.baseEnv, "`, `"), key)
+		golden.Part(t, path, "servers", b.String())
 	}
-	golden.Part(t, "../../../docs/models.md", "servers", b.String())
 }
