@@ -370,9 +370,9 @@ func newRoot(s Streams, reexec shellrun.Reexec) *cobra.Command {
 }
 
 // about is what haft is, in the words in which a user would tell a colleague.
-const about lang.Text = `haft is a coding agent for your terminal and editor. It shows you the diff
-before a command touches your files, and works with your Claude Code settings
-and any model.`
+const about lang.Text = `haft is a coding agent for your terminal and editor. To approve a command, you see
+the diff that it would make (on Linux). haft works with your Claude Code settings,
+and with Claude or any OpenAI-compatible model.`
 
 // newConversation returns haft without its commands, which only a command line that names one of them and help need:
 // their flags are a tenth of what a start allocates.
