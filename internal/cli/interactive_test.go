@@ -391,7 +391,7 @@ func TestAPersonGoesBackInAConversationThatIsNew(t *testing.T) {
 	s.mu.Lock()
 	now := s.term.String()
 	s.mu.Unlock()
-	if list := now[strings.LastIndex(now, "Go back"):]; strings.Contains(list, "hurry") || !strings.Contains(list, "sleep") {
+	if list := now[strings.LastIndex(now, "Rewind to just before"):]; strings.Contains(list, "hurry") || !strings.Contains(list, "sleep") {
 		t.Errorf("what was left behind is offered:\n%s", list)
 	}
 	s.type_("\x03") // closes the list

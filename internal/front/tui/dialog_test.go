@@ -378,8 +378,8 @@ func TestAllEditsAreAllowed(t *testing.T) {
 			if v.Behavior != tool.Allow || v.Reason != editsAccepted {
 				t.Errorf("%q: got %+v", typed, v)
 			}
-			if len(v.Grants) != 1 || v.Grants[0].Mode != acceptEdits || b.talk.mode != "default" {
-				t.Errorf("%q: grants %+v, the mode is %s", typed, v.Grants, b.talk.mode)
+			if len(v.Grants) != 1 || v.Grants[0].Mode != acceptEdits || b.talk.Mode() != "default" {
+				t.Errorf("%q: grants %+v, the mode is %s", typed, v.Grants, b.talk.Mode())
 			}
 			if len(second) == 1 {
 				t.Errorf("%q: the other edit is answered", typed)

@@ -137,9 +137,14 @@ func (f *fakeTalk) TakeBack(n int) []agent.Prompt {
 	f.queue = f.queue[:len(f.queue)-len(taken)]
 	return taken
 }
-func (f *fakeTalk) Interrupt() bool        { f.interrupts++; return true }
-func (f *fakeTalk) SetMode(m string) error { f.mode = m; return nil }
-func (f *fakeTalk) Speak(*lang.Catalogue)  {}
+func (f *fakeTalk) Interrupt() bool { f.interrupts++; return true }
+func (f *fakeTalk) SetMode(m string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mode = m
+	return nil
+}
+func (f *fakeTalk) Speak(*lang.Catalogue) {}
 func (f *fakeTalk) Resolve(m string) string {
 	return "claude-" + m
 }
@@ -202,8 +207,12 @@ func (f *fakeTalk) Close(context.Context) ([]agent.Notice, error) {
 func (f *fakeTalk) Sandbox() string     { return f.sandbox }
 func (f *fakeTalk) Running() string     { return f.running }
 func (f *fakeTalk) Keep() *harness.Kept { return f.kept }
-func (f *fakeTalk) Mode() string        { return f.mode }
-func (f *fakeTalk) Tools() *tool.Set    { return f.tools }
+func (f *fakeTalk) Mode() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mode
+}
+func (f *fakeTalk) Tools() *tool.Set { return f.tools }
 func (f *fakeTalk) Commands() []Command {
 	return []Command{{"help", "Show the available commands", ""}, {"cost", "Show the cost", ""}}
 }

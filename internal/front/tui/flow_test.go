@@ -179,13 +179,13 @@ func TestModesAndModels(t *testing.T) {
 		for range 4 {
 			b.type_("\x1b[Z")
 			b.pause(widening)
-			modes = append(modes, b.talk.mode)
+			modes = append(modes, b.talk.Mode())
 		}
 		b.type_("\x1b[Z\x1b[Z\x1b[Z") // from plan back to it, by way of the others
 		b.pause(widening)
 		b.type_("\x1b[Z")
 		b.type_("\x15") // the mode that allows edits is not in force yet
-		modes = append(modes, b.talk.mode)
+		modes = append(modes, b.talk.Mode())
 		b.pause(widening)
 		if d := cmp.Diff([]string{"plan", "acceptEdits", "default", "plan", "plan"}, modes); d != "" {
 			t.Error(d)

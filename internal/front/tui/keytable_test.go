@@ -70,11 +70,11 @@ func TestEveryKey(t *testing.T) {
 			b.sees("plan only")
 			press()
 			b.sees("edits allowed")
-			if b.talk.mode != "plan" {
+			if b.talk.Mode() != "plan" {
 				t.Error("edits are allowed on the way through the modes")
 			}
 			b.pause(widening)
-			if b.talk.mode != acceptEdits {
+			if b.talk.Mode() != acceptEdits {
 				t.Error("edits are not allowed")
 			}
 		},

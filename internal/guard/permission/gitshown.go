@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +50,9 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		if !shows || q.Reverse == nil && !h.policy.inRepository() {
 			continue
 		}
+		if len(q.Sources) > 0 && !c.Dynamic && len(h.before(a.Deny, i)) == 0 && !slices.ContainsFunc(q.Sources, h.policy.mayExist) {
+			continue
+		}
 		shown, err := h.policy.shownByGit(q, where)
 		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(h.before(a.Deny, i), c) {
 			err = errors.New("the files are only known at run time")
@@ -65,6 +69,20 @@ func (p *Policy) inWorkTree(word string) bool {
 		word = filepath.Join(p.at.cwd, word)
 	}
 	return top != "" && pathin.Contains(top, filepath.Clean(word))
+}
+
+// mayExist reports whether a word may name something on this machine.
+func (p *Policy) mayExist(word string) bool {
+	switch {
+	case strings.HasPrefix(word, "~"), strings.HasPrefix(word, "file:"):
+		return true
+	case !filepath.IsAbs(word):
+		word = filepath.Join(p.at.cwd, word)
+	}
+	return slices.ContainsFunc([]string{"", ".git", ".bundle"}, func(ending string) bool { // as git tries them
+		_, err := os.Lstat(word + ending)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
 }
 
 // passwordShown returns the file with a password that a git command may print along with

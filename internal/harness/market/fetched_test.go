@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/haftdev/haft/internal/test/needtest"
@@ -29,10 +30,12 @@ func TestAPluginFromNPM(t *testing.T) {
 	})
 	sum := sha512.Sum512(packed)
 	integrity := "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
-	var base string
+	var base string // of the registry
+	var claimed atomic.Pointer[string]
+	claimed.Store(&integrity)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/@tin%2fboats", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"name": "@tin/boats", "dist-tags": {"latest": "1.2.0"}, "versions": {"1.2.0": {"name": "@tin/boats", "version": "1.2.0", "dist": {"tarball": "%s/boats.tgz", "integrity": "%s"}}}}`, base, integrity)
+		fmt.Fprintf(w, `{"name": "@tin/boats", "dist-tags": {"latest": "1.2.0"}, "versions": {"1.2.0": {"name": "@tin/boats", "version": "1.2.0", "dist": {"tarball": "%s/boats.tgz", "integrity": "%s"}}}}`, base, *claimed.Load())
 	})
 	mux.HandleFunc("/boats.tgz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(packed) })
 	mux.HandleFunc("/market.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -78,7 +81,8 @@ func TestAPluginFromNPM(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %s", id, p, err, want)
 		}
 	}
-	integrity = "sha512-" + base64.StdEncoding.EncodeToString(make([]byte, 64))
+	other := "sha512-" + base64.StdEncoding.EncodeToString(make([]byte, 64))
+	claimed.Store(&other)
 	t.Setenv("npm_config_cache", t.TempDir())
 	if p, err := store.Prepare(t.Context(), "boats@tin"); err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {
 		t.Errorf("with another hash: %v, %v", p, err)

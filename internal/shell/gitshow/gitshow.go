@@ -31,6 +31,8 @@ type Query struct {
 	Reverse []string
 	// Unclear: the files cannot be listed.
 	Unclear bool
+	// Sources, if set, are the words that may name what is copied: if there is none of them, nothing is.
+	Sources []string
 }
 
 // Of returns how to list what a git command prints, given its words after git. It
@@ -81,10 +83,11 @@ func copies(sub string, args []string, plain bool) (Query, bool) {
 		return Query{Unclear: true}, has("--cacheinfo") || has("--index-info")
 	case "clone":
 		from := operands(args)
+		q := Query{Unclear: true, Sources: from}
 		if len(from) > 1 {
 			from = from[:len(from)-1] // the last says where to
 		}
-		return Query{Unclear: true}, slices.ContainsFunc(from, func(w string) bool { return local(w) || !strings.Contains(w, ":") })
+		return q, slices.ContainsFunc(from, func(w string) bool { return local(w) || !strings.Contains(w, ":") })
 	case "pull", "fetch", "submodule", "subtree":
 		return Query{Unclear: true}, slices.ContainsFunc(args, local)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"image"
+	_ "image/gif" // to read their sizes
+	_ "image/jpeg"
 	_ "image/png"
 
 	"github.com/haftdev/haft/internal/text/lazyregexp"
