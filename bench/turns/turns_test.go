@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,8 +94,8 @@ func TestStartStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	least := map[*player]startFigures{}
-	for range 3 {
+	found := map[*player][]startFigures{}
+	for round := 1; ; round++ {
 		for _, p := range built {
 			f, _, err := play(t.Context(), p, "read", 1, 2)
 			if err != nil {
@@ -103,18 +104,39 @@ func TestStartStaysSmall(t *testing.T) {
 			if f.start.faults == 0 {
 				t.Skip("the system does not count")
 			}
-			if l := least[p]; l.faults == 0 || f.start.faults < l.faults {
-				least[p] = f.start
-			}
+			found[p] = append(found[p], f.start)
+		}
+		if round < 3 {
+			continue
+		}
+		haft, floor := medians(found[built[0]]), medians(found[built[1]])
+		faults, anon := ratio(haft.faults, floor.faults), ratio(haft.anon, floor.anon)
+		t.Logf("%d rounds: until the first request: %d page faults (%.1f times the floor's), %s of its own (%.1f times), %d page faults of children", round, haft.faults, faults, mb(haft.anon), anon, haft.children)
+		if faults <= mostFaults && anon <= mostAnon && haft.children <= mostChildren {
+			return
+		}
+		if round == 9 { // one that fails by chance is measured for longer
+			t.Fatalf("until the first request haft has %.1f times the floor's page faults (at most %v) and %.1f times its memory (at most %v), and its children %d page faults (at most %d)",
+				faults, mostFaults, anon, mostAnon, haft.children, mostChildren)
 		}
 	}
-	haft, floor := least[built[0]], least[built[1]]
-	faults, anon := ratio(haft.faults, floor.faults), ratio(haft.anon, floor.anon)
-	t.Logf("until the first request: %d page faults (%.1f times the floor's), %s of its own (%.1f times), %d page faults of children", haft.faults, faults, mb(haft.anon), anon, haft.children)
-	if faults > mostFaults || anon > mostAnon || haft.children > mostChildren {
-		t.Errorf("until the first request haft has %.1f times the floor's page faults (at most %v) and %.1f times its memory (at most %v), and its children %d page faults (at most %d)",
-			faults, mostFaults, anon, mostAnon, haft.children, mostChildren)
+}
+
+// medians has the median of each figure.
+func medians(list []startFigures) (m startFigures) {
+	for _, field := range []func(*startFigures) *int64{
+		func(f *startFigures) *int64 { return &f.faults },
+		func(f *startFigures) *int64 { return &f.anon },
+		func(f *startFigures) *int64 { return &f.children },
+	} {
+		var all []int64
+		for _, f := range list {
+			all = append(all, *field(&f))
+		}
+		slices.Sort(all)
+		*field(&m) = all[len(all)/2]
 	}
+	return m
 }
 
 // TestManyCallsInOneAnswer plays one answer with Reads of different files: 1,000 in every test run, 10,000 with

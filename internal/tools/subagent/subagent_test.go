@@ -59,7 +59,9 @@ func TestConformance(t *testing.T) {
 		"TeamDelete":  {`{"team_name":"porting"}`},
 	}
 	for _, tl := range subagent.New(crew{subagent.Report{ID: "a1", Status: subagent.Completed, Text: "done"}}) {
-		t.Run(tl.Name, func(t *testing.T) { tooltest.Run(t, tooltest.Subject{Tool: tl, Valid: valid[tl.Name], Session: &tool.Session{Flags: map[string]bool{"background": true}}}) })
+		t.Run(tl.Name, func(t *testing.T) {
+			tooltest.Run(t, tooltest.Subject{Tool: tl, Valid: valid[tl.Name], Session: &tool.Session{Flags: map[string]bool{"background": true}}})
+		})
 	}
 }
 
