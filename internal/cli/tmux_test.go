@@ -180,7 +180,7 @@ func TestTmuxWords(t *testing.T) {
 	s := newSeat(t)
 	for _, c := range []struct{ command, last string }{
 		{"doctor", "Next:"},
-		{"help", "  wire           The wire"},
+		{"help all", "  wire            The wire"},
 		{"mcp --help", "for more information about a command."},
 		{"demo --help", "uiLanguage"},
 	} {

@@ -343,7 +343,7 @@ func (w *setup) judgeElsewhere(policy func() *permission.Policy, judge sched.Jud
 			return judge.Judge(ctx, c)
 		}
 		call := *c.Call
-		call.Tool = name
+		call.Tool, call.Facts = name, nil // what is known of the call is known of the tool of the server
 		v := policy().Decide(tool.Case{Tool: &known[i], Call: &call})
 		if v.Rule != "" && v.Behavior != tool.Allow {
 			return tool.Verdict{Behavior: v.Behavior, Message: v.Message, Reason: v.Reason, Rule: v.Rule, Origin: v.Origin}

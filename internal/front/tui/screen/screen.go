@@ -71,20 +71,20 @@ func (s *Screen) Draw(above, live []string, at Cursor) (int, error) {
 		live = live[cut:]
 		at.Row = max(at.Row-cut, 0)
 	}
-	rows := make([]string, 0, len(above)+len(live))
-	rows = append(rows, above...)
+	rows := make([]string, 0, len(live))
 	for _, l := range live {
 		rows = append(rows, s.fit(l))
 	}
 	s.buf.Reset()
 	s.changed = 0
-	shown := rows[len(above):]
-	if s.stale || !s.fits(above) || !s.update(rows) {
+	// What goes into the scrollback is always drawn as a whole: a terminal that is just being resized
+	// may have moved the rows that are there, and nobody draws those again.
+	if s.stale || len(above) > 0 || !s.update(rows) {
 		s.buf.Reset()
-		s.redraw(above, shown)
+		s.redraw(above, rows)
 	}
 	s.row -= len(above)
-	s.live = shown
+	s.live = rows
 	s.place(at)
 	frame := s.buf.Bytes()
 	if s.changed > 2 || len(frame) > small { // else it is one step for every terminal
@@ -98,11 +98,6 @@ func (s *Screen) Draw(above, live []string, at Cursor) (int, error) {
 
 // small is a frame that no terminal shows half of.
 const small = 160
-
-// fits reports whether lines for the scrollback are one row each, as live ones are.
-func (s *Screen) fits(above []string) bool {
-	return !slices.ContainsFunc(above, func(l string) bool { return len(l) > s.width && ansi.StringWidth(l) > s.width })
-}
 
 // update changes the rows that are there into others. It reports false if that is not possible.
 func (s *Screen) update(rows []string) bool {
