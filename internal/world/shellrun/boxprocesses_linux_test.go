@@ -34,7 +34,7 @@ func TestWhatACommandSeesOfOtherProcesses(t *testing.T) {
 			if hide {
 				seen = ""
 			}
-			task := runBoxed(t, s, box, "ls -d /proc/[0-9]* | grep -x /proc/"+number+"; cat /proc/"+number+"/comm 2>/dev/null; true")
+			task := runBoxed(t, s, box, "ls -d /proc/[0-9]* 2>/dev/null | grep -x /proc/"+number+"; cat /proc/"+number+"/comm 2>/dev/null; true")
 			if got := text(task); got != seen {
 				t.Errorf("the command sees %q, want %q", got, seen)
 			}
