@@ -158,6 +158,13 @@ func shop(t *testing.T, turns ...script.Turn) (dir string, model *script.Server)
 	t.Setenv("ANTHROPIC_BASE_URL", model.URL())
 	t.Setenv("ANTHROPIC_API_KEY", "sk-ant-scripted")
 	t.Setenv("HOME", t.TempDir())
+	// The folder of a test has too long a name for a socket.
+	sockets, err := os.MkdirTemp("", "tools")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(sockets) })
+	t.Setenv("XDG_RUNTIME_DIR", sockets)
 	t.Setenv("IS_SANDBOX", "1") // tests may run as root
 	return orders(t), model
 }
