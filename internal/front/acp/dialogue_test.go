@@ -60,10 +60,12 @@ func (p *player) plain() string {
 	var out bytes.Buffer
 	got := slices.DeleteFunc(slices.Clone(p.got), dependsOnTime)
 	for i := 1; i < len(got); i++ {
-		// That a call is being worked on and the question about it are sent by two
-		// goroutines, so either may come first: here it is the question.
-		if begun, asked := got[i-1], got[i]; asksAbout(asked) != "" && asksAbout(asked) == beginsCall(begun) {
-			got[i-1], got[i] = asked, begun
+		// That a call is being worked on, and what it asks the user or the editor, are sent by
+		// two goroutines, so either may come first: here it is the question to the user, and
+		// the news before the editor is asked for a file.
+		before, after := got[i-1], got[i]
+		if asksAbout(after) != "" && asksAbout(after) == beginsCall(before) || before["method"] == "fs/read_text_file" && beginsCall(after) != "" {
+			got[i-1], got[i] = after, before
 		}
 	}
 	for _, m := range got {

@@ -29,7 +29,7 @@ store="$HOME/fleet"
 "$INTEROP_FLEET" serve --listen 127.0.0.1:0 --status= --http 127.0.0.1:0 --store "$store" >"$kept" 2>/dev/null &
 server=$!
 until grep -q '#login=' "$kept"; do sleep 0.05; done
-"$INTEROP_FLEET" worker --join "$(grep -o 'nats://127.0.0.1:[0-9]*' "$kept" | head -n 1)" --key "$store/worker.nk" --dir "$store/sessions" --workspaces "$store/workspaces" 2>/dev/null &
+"$INTEROP_FLEET" worker --join "$(grep -o 'nats://127.0.0.1:[0-9]*' "$kept" | head -n 1)" --key "$store/worker.creds" --dir "$store/sessions" --workspaces "$store/workspaces" 2>/dev/null &
 worker=$!
 ` + connectScript + `kill $worker
 wait $worker

@@ -294,7 +294,9 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	}
 	o := &headless.Options{
 		Partial: f.partial, HookEvents: f.hookEvents, ToolProgress: f.toolProgress, Replay: f.replay, AskHost: f.promptTool == "stdio" && f.prompts != "none",
-		States: os.Getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != "", Version: version,
+		// The SDK sets the first, the adapter for editors the second.
+		States:  os.Getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE") != "" || os.Getenv("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS") != "",
+		Version: version,
 	}
 	if f.mode == "manual" {
 		f.mode = "default"

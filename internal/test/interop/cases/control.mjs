@@ -249,10 +249,11 @@ test('a command of the project is put in place of its name', async (w) => {
   assert.match(JSON.stringify((await w.requests()).at(-1).messages), /Say hello to Ada\./);
 });
 
-test('an unknown command goes to the model as it is', async (w) => {
+test('an unknown command does not go to the model', async (w) => {
   await w.model(turn('What?'));
   const run = await w.ask('/nonsense here', { tools });
-  assert.equal(run.result.subtype, 'success');
+  assert.equal(run.result.subtype, reference ? 'success' : 'error_during_execution');
+  assert.equal((await w.requests()).length, reference ? 1 : 0); // that one sends it as it is
 });
 
 test('settingSources choose what is read', async (w) => {

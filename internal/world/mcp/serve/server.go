@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/haftdev/haft/tool"
@@ -348,8 +349,9 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
-		return nil // the client is done
+	// A client that is done closes what it writes and what it reads, so either may be seen first.
+	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) {
+		return nil
 	}
 	return err
 }
