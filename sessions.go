@@ -193,7 +193,7 @@ func (o *SessionsOptions) files(id string) ([]string, error) {
 	}
 	var paths []string
 	for _, folder := range folders {
-		if o.Dir != "" && !mayHold(folder.Name(), o.Dir) {
+		if o.Dir != "" && !folderMatches(folder.Name(), o.Dir) {
 			continue
 		}
 		found, err := fs.Glob(os.DirFS(filepath.Join(projects, folder.Name())), id+".jsonl")
@@ -209,9 +209,9 @@ func (o *SessionsOptions) files(id string) ([]string, error) {
 
 var notAlnum = lazyregexp.New(`[^a-zA-Z0-9]`)
 
-// mayHold reports whether a folder can belong to a working directory. Its name is the path
+// folderMatches reports whether a folder can belong to a working directory. Its name is the path
 // with everything but letters and digits replaced; a long name is cut, and a hash is added.
-func mayHold(folder, dir string) bool {
+func folderMatches(folder, dir string) bool {
 	const most = 200
 	for _, d := range spellings(dir) {
 		name := notAlnum.ReplaceAllString(d, "-")

@@ -341,7 +341,7 @@ func (r *Runner) wait(ctx context.Context, t *task, in Input) {
 // and returns when all have ended. A hook that was stopped is reported as failed, because its
 // work may be half done. The runner must not be used afterwards.
 func (r *Runner) Close() {
-	late := time.AfterFunc(r.opts.Patience, func() { r.close(errLate{r.opts.Patience}) })
+	late := time.AfterFunc(r.opts.Patience, func() { r.close(timeoutError{r.opts.Patience}) })
 	defer late.Stop()
 	r.unwaited.Wait()
 	r.close(nil)
@@ -820,7 +820,7 @@ func (r *Runner) attempt(ctx context.Context, h *Hook, in Input, run *Run) error
 	out, err := r.start(ctx, h, in, run)
 	if ctx.Err() != nil && err != nil {
 		cause := context.Cause(ctx)
-		run.Cancelled = errors.Is(ctx.Err(), context.Canceled) && !errors.As(cause, new(errLate))
+		run.Cancelled = errors.Is(ctx.Err(), context.Canceled) && !errors.As(cause, new(timeoutError))
 		return cause
 	}
 	if err != nil {
@@ -898,9 +898,9 @@ func (r *Runner) Concerning(t *tool.Tool, c *tool.Call) []Run {
 	return runs
 }
 
-// errLate is why a hook that no one waited for was stopped.
-type errLate struct{ patience time.Duration }
+// timeoutError is why a hook that nobody waited for was stopped.
+type timeoutError struct{ patience time.Duration }
 
-func (e errLate) Error() string {
+func (e timeoutError) Error() string {
 	return fmt.Sprintf("it was still running %s after the session ended, and was stopped", e.patience)
 }

@@ -140,16 +140,16 @@ func (f *folder) close() {
 	if f.answer == nil {
 		return
 	}
-	f.answer.blocks = speakable(f.answer.blocks)
+	f.answer.blocks = sendable(f.answer.blocks)
 	if len(f.answer.blocks) > 0 {
 		f.out = append(f.out, *f.answer)
 	}
 	f.answer = nil
 }
 
-// speakable drops what a provider refuses: empty texts, and thoughts after which an answer
+// sendable drops what a provider refuses: empty texts, and thoughts after which an answer
 // broke off.
-func speakable(blocks []model.Block) []model.Block {
+func sendable(blocks []model.Block) []model.Block {
 	blocks = slices.DeleteFunc(blocks, func(b model.Block) bool {
 		return b.Type == model.Text && strings.TrimSpace(b.Text) == ""
 	})

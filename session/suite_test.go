@@ -17,7 +17,7 @@ func TestSessionsInFiles(t *testing.T) {
 }
 
 func TestSessionsInLogs(t *testing.T) {
-	sessiontest.Run(t, func(t *testing.T) *sessiontest.Stage { return sessiontest.InLogs(t, sessiontest.NewMemory()) })
+	sessiontest.Run(t, func(t *testing.T) *sessiontest.Stage { return sessiontest.NewWithLogs(t, sessiontest.NewMemory()) })
 	sessiontest.RunLogs(t, func(*testing.T) session.Logs { return sessiontest.NewMemory() })
 }
 

@@ -299,7 +299,7 @@ func converses(args []string) bool {
 }
 
 // terminations are the signals that ask the process to end, directly or because its
-// terminal is gone. A process that was started to outlive the terminal, as by nohup, does.
+// terminal is gone. A process started with nohup ignores SIGHUP.
 func terminations() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{syscall.SIGTERM}

@@ -69,7 +69,7 @@ const (
 // converse is haft without a command: a conversation.
 func (f *converseFlags) run(c *cobra.Command, args []string) error {
 	if f.on != "" {
-		return f.runOn(c, args)
+		return f.runRemote(c, args)
 	}
 	opts, err := f.options(c.Flags())
 	if err != nil {
@@ -538,8 +538,8 @@ func (f *converseFlags) show(heard *messages) error {
 	return err
 }
 
-// runOn submits a prompt to a server and follows it to its end.
-func (f *converseFlags) runOn(c *cobra.Command, args []string) error {
+// runRemote submits a prompt to a server and follows it to its end.
+func (f *converseFlags) runRemote(c *cobra.Command, args []string) error {
 	if !f.print || f.Input == "stream-json" {
 		return usageError{errors.New("--on needs -p and a prompt; programs use 'haft connect' instead")}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // refusals are the verdicts on calls of a session on a server, by the ids of the calls. They
-// are for the denials in the result of a prompt, which have no reasons.
+// add the reasons that the permission_denials of a result lack.
 type refusals struct {
 	why     map[string]string // of calls that were denied
 	allowed map[string]bool   // calls that ran; a denial is about their changes

@@ -43,7 +43,7 @@ type agentHooks struct {
 func (a *agentHooks) begin() {
 	var hooks []hook.Hook
 	for _, t := range a.texts {
-		for _, h := range a.world.Project.Hooks.Of(t) {
+		for _, h := range a.world.Project.Hooks.ForText(t) {
 			if h.Event == (hook.Stop{}).Event() {
 				h.Event = hook.SubagentStop{}.Event()
 			}

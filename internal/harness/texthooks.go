@@ -48,7 +48,7 @@ func (s *textHooks) loaded(kind knowledge.Kind, name, digest string) error {
 		remove()
 		delete(s.remove, state)
 	}
-	hooks := s.world.Project.Hooks.Of(t)
+	hooks := s.world.Project.Hooks.ForText(t)
 	if len(hooks) == 0 {
 		return nil
 	}

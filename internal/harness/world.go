@@ -743,7 +743,7 @@ func (w *World) leadHooks(lead *agentdef.Definition) error {
 	}
 	t, err := w.definition(*lead)
 	if err == nil {
-		w.Hooks.Add(w.Project.Hooks.Of(t))
+		w.Hooks.Add(w.Project.Hooks.ForText(t))
 	}
 	return err
 }

@@ -69,8 +69,7 @@ func fit(entries []Entry, budget int) int {
 	return len(entries)
 }
 
-// textLimit returns the length at which all texts together fill what the names
-// leave.
+// textLimit returns the maximum length of a text that keeps the whole menu within budget.
 func textLimit(entries []Entry, texts []string, budget int) int {
 	for _, e := range entries {
 		budget -= utf8.RuneCountInString(e.Name) + perLine

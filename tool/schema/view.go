@@ -108,18 +108,18 @@ func (v *View) arbitrate(value any) []Problem {
 
 // Example returns a small valid input: the required fields with example values.
 // It is nil if no valid one can be made, as when a pattern has no example.
-func (v *View) Example() json.RawMessage { return v.valid(v.derived().root.placeholder()) }
+func (v *View) Example() json.RawMessage { return v.validExample(v.derived().root.placeholder()) }
 
 // correct returns a valid input as near as possible to what was sent: it keeps
 // what can be kept, leaves out what need not be there, and marks what only the
 // sender knows. It invents nothing that could be taken for advice.
 func (v *View) correct(sent any) json.RawMessage {
 	object, _ := sent.(map[string]any)
-	return v.valid(v.derived().root.nearObject(object, "<%s>"))
+	return v.validExample(v.derived().root.nearObject(object, "<%s>"))
 }
 
-// valid returns an example, or nil if it is none.
-func (v *View) valid(example any) json.RawMessage {
+// validExample marshals an example; it returns nil if the example fails the schema.
+func (v *View) validExample(example any) json.RawMessage {
 	raw := marshal(example)
 	if _, _, err := v.Check(raw); err != nil || len(raw) > maxExample {
 		return nil

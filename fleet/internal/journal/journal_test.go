@@ -19,6 +19,6 @@ func open(t *testing.T) (*engine.Conn, *journal.Logs) {
 
 func TestSessionsInJetStream(t *testing.T) {
 	_, logs := open(t)
-	sessiontest.Run(t, func(t *testing.T) *sessiontest.Stage { return sessiontest.InLogs(t, logs) })
+	sessiontest.Run(t, func(t *testing.T) *sessiontest.Stage { return sessiontest.NewWithLogs(t, logs) })
 	sessiontest.RunLogs(t, func(t *testing.T) session.Logs { return logs })
 }

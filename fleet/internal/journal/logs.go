@@ -276,7 +276,7 @@ func (l *Logs) LastState(ctx context.Context, id, name string) (json.RawMessage,
 
 // Mirror returns a mirror in a folder.
 func (l *Logs) Mirror(dir string) *Mirror {
-	return &Mirror{logs: l, dir: dir, copies: map[string]*copied{}}
+	return &Mirror{logs: l, dir: dir, copies: map[string]*progress{}}
 }
 
 // after returns the first entry of any conversation of a session from a number on, nil if

@@ -26,11 +26,11 @@ type Mirror struct {
 	dir  string
 
 	mu     sync.Mutex
-	copies map[string]*copied
+	copies map[string]*progress
 }
 
-// copied is how far a session was copied.
-type copied struct {
+// progress records how much of a session has been copied.
+type progress struct {
 	mu   sync.Mutex
 	next uint64 // the first number in the stream that was not looked at; 0 if nothing was
 	ends map[string]session.Pos
@@ -65,12 +65,12 @@ func (m *Mirror) Forget(id string) error {
 
 // hold returns what is known of the copy of a session, locked: one that was forgotten while its
 // lock was waited for is not it any more.
-func (m *Mirror) hold(id string) *copied {
+func (m *Mirror) hold(id string) *progress {
 	for {
 		m.mu.Lock()
 		c := m.copies[id]
 		if c == nil {
-			c = &copied{ends: map[string]session.Pos{}, rest: map[string][]byte{}, sizes: map[string]int64{}}
+			c = &progress{ends: map[string]session.Pos{}, rest: map[string][]byte{}, sizes: map[string]int64{}}
 			m.copies[id] = c
 		}
 		m.mu.Unlock()
@@ -127,7 +127,7 @@ func (m *Mirror) Refresh(ctx context.Context, id string) error {
 
 // add copies the lines that an entry completes. The contents that they refer to come first:
 // who reads a line finds them.
-func (m *Mirror) add(ctx context.Context, id string, c *copied, subject string, e *entry) error {
+func (m *Mirror) add(ctx context.Context, id string, c *progress, subject string, e *entry) error {
 	text := append(c.rest[subject], e.body...)
 	end := bytes.LastIndexByte(text, '\n') + 1
 	if end > 0 {

@@ -40,7 +40,7 @@ type Question struct {
 // An Answer settles a question.
 type Answer struct {
 	Allow   bool      `json:"allow"`
-	Message string    `json:"message,omitempty"` // for the model, why not
+	Message string    `json:"message,omitempty"` // the reason for a denial, for the model
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 	// Reply is the answer as the wire has it; nil means what Allow and Message say.

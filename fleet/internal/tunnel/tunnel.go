@@ -63,7 +63,7 @@ func newEnd(nc *nats.Conn, inbox string) (*end, net.Conn, error) {
 	for range window {
 		e.room <- struct{}{}
 	}
-	sub, err := nc.Subscribe(inbox, func(m *nats.Msg) { e.hear(m.Data) })
+	sub, err := nc.Subscribe(inbox, func(m *nats.Msg) { e.receive(m.Data) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,8 +82,8 @@ func (e *end) run(to string) {
 	go e.beat()
 }
 
-// hear takes a message of the other side.
-func (e *end) hear(m []byte) {
+// receive handles a message from the peer.
+func (e *end) receive(m []byte) {
 	if len(m) < 9 {
 		return
 	}

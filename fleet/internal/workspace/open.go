@@ -208,8 +208,8 @@ func (w *Workspace) wanted(known *noted) bool {
 	return w.Base != "" && known.Point.Base == w.Base && known.Point.Call == ""
 }
 
-// includes reports whether what the journal has was made from a point, or is that: a worker that
-// ended right after it had stored something leaves a point that nobody else knows.
+// includes reports whether the journal's latest checkpoint descends from p or equals it. A worker
+// that ended right after it had stored something leaves a point that nobody else knows.
 func (w *Workspace) includes(ctx context.Context, p *Point) bool {
 	switch {
 	case p.Commit == p.Base:

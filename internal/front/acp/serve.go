@@ -107,7 +107,7 @@ func (s *server) end() {
 	s.working.Wait() // a session that was just being opened is closed by who opened it
 }
 
-// methods is the table of requests. What a file answers is listed in that file.
+// methods is the table of requests. Each file registers the methods it implements.
 func (s *server) methods() map[string]method {
 	table := make(map[string]method)
 	for _, part := range []map[string]method{s.setupMethods(), s.openMethods(), s.sessionMethods()} {

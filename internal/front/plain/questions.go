@@ -70,7 +70,7 @@ func (p *Person) line(ctx context.Context, format string, args ...any) (said str
 // until asks, and hears lines until one of them is an answer: then heard returns
 // nothing more to ask.
 func (p *Person) until(ctx context.Context, question string, heard func(line string) (again string)) error {
-	io.WriteString(p.out, question) // a terminal that is gone is seen by those who show the conversation
+	io.WriteString(p.out, question) // a write error surfaces where the conversation is shown
 	answers, end := p.listen(question)
 	defer end()
 	for {

@@ -250,7 +250,7 @@ func (s *door) getDevices(*http.Request) (DeviceList, error) {
 	return DeviceList{list}, err
 }
 
-func (s *door) revokeDevice(r *http.Request) (nothing, error) {
+func (s *door) revokeDevice(r *http.Request) (noBody, error) {
 	err := error(ErrNoDevice)
 	if s.opts.Devices != nil {
 		err = s.opts.Devices.Revoke(r.PathValue("id"))
@@ -258,7 +258,7 @@ func (s *door) revokeDevice(r *http.Request) (nothing, error) {
 	if errors.Is(err, ErrNoDevice) {
 		err = &Problem{status: http.StatusNotFound, Code: "no_device", Message: "There is no device with the id " + r.PathValue("id") + "."}
 	}
-	return nothing{}, err
+	return noBody{}, err
 }
 
 // limited refuses what the device that asks may not do. A stream ends when its device is

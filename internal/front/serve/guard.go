@@ -44,7 +44,7 @@ type limiter struct {
 	wrong map[string][]time.Time // by address
 }
 
-// How many wrong tokens an address may send in a while, and how many addresses are
+// How many wrong tokens an address may send per minute, and how many addresses are
 // remembered.
 const (
 	maxTries     = 10

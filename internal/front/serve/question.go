@@ -127,15 +127,15 @@ func (s *Server) getQuestions(r *http.Request) (Questions, error) {
 }
 
 // answer answers a question. It returns when the session has taken the answer.
-func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
+func (s *Server) answer(r *http.Request, in *Answer) (noBody, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	defer w.release()
 	q, err := w.claim(r, in)
 	if err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), journalTime)
 	defer cancel()
@@ -147,17 +147,17 @@ func (s *Server) answer(r *http.Request, in *Answer) (nothing, error) {
 		return !open
 	})
 	if err != nil {
-		return nothing{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not confirmed the answer yet. Check whether the question is still open."}
+		return noBody{}, &Problem{status: http.StatusGatewayTimeout, Code: "not_taken", Message: "The session has not confirmed the answer yet. Check whether the question is still open."}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if q.lost != nil {
-		return nothing{}, q.lost
+		return noBody{}, q.lost
 	}
 	if i, _ := w.fold.Asked(q.ID); i != nil && i.Call.By != "" && (i.Call.By != q.by || q.verdict != "" && i.Call.Verdict != q.verdict) {
-		return nothing{}, wasAnswered(i.Call.By, i.Call.Verdict)
+		return noBody{}, wasAnswered(i.Call.By, i.Call.Verdict)
 	}
-	return nothing{}, nil
+	return noBody{}, nil
 }
 
 func wasAnswered(by, behavior string) *Problem {

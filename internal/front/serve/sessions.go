@@ -273,30 +273,30 @@ func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, err
 }
 
 // deleteSession deletes a session for good. One that runs elsewhere stays.
-func (s *Server) deleteSession(r *http.Request) (nothing, error) {
+func (s *Server) deleteSession(r *http.Request) (noBody, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	defer w.release()
 	if err := s.back.Delete(r.Context(), w.id); err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	s.mu.Lock()
 	delete(s.watches, w.id)
 	s.mu.Unlock()
 	w.stop()
-	return nothing{}, nil
+	return noBody{}, nil
 }
 
 // closeSession ends the process of a session that this server leads.
-func (s *Server) closeSession(r *http.Request) (nothing, error) {
+func (s *Server) closeSession(r *http.Request) (noBody, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	defer w.release()
-	return nothing{}, s.back.Close(r.Context(), w.id)
+	return noBody{}, s.back.Close(r.Context(), w.id)
 }
 
 // forkSession copies a session.
@@ -365,19 +365,19 @@ func (s *Server) getOutcome(r *http.Request) (Outcome, error) {
 }
 
 // cancelPrompt drops a prompt that waits, or stops its turn. Turns of other prompts continue.
-func (s *Server) cancelPrompt(r *http.Request) (nothing, error) {
+func (s *Server) cancelPrompt(r *http.Request) (noBody, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	defer w.release()
 	id := r.PathValue("uuid")
 	if out, err := s.back.Outcome(r.Context(), w.id, id); err != nil || out.State != OutcomeWaiting {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	var reply wire.CancelAsyncMessageReply
 	if err := s.back.Call(r.Context(), w.id, &wire.CancelAsyncMessage{MessageUUID: id}, &reply); err != nil || reply.Cancelled {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	if !reply.Running {
 		// It is over, or is about to begin, or its process is one that does not say which turn runs:
@@ -386,14 +386,14 @@ func (s *Server) cancelPrompt(r *http.Request) (nothing, error) {
 		defer cancel()
 		err := w.await(ctx, func() bool { return w.fold.LastPrompt() == id || w.fold.Over(id) })
 		if out, known := s.back.Outcome(r.Context(), w.id, id); known != nil || out.State != OutcomeWaiting {
-			return nothing{}, known
+			return noBody{}, known
 		}
 		if err != nil {
-			return nothing{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt is waiting for the turn of another prompt and cannot be cancelled now. To cancel both, close the session."}
+			return noBody{}, &Problem{status: http.StatusConflict, Code: "not_running", Message: "The prompt is waiting for the turn of another prompt and cannot be cancelled now. To cancel both, close the session."}
 		}
 	}
 	// The process that leads the session knows whether another turn has begun meanwhile.
-	return nothing{}, s.back.Call(r.Context(), w.id, &wire.Interrupt{MessageUUID: id}, nil)
+	return noBody{}, s.back.Call(r.Context(), w.id, &wire.Interrupt{MessageUUID: id}, nil)
 }
 
 // remember notes the id of a prompt, and reports whether it is new.
@@ -427,19 +427,19 @@ func uuid(text string) bool {
 }
 
 // interrupt stops the turn that runs.
-func (s *Server) interrupt(r *http.Request) (nothing, error) { return s.tell(r, &wire.Interrupt{}) }
+func (s *Server) interrupt(r *http.Request) (noBody, error) { return s.tell(r, &wire.Interrupt{}) }
 
 // stopTask stops a task in the background.
-func (s *Server) stopTask(r *http.Request) (nothing, error) {
+func (s *Server) stopTask(r *http.Request) (noBody, error) {
 	return s.tell(r, &wire.StopTask{TaskID: r.PathValue("task")})
 }
 
 // tell tells the process that leads a session to do something.
-func (s *Server) tell(r *http.Request, request wire.Request) (nothing, error) {
+func (s *Server) tell(r *http.Request, request wire.Request) (noBody, error) {
 	w, err := s.watched(r)
 	if err != nil {
-		return nothing{}, err
+		return noBody{}, err
 	}
 	defer w.release()
-	return nothing{}, s.back.Call(r.Context(), w.id, request, nil)
+	return noBody{}, s.back.Call(r.Context(), w.id, request, nil)
 }

@@ -438,5 +438,5 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// nothing is an empty body.
-type nothing struct{}
+// noBody is the answer of requests that return nothing.
+type noBody struct{}

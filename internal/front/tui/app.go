@@ -93,7 +93,7 @@ func (a *app) begin() {
 	if a.opts.Light != nil {
 		modes += key.AskBackground
 	}
-	a.opts.Out.Write([]byte(modes)) // a terminal that is gone is seen at the first frame
+	a.opts.Out.Write([]byte(modes)) // a write error surfaces when the first frame is drawn
 	a.show.add(&note{text: "haft " + a.opts.Version, quiet: true})
 	a.draw() // before anything is read: the prompt is there at once
 	if a.opts.First.Choose {

@@ -39,8 +39,8 @@ func (b *saidBlock) tail(v view) []string {
 	lines, _ := b.take(v)
 	return lines
 }
-func (b *saidBlock) close()      {}
-func (b *saidBlock) tight() bool { return false }
+func (b *saidBlock) close()        {}
+func (b *saidBlock) compact() bool { return false }
 
 // A text is what the model says, as Markdown.
 type text struct {
@@ -63,7 +63,7 @@ func (b *text) take(view) ([]string, bool) {
 
 func (b *text) tail(v view) []string { return b.stream.Tail() }
 func (b *text) close()               { b.ended = true }
-func (b *text) tight() bool          { return false }
+func (b *text) compact() bool        { return false }
 
 // A thought is what the model thinks. It is folded: only that it thinks, and at
 // the end for how long.
@@ -101,7 +101,7 @@ func (b *thought) close() {
 		b.until = time.Now()
 	}
 }
-func (b *thought) tight() bool { return true }
+func (b *thought) compact() bool { return true }
 
 // A note is a line from haft itself.
 type note struct {
@@ -136,8 +136,8 @@ func (b *note) tail(v view) []string {
 	lines, _ := b.take(v)
 	return lines
 }
-func (b *note) close()      {}
-func (b *note) tight() bool { return b.quiet }
+func (b *note) close()        {}
+func (b *note) compact() bool { return b.quiet }
 
 func warning(p style.Palette) style.Style { return p.Warn }
 func failure(p style.Palette) style.Style { return p.Bad }

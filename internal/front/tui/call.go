@@ -71,8 +71,8 @@ func (b *call) live(v view) []string {
 	return lines
 }
 
-func (b *call) close()      { b.gone = b.end == nil }
-func (b *call) tight() bool { return true }
+func (b *call) close()        { b.gone = b.end == nil }
+func (b *call) compact() bool { return true }
 
 // head is the first line: a mark, the card, a remark.
 func (b *call) head(v view, mark, remark string) string {

@@ -116,7 +116,7 @@ func (d *dialog) typing() bool {
 	return ok && t.typing()
 }
 
-// armed reports whether the person may turn to it at this moment.
+// armed reports whether a key may answer the dialog yet.
 func (d *dialog) armed(now, lastKey time.Time) bool {
 	return !d.shown.IsZero() && now.Sub(d.shown) >= arming && now.Sub(lastKey) >= arming
 }

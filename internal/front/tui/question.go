@@ -29,8 +29,8 @@ type questions struct {
 type reply struct {
 	at     int // the option that is selected; past the last one it is their own words, -1 is none
 	chosen map[int]bool
-	words  *composer.Composer // the person's own
-	typing bool               // keys are letters of these
+	words  *composer.Composer // the free-text answer
+	typing bool               // keys are letters of it
 	given  bool               // it was answered
 }
 
@@ -174,7 +174,7 @@ func aroundSelected(lines []string, selected, height int, v view) []string {
 	return shown
 }
 
-// typing reports whether keys are letters of the person's own words.
+// typing reports whether keys are letters of a free-text answer.
 func (q *questions) typing() bool { return !q.reviews() && q.replies[q.now].typing }
 
 func (q *questions) asks(*lang.Catalogue) string { return q.input.Questions[0].Text }
@@ -310,7 +310,7 @@ func (q *questions) take(text string, held bool) bool {
 	return held
 }
 
-// paste goes into the person's own words.
+// paste appends to the free-text answer.
 func (q *questions) paste(text string) bool {
 	if !q.typing() {
 		return false

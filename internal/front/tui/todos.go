@@ -55,4 +55,4 @@ type listBlock struct{ list []todo }
 func (b *listBlock) take(v view) ([]string, bool) { return linesOf(b.list, len(b.list), v), true }
 func (b *listBlock) tail(v view) []string         { return linesOf(b.list, len(b.list), v) }
 func (b *listBlock) close()                       {}
-func (b *listBlock) tight() bool                  { return false }
+func (b *listBlock) compact() bool                { return false }

@@ -29,8 +29,8 @@ type block interface {
 	tail(view) []string
 	// close says that nothing more will happen to it.
 	close()
-	// tight blocks follow each other without a blank line.
-	tight() bool
+	// compact blocks follow each other without a blank line.
+	compact() bool
 }
 
 // A transcript is the conversation as it is shown: what is finished is on its way
@@ -52,10 +52,10 @@ func (t *transcript) finished(v view) []string {
 		b := t.live[0]
 		taken, done := b.take(v)
 		if len(taken) > 0 && !t.begun {
-			if t.any && !(t.last && b.tight()) {
+			if t.any && !(t.last && b.compact()) {
 				lines = append(lines, "")
 			}
-			t.begun, t.any, t.last = true, true, b.tight()
+			t.begun, t.any, t.last = true, true, b.compact()
 		}
 		lines = append(lines, taken...)
 		if !done {
@@ -103,10 +103,10 @@ func (t *transcript) tail(v view) []string {
 		if len(part) == 0 {
 			continue
 		}
-		if !begun && (t.any || len(lines) > 0) && !(last && b.tight()) {
+		if !begun && (t.any || len(lines) > 0) && !(last && b.compact()) {
 			lines = append(lines, "")
 		}
-		begun, last = false, b.tight()
+		begun, last = false, b.compact()
 		lines = append(lines, part...)
 	}
 	return lines

@@ -216,7 +216,7 @@ func (l *Log) open() (size int64, err error) {
 // may put a short one aside. What cannot be renamed grows on.
 func (l *Log) putAside() {
 	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, l.info) {
-		return // another program has
+		return // another process has already rotated the file
 	}
 	base, ext := l.split()
 	if os.Rename(l.path, fmt.Sprintf("%s-%020d%s", base, time.Now().UnixNano(), ext)) != nil {

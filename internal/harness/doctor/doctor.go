@@ -120,7 +120,7 @@ func (d *Diagnosis) Text() string {
 	fmt.Fprintf(&b, "%s\n\n", d.t("haft %s in %s", d.Version, visible.Indented(d.Project)))
 	for _, c := range d.Checks {
 		fmt.Fprintf(&b, "%s %s: %s\n", levelMarks[c.Level], d.area(c.Area), visible.Indented(c.Text))
-		for line := range strings.Lines(c.Advice) { // several lines are several ways
+		for line := range strings.Lines(c.Advice) { // one suggestion per line
 			fmt.Fprintf(&b, "  → %s\n", visible.Text(strings.TrimSpace(line)))
 		}
 	}

@@ -87,9 +87,9 @@ type Text struct {
 	Now    func() (string, error)
 }
 
-// Of returns the hooks that a text brings, as far as the settings let hooks run. Each runs
-// while the text, and what the hook runs, is as it is now.
-func (h *Hooks) Of(t Text) []hook.Hook {
+// ForText returns the hooks that a skill or command defines, if the settings allow hooks. Each
+// is disabled once its text or program changes.
+func (h *Hooks) ForText(t Text) []hook.Hook {
 	if t.Hooks == nil {
 		return nil
 	}

@@ -43,8 +43,8 @@ func enabled(set *settings.Settings, name string, otherwise bool) bool {
 	return otherwise
 }
 
-// withPlugins takes hooks and servers of the plugins in among the settings, where trust in
-// a project's is decided.
+// withPlugins adds the plugins' hooks and servers to the settings, so that trust applies to
+// them.
 func (l *Library) withPlugins(set *settings.Settings) *settings.Settings {
 	for _, found := range l.Plugins {
 		set = settings.Of(append(slices.Clone(set.Files()), found.Settings...)...)

@@ -73,8 +73,8 @@ func (n *Nested) Saw(agent, path string) {
 	}
 }
 
-// offer returns what the model is told about the skills that are for a file, which do not
-// wait any longer.
+// offer returns what the model is told about the skills that apply to path; each is offered
+// once.
 func (a *nested) offer(root, path string) (texts []string) {
 	if len(a.skills) == 0 {
 		return nil

@@ -60,7 +60,7 @@ func on(value string) bool {
 
 // inCloud chooses the Messages API of a cloud.
 func inCloud(o *Options, p *place, name string) (*choice, error) {
-	client := *sse.Client() // which all share
+	client := *sse.Client() // a copy of the shared client, to wrap its transport
 	route, server, key, err := p.open(o, client.Transport)
 	if err != nil {
 		return nil, err

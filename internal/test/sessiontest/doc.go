@@ -2,7 +2,7 @@
 // memory, and those of other modules.
 //
 //	func TestSessions(t *testing.T) {
-//		sessiontest.Run(t, func(t *testing.T) *sessiontest.Stage { return sessiontest.InLogs(t, open(t)) })
+//		sessiontest.Run(t, func(t *testing.T) *sessiontest.Stage { return sessiontest.NewWithLogs(t, open(t)) })
 //		sessiontest.RunLogs(t, open)
 //	}
 //

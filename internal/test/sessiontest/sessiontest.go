@@ -27,8 +27,8 @@ type Stage struct {
 // InFiles returns a store of files.
 func InFiles(t *testing.T) *Stage { return &Stage{Store: session.Open(t.TempDir())} }
 
-// InLogs returns a store of logs.
-func InLogs(t *testing.T, logs session.Logs) *Stage {
+// NewWithLogs returns a store of logs.
+func NewWithLogs(t *testing.T, logs session.Logs) *Stage {
 	return &Stage{Store: session.OpenLogs(logs, t.TempDir()), logs: logs}
 }
 

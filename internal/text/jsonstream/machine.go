@@ -323,7 +323,7 @@ func (m *machine) failDuplicate(name string) {
 		`Send each field once, with the intended value.`)
 }
 
-// stringPlace names the string in flight in a sentence.
+// stringPlace describes where the unfinished string is.
 func (m *machine) stringPlace() string {
 	if m.text.key {
 		return "a field name in " + place(m.path())

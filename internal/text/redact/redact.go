@@ -108,8 +108,8 @@ func New(known []string) *Redactor {
 // minValue is how long the value of a variable is at least to be a secret: "true" is none.
 const minValue = 8
 
-// word is a value that is like other words, such as the password "postgres". Hiding it
-// wherever it is would hide much else and, by that, tell what it is.
+// word matches a value that is an ordinary word, such as the password "postgres". Masking it
+// everywhere would mask ordinary text and reveal the value.
 var word = lazyregexp.New(`^([A-Z]?[a-z]{1,15}|[A-Z]{1,15})$`)
 
 // Environ are the values of an environment that are secrets by the names of their

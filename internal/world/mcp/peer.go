@@ -436,7 +436,7 @@ func (p *peer) connectStdio(ctx context.Context) (*session, error) {
 	case errors.As(err, &exited):
 		p.step("the server exited when asked for its protocol version; restarting it")
 		protocol = legacyProtocol
-	case conn.Silent():
+	case conn.HandshakeTimedOut():
 		p.step("the server may have been slow to report its protocol version; asking again")
 		patience = p.startTimeout()
 	default:
@@ -526,7 +526,7 @@ func (p *peer) cachedProtocol() string {
 func (p *peer) connectHTTP(ctx context.Context) (*session, error) {
 	// Asking costs little here, and the server may be another one by now.
 	s, err := p.dial(ctx, false, "", p.host.opts.ProbeTimeout)
-	if err != nil && s != nil && s.link.(*httpLink).transport.Silent() && ctx.Err() == nil {
+	if err != nil && s != nil && s.link.(*httpLink).transport.HandshakeTimedOut() && ctx.Err() == nil {
 		p.step("the server may have been slow to report its protocol version; asking again")
 		s.close()
 		s, err = p.dial(ctx, false, "", p.startTimeout())
@@ -661,7 +661,7 @@ func (p *peer) stale(what staleness) {
 
 func (p *peer) refresh() {
 	for {
-		p.calm()
+		p.debounce()
 		p.mu.Lock()
 		settled := p.settled
 		p.mu.Unlock()
@@ -684,8 +684,8 @@ func (p *peer) refresh() {
 	}
 }
 
-// calm waits for the end of a burst.
-func (p *peer) calm() {
+// debounce waits for the end of a burst of announcements.
+func (p *peer) debounce() {
 	end := time.Now().Add(tooOld)
 	for time.Now().Before(end) {
 		p.mu.Lock()

@@ -33,7 +33,7 @@ func TestABurstEndsWithQuiet(t *testing.T) {
 						p.stale(staleTools)
 					}
 				})
-				p.calm()
+				p.debounce()
 				if took := time.Since(began); took < c.want || took > c.want+quiet {
 					t.Errorf("calm after %v, want %v", took, c.want)
 				}

@@ -36,7 +36,7 @@ type Screen struct {
 	width, height int
 
 	live    []string // as they are on the terminal
-	row     int      // where its cursor is among them
+	row     int      // index in live of the line that the cursor is on
 	column  int      // of the cursor; -1 if it is not known
 	hidden  bool     // the cursor is not shown
 	changed int      // rows that a frame draws

@@ -237,7 +237,7 @@ func tidyError(raw json.RawMessage) json.RawMessage {
 	return tidy
 }
 
-// maxNoise is how much is kept of what was left out.
+// maxNoise is how many bytes of dropped output are kept for errors.
 const maxNoise = 200
 
 // Noise counts something that is no message.

@@ -68,8 +68,8 @@ type Unauthorized struct{ Reason string }
 
 func (e *Unauthorized) Error() string { return "HTTP 401 Unauthorized: " + e.Reason }
 
-// Silent reports whether the question for the era was not answered in time.
-func (t *Transport) Silent() bool {
+// HandshakeTimedOut reports whether the server did not answer server/discover in time.
+func (t *Transport) HandshakeTimedOut() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.silent

@@ -301,8 +301,8 @@ func (c *Conn) answerProbe(id int64) {
 	}
 }
 
-// Silent reports whether the question for the era was not answered in time.
-func (c *Conn) Silent() bool { return c.silent.Load() }
+// HandshakeTimedOut reports whether the server did not answer server/discover in time.
+func (c *Conn) HandshakeTimedOut() bool { return c.silent.Load() }
 
 // SessionID is empty: a process is its own session.
 func (c *Conn) SessionID() string { return "" }

@@ -13,7 +13,7 @@ type Options struct {
 	IgnoreCase bool
 	// Multiline lets a match cross lines and `.` match a line break.
 	Multiline bool
-	// Portable works as on a processor without vectors, for tests.
+	// Portable disables SIMD, for tests.
 	Portable bool
 }
 

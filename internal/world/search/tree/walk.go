@@ -244,13 +244,13 @@ func (t *Tree) fillDir(d *Dir, path string) {
 		d.skipped.IgnoredDirs++
 	} else if t.opts.Enter == nil || t.opts.Enter(path) {
 		sub := &Dir{Path: path + "/", parent: d, wd: -1}
-		t.recallSub(d, sub)
+		t.attachSaved(d, sub)
 		d.subs = append(d.subs, sub)
 	}
 }
 
-// recallSub matches a directory that was listed with its record.
-func (t *Tree) recallSub(parent, d *Dir) {
+// attachSaved links d to its entry in the saved index.
+func (t *Tree) attachSaved(parent, d *Dir) {
 	if rec, ok := t.recalled(parent); ok {
 		d.saved = int32(1 + t.opts.Saved.findSub(rec, d.name()))
 	}

@@ -82,7 +82,7 @@ func (e *entry) end() {
 	_ = e.file.Close()
 }
 
-// save keeps a content beside the record, durably.
+// save writes data next to the record and syncs it.
 func (e *entry) save(suffix string, data []byte) error {
 	f, err := e.w.dir.Open(e.id+suffix, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
