@@ -32,6 +32,8 @@ type Client struct {
 	mu      sync.Mutex
 	servers map[string]MCPServer // those in use now
 	last    *Result              // the last result that came
+	// prompted says that a prompt was sent.
+	prompted bool
 	// oneShot closes the input when the run is over; the fields after it tell when.
 	oneShot         bool
 	stateSeen, idle bool
@@ -46,12 +48,25 @@ func NewClient(ctx context.Context, opts *Options) (*Client, error) {
 // errClosed is why a client that was closed has ended.
 var errClosed = errors.New("the client is closed")
 
-func start(ctx context.Context, opts *Options, oneShot bool) (*Client, error) {
+func start(ctx context.Context, opts *Options, oneShot bool) (_ *Client, err error) {
+	c := &Client{opts: opts, oneShot: oneShot, servers: opts.MCPServers, inbox: newInbox(), hooks: newHookTable(opts.Hooks), done: make(chan struct{})}
+	if opts.Questions {
+		opts.CanUseTool = c.ask
+	}
+	if b := opts.Budget; b != nil {
+		if opts.MaxBudgetUSD, err = b.hold(ctx, opts.MaxBudgetUSD); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if c.cancel == nil {
+				b.settle(opts.MaxBudgetUSD, 0) // nothing has run
+			}
+		}()
+	}
 	args, err := opts.args()
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{opts: opts, oneShot: oneShot, servers: opts.MCPServers, inbox: newInbox(), hooks: newHookTable(opts.Hooks), done: make(chan struct{})}
 	hello, err := opts.initialize(c.hooks.matchers)
 	if err != nil {
 		return nil, err
@@ -138,7 +153,24 @@ func (c *Client) run() {
 	if errors.Is(err, errClosed) {
 		err = nil
 	}
+	if c.opts.Budget != nil {
+		c.opts.Budget.settle(c.opts.MaxBudgetUSD, c.cost())
+	}
 	c.inbox.end(err)
+}
+
+// cost is what the conversation has cost. Without a result of a prompt that is unknown, and
+// counts as all that it was allowed to.
+func (c *Client) cost() float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.last != nil:
+		return c.last.TotalCostUSD
+	case c.prompted:
+		return c.opts.MaxBudgetUSD
+	}
+	return 0
 }
 
 // deliver takes in a message. It runs in order and must not block.
@@ -450,7 +482,12 @@ func (c *Client) Send(prompt string) (id string, err error) {
 }
 
 // SendMessage sends a prompt with images, a priority or its own id.
-func (c *Client) SendMessage(m *User) error { return c.conn.Send(m) }
+func (c *Client) SendMessage(m *User) error {
+	c.mu.Lock()
+	c.prompted = true
+	c.mu.Unlock()
+	return c.conn.Send(m)
+}
 
 // CloseSend tells the command line that no more prompts will come. The command line
 // finishes what it was sent and exits; messages can be read until then.
@@ -494,6 +531,19 @@ func (c *Client) Turn(prompt string) iter.Seq2[Message, error] {
 			}
 		}
 		yield(nil, errUnfinished)
+	}
+}
+
+// Done is closed when the session has ended and nothing of it is left.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err returns why the session has ended: nil while it runs, and after Close or an end in good order.
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.inbox.why()
+	default:
+		return nil
 	}
 }
 

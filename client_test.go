@@ -428,3 +428,112 @@ func TestTheInputStaysOpenWhileCallbacksMayBeWanted(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+func TestQuestionsAreMessages(t *testing.T) {
+	leakless(t)
+	opts := stubbed(t, "asks a lot")
+	opts.Questions = true
+	asked := 0
+	for m, err := range haft.Query(t.Context(), "hi", opts) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch m := m.(type) {
+		case *haft.Question:
+			asked++
+			m.Answer(haft.Allow())
+			m.Answer(haft.Deny("too late"))
+			<-m.Done()
+		case *haft.Result:
+			if m.Result != "1000" {
+				t.Errorf("%s were allowed", m.Result)
+			}
+		}
+	}
+	if asked != 1000 {
+		t.Errorf("%d questions came", asked)
+	}
+}
+
+func TestAQuestionIsWithdrawn(t *testing.T) {
+	leakless(t)
+	opts := stubbed(t, "asks and takes it back")
+	opts.Questions = true
+	for m, err := range haft.Query(t.Context(), "hi", opts) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, ok := m.(*haft.Question); ok {
+			<-q.Done()
+			q.Answer(haft.Allow())
+		}
+	}
+}
+
+func TestAClientSaysThatAndWhyItHasEnded(t *testing.T) {
+	leakless(t)
+	c, err := haft.NewClient(t.Context(), stubbed(t, "echo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.Done():
+		t.Error("it has ended")
+	default:
+	}
+	c.Close()
+	<-c.Done()
+	if err := c.Err(); err != nil {
+		t.Errorf("closed: %v", err)
+	}
+	c, err = haft.NewClient(t.Context(), stubbed(t, "dies by a signal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Send("hi"); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	if exit := (*haft.ExitError)(nil); !errors.As(c.Err(), &exit) {
+		t.Errorf("died: %v", c.Err())
+	}
+}
+
+// Of ten at once that may each cost as much, only as many start as the budget has for; what one
+// does not spend, another may.
+func TestABudgetIsShared(t *testing.T) {
+	leakless(t)
+	budget := haft.NewBudget(3.5)
+	opts := stubbed(t, "costs a dollar")
+	opts.Budget, opts.MaxBudgetUSD = budget, 1.5
+	var wg sync.WaitGroup
+	var ran, refused atomic.Int32
+	for range 10 {
+		wg.Go(func() {
+			switch r, err := haft.Ask(t.Context(), "hi", opts); {
+			case errors.Is(err, haft.ErrBudget):
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			case r.Result != "1.5" && r.Result != "0.5":
+				t.Errorf("allowed to cost %s", r.Result)
+			default:
+				ran.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if budget.Spent() != 4 || ran.Load() != 4 || refused.Load() != 6 {
+		t.Errorf("%d ran and %d did not; spent %g", ran.Load(), refused.Load(), budget.Spent())
+	}
+	opts.CLI, opts.Budget = "/nonexistent", haft.NewBudget(1)
+	if _, err := haft.Ask(t.Context(), "hi", opts); err == nil || opts.Budget.Spent() != 0 {
+		t.Errorf("what did not start has cost %g, %v", opts.Budget.Spent(), err)
+	}
+	opts = stubbed(t, "dies by a signal")
+	opts.Budget = haft.NewBudget(1)
+	if _, err := haft.Ask(t.Context(), "hi", opts); err == nil || opts.Budget.Spent() != 1 {
+		t.Errorf("what died has cost %g, %v", opts.Budget.Spent(), err)
+	}
+}

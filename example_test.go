@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/haftdev/haft"
@@ -140,10 +141,52 @@ func ExampleClient_Interrupt() {
 	// Output: error_during_execution
 }
 
+func ExampleQuestion() {
+	c, err := haft.NewClient(ctx, &haft.Options{Questions: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	for m, err := range c.Turn("Clean up") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch m := m.(type) {
+		case *haft.Question:
+			fmt.Println(m.ToolName, "wants to run")
+			m.Answer(haft.Deny("Nothing is removed here; move it to the attic instead."))
+		case *haft.Result:
+			fmt.Println(m.Result)
+		}
+	}
+	// Output:
+	// Bash wants to run
+	// Denied: Nothing is removed here; move it to the attic instead.
+}
+
+func ExampleBudget() {
+	budget := haft.NewBudget(2.50)
+	var running sync.WaitGroup
+	for _, prompt := range []string{"Hello", "Bonjour", "Hallo"} {
+		running.Go(func() {
+			_, err := haft.Ask(ctx, prompt, &haft.Options{Budget: budget, MaxBudgetUSD: 1})
+			if errors.Is(err, haft.ErrBudget) {
+				fmt.Println("too late for", prompt)
+			}
+		})
+	}
+	running.Wait()
+	fmt.Printf("%.2f dollars\n", budget.Spent())
+	// Output: 0.00 dollars
+}
+
 func ExampleOptions_canUseTool() {
 	opts := &haft.Options{
 		CanUseTool: func(ctx context.Context, r *haft.ToolRequest) (*haft.Permission, error) {
-			if strings.Contains(string(r.Input), "rm -rf") {
+			bash, err := haft.InputOf[haft.BashInput](r.Input)
+			if err != nil || strings.Contains(bash.Command, "rm -rf") {
 				return haft.Deny("Nothing is removed here; move it to the attic instead."), nil
 			}
 			return haft.Allow(), nil

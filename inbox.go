@@ -49,6 +49,13 @@ func (b *inbox) next() (m Message, ok bool, err error) {
 	}
 }
 
+// why is the error with which the conversation ended.
+func (b *inbox) why() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
 // end records that no more messages will come, and why. Queued messages can still be read.
 // Only the first end counts.
 func (b *inbox) end(err error) {

@@ -71,6 +71,9 @@ type Options struct {
 	MaxTurns int
 	// MaxBudgetUSD limits the cost; 0 means no limit.
 	MaxBudgetUSD float64
+	// Budget is shared with others, in addition to MaxBudgetUSD; nil means none. A query or
+	// client waits until it can set something aside, and fails with ErrBudget once all is spent.
+	Budget *Budget
 
 	// Tools are the built-in tools to offer; nil means the default ones, an empty slice
 	// none.
@@ -84,6 +87,9 @@ type Options struct {
 	// CanUseTool decides about calls that the rules leave open; nil leaves them to
 	// the command line, which denies them.
 	CanUseTool PermissionFunc
+	// Questions yields the calls that the rules leave open as messages of type *Question,
+	// between the others, which the program answers; CanUseTool is then not called.
+	Questions bool
 	// Hooks are functions that run at certain points of the session.
 	Hooks []Hook
 	// MCPServers are servers whose tools the model can use, by name: see Stdio, HTTP, SSE

@@ -64,7 +64,8 @@ func Ask(ctx context.Context, prompt string, opts *Options) (*Result, error) {
 
 // QueryInto asks one question whose answer is a T, which must be a struct. The model must
 // fill in its fields, as described by their json and jsonschema tags; see package
-// tool/schema.
+// tool/schema. A run that ended with a result returns it also with an error, because it says
+// what the run has cost.
 func QueryInto[T any](ctx context.Context, prompt string, opts *Options) (T, *Result, error) {
 	var answer T
 	o := opts.clone()

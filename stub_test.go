@@ -167,6 +167,9 @@ func (f *fake) turn(prompt *wire.User) int {
 	text, bad := f.play(prompt.Message.Content.String())
 	f.Send(&wire.Assistant{Stamp: stamp(), Message: wire.AssistantMessage{Content: []wire.Block{wire.Text(text)}}})
 	result := &wire.Result{Stamp: stamp(), Subtype: wire.ResultSuccess, Result: text, NumTurns: f.turns, IsError: bad}
+	if f.how == "costs a dollar" {
+		result.TotalCostUSD = 1
+	}
 	if f.how == "structured" {
 		result.StructuredOutput = json.RawMessage(text)
 	}
@@ -188,6 +191,12 @@ func (f *fake) play(prompt string) (text string, bad bool) {
 		return string(raw)
 	}
 	switch f.how {
+	case "costs a dollar":
+		for _, arg := range os.Args {
+			if most, ok := strings.CutPrefix(arg, "--max-budget-usd="); ok {
+				return most, false
+			}
+		}
 	case "shows what it was given":
 		hello, _ := json.Marshal(f.hello)
 		var env []string

@@ -1,82 +1,100 @@
-// Command server answers questions over HTTP, each in a session of its own. The sessions run
-// inside this process, and share the connections to the model.
+// Command server is a chat over HTTP: it streams what the agent says, asks before calls that no
+// rule decides, and takes the answers. The sessions run inside this process.
 //
 //	go run ./examples/server -dir /project &
-//	curl -d 'What is here?' localhost:8080/ask
-//	curl -d 'And who wrote it?' 'localhost:8080/ask?session=SESSION'
+//	curl -N -d 'Tidy up' localhost:8080/chat
+//	curl -X POST 'localhost:8080/answer?question=QUESTION&allow=true'
+//	curl -N -d 'And now?' 'localhost:8080/chat?session=SESSION'
 package main
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/signal"
-	"time"
+	"sync"
 
 	"github.com/haftdev/haft"
 	"github.com/haftdev/haft/embed"
 )
 
 func main() {
-	address := flag.String("listen", "localhost:8080", "where to listen")
-	dir := flag.String("dir", ".", "the project to answer questions about")
+	dir := flag.String("dir", ".", "the project to work in")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := serve(ctx, *address, newHandler(*dir)); err != nil {
+	srv := &http.Server{Addr: "localhost:8080", Handler: newHandler(haft.Options{Transport: embed.New(nil), Dir: *dir, MaxTurns: 20})}
+	context.AfterFunc(ctx, func() { _ = srv.Close() })
+	if err := srv.ListenAndServe(); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
 }
 
-// serve listens until the context ends, and then waits up to 30 seconds for open questions.
-func serve(ctx context.Context, address string, h http.Handler) error {
-	srv := &http.Server{Addr: address, Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.ListenAndServe() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		late, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		return srv.Shutdown(late)
-	}
+// An event is a line of an answer.
+type event struct {
+	Text     string          `json:"text,omitempty"`
+	Question string          `json:"question,omitempty"`
+	Tool     string          `json:"tool,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Session  string          `json:"session,omitempty"`
+	Answer   string          `json:"answer,omitempty"`
+	Error    string          `json:"error,omitempty"`
 }
 
-// newHandler answers POST /ask. All sessions share one transport.
-func newHandler(dir string) http.Handler {
-	transport := embed.New(nil)
+// newHandler answers POST /chat with a stream of events, and takes answers to questions at POST
+// /answer. All sessions share the transport.
+func newHandler(opts haft.Options) http.Handler {
+	var open sync.Map // questions by id
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /chat", func(w http.ResponseWriter, r *http.Request) {
 		prompt, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil || len(prompt) == 0 {
-			http.Error(w, "send a question of at most 1 MB", http.StatusBadRequest)
+			http.Error(w, "send a prompt of at most 1 MB", http.StatusBadRequest)
 			return
 		}
-		// No one can be asked for permission, so the session only reads. It ends if the client disconnects.
-		result, err := haft.Ask(r.Context(), string(prompt), &haft.Options{
-			Transport: transport, Dir: dir, Resume: r.URL.Query().Get("session"), Tools: []string{"Read", "Grep", "Glob"}, MaxTurns: 20,
-		})
-		switch {
-		case errors.Is(err, haft.ErrNoSession):
-			http.Error(w, "no such session", http.StatusNotFound)
-		case err != nil:
-			http.Error(w, err.Error(), http.StatusBadGateway)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(reply{result.SessionID, result.Result}) // the client may be gone
+		lines := json.NewEncoder(w)
+		send := func(e event) {
+			_ = lines.Encode(e) // a client that is gone ends the context
+			_ = http.NewResponseController(w).Flush()
+		}
+		opts := opts
+		opts.Resume, opts.Questions = r.URL.Query().Get("session"), true
+		for m, err := range haft.Query(r.Context(), string(prompt), &opts) {
+			if err != nil {
+				send(event{Error: err.Error()})
+				return
+			}
+			switch m := m.(type) {
+			case *haft.Assistant:
+				if text := haft.TextOf(m); text != "" {
+					send(event{Text: text})
+				}
+			case *haft.Question:
+				open.Store(m.ToolUseID, m)
+				defer open.Delete(m.ToolUseID)
+				send(event{Question: m.ToolUseID, Tool: m.ToolName, Input: m.Input})
+			case *haft.Result:
+				send(event{Session: m.SessionID, Answer: m.Result})
+			}
 		}
 	})
+	mux.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) {
+		question, ok := open.LoadAndDelete(r.FormValue("question"))
+		if !ok {
+			http.Error(w, "no such question", http.StatusNotFound)
+			return
+		}
+		if r.FormValue("allow") == "true" {
+			question.(*haft.Question).Answer(haft.Allow())
+		} else {
+			question.(*haft.Question).Answer(haft.Deny("the user does not want that"))
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
 	return mux
-}
-
-type reply struct {
-	Session string `json:"session"`
-	Answer  string `json:"answer"`
 }

@@ -21,6 +21,10 @@ import (
 // why it knows no field of any tool.
 var inputReaders = map[string]string{
 	". call":                               "the input of a hook that the program has, not of a tool",
+	". InputOf":                            "a program reads the input of a call in another process; a test holds its types against the tools",
+	". ReadInput":                          "is what InputOf returns",
+	". EditInput":                          "is what InputOf returns",
+	". WriteInput":                         "is what InputOf returns",
 	"agent answer":                         "is itself the tool that takes a structured answer",
 	"agent object":                         "makes sure that an input is an object before it goes to a provider",
 	"hook InstructionsLoaded":              "is the input of a hook about a file of instructions, not of a call",
