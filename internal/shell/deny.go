@@ -68,8 +68,11 @@ func otherwise(args []value) [][]value {
 
 func (a *analyzer) addDeny(c Command) {
 	key := c.Text
+	if c.Dynamic && !c.Maybe {
+		c.Source = a.calling
+	}
 	if c.Maybe || c.Dynamic { // it counts for less, or for more, than the same text
-		key = fmt.Sprint(key, unknown, c.Maybe, c.Dynamic)
+		key = fmt.Sprint(key, unknown, c.Maybe, c.Dynamic, c.Source)
 	}
 	if len(a.out.Deny) >= maxDeny || a.denied[key] {
 		return

@@ -66,7 +66,7 @@ func (h *evaluation) evaluateCommand() {
 	}
 	mentioned := h.mentioned(a)
 	h.match(func(r *Rule) bool {
-		return coversCommand(r, a) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
+		return coversCommand(r, a, h.subject.Command) || h.coversOperand(r, reads, writes) || r.name == readRule && h.coversOperand(r, mentioned, nil) || r.names("Bash") && r.param != nil && r.param.matches(&h.subject)
 	})
 	h.evaluateUnseen(a)
 	h.nameExpanded(slices.Concat(reads, mentioned), writes)
@@ -172,13 +172,17 @@ func ownFolder(path, dir string) string {
 }
 
 // coversCommand reports whether a rule that denies or asks covers any command, in any form
-// that the analysis found.
-func coversCommand(r *Rule, a *shell.Analysis) bool {
+// that the analysis found. A rule with an operator or an expansion is also about the text as
+// it is written.
+func coversCommand(r *Rule, a *shell.Analysis, text string) bool {
 	if !r.names("Bash") {
 		return false
 	}
 	if r.command == nil {
 		return r.spec == ""
+	}
+	if strings.ContainsAny(r.command.source, "|&;<>$`") && r.command.matches(oneBlank(text)) {
+		return true
 	}
 	return slices.ContainsFunc(a.Deny, func(c shell.Command) bool { return !c.Maybe && r.coversForm(c) })
 }
@@ -263,7 +267,7 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 		case o.Sensitive.Read != guard.Allow:
 			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), true)
 		case view.Decision != guard.Allow:
-			h.protect(view.Reason, a.ReadOnly)
+			h.protect(view.Reason, a.ReadOnly && h.textRule() == nil)
 		}
 	}
 }
@@ -309,7 +313,7 @@ func (h *evaluation) protect(why string, condition bool) {
 // evaluateAllowed looks for what allows every part: a rule, or the mode for edits. The user
 // is told about the parts that nothing allows, with rules that would.
 func (h *evaluation) evaluateAllowed(a *shell.Analysis, writes []operand) {
-	if rule := cmp.Or(h.writtenRule(), h.wholeRule()); rule != nil {
+	if rule := h.textRule(); rule != nil {
 		h.allowed = byRule(rule, "a rule allows it")
 		return
 	}
@@ -364,27 +368,21 @@ func (h *evaluation) ruleFor(c shell.Command) *Rule {
 	return nil
 }
 
-// writtenRule returns the allow rule whose text is the whole command as it is written,
-// whatever that means: the user has seen and allowed this very text.
-func (h *evaluation) writtenRule() *Rule {
+// textRule returns the allow rule that covers the command whatever it means: one whose text is
+// the whole command as it is written, which the user has seen and allowed, or else one that
+// covers every command.
+func (h *evaluation) textRule() (rule *Rule) {
 	text := strings.TrimSpace(h.subject.Command)
 	for _, r := range h.policy.allow {
-		if r.names("Bash") && r.command != nil && r.command.source == text {
+		switch {
+		case !r.names("Bash"):
+		case r.command != nil && r.command.source == text:
 			return r
+		case r.within == nil && (r.spec == "" || r.command != nil && strings.Trim(r.command.source, ":*") == ""):
+			rule = cmp.Or(rule, r)
 		}
 	}
-	return nil
-}
-
-// wholeRule returns the allow rule that covers every command, whatever is known about one.
-func (h *evaluation) wholeRule() *Rule {
-	i := slices.IndexFunc(h.policy.allow, func(r *Rule) bool {
-		return r.names("Bash") && r.within == nil && (r.spec == "" || r.command != nil && strings.Trim(r.command.source, ":*") == "")
-	})
-	if i < 0 {
-		return nil
-	}
-	return h.policy.allow[i]
+	return rule
 }
 
 // fullText is what an allow rule must match: it includes assignments that matter.

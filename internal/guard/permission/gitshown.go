@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,9 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 			continue
 		}
 		shown, err := h.policy.shownByGit(q, where)
+		if errors.Is(err, errNothingNamed) && len(h.before(a.Deny, i)) == 0 {
+			err = nil // the command will end as git did here
+		}
 		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(h.before(a.Deny, i), c) {
 			err = errors.New("the files are only known at run time")
 		}
@@ -351,8 +355,8 @@ func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	var out limited
-	cmd.Stdout = &out
+	var out, complaint limited
+	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -362,11 +366,19 @@ func (l lister) run(in io.Reader, args ...string) ([]byte, error) {
 		return nil, errors.New("listing them takes too long")
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return out.Bytes(), nil
+	case err != nil && namesNothing.Match(complaint.Bytes()):
+		return nil, errNothingNamed
 	case err != nil:
 		return nil, errors.New("git cannot list them")
 	}
 	return out.Bytes(), nil
 }
+
+// errNothingNamed is about a command with a word that is neither a revision nor a path, or
+// without a pattern: git prints no file then.
+var errNothingNamed = errors.New("git finds nothing of that name")
+
+var namesNothing = regexp.MustCompile(`^fatal: (ambiguous argument '[^\n]*': unknown revision or path not in the working tree|bad revision '[^\n]*'|no pattern given)`)
 
 // program finds git where the judged command would find it, but never in a directory of the
 // project.

@@ -53,7 +53,7 @@ func TestGitPrintsNoFileThatARuleHides(t *testing.T) {
 	deny := rule(tool.Deny, "Read(./conf/hidden.txt)")
 	for _, command := range []string{
 		"git diff", "git diff HEAD", "git diff HEAD~1", "git diff --stat", "git diff --name-only", "git diff -U9", "git diff --stat -p", "git diff a.txt", "git diff -- src", "git diff v3", "git diff HEAD~5 HEAD", "git diff --cached", "git diff -- . ':(exclude)conf/hidden.txt'",
-		"git diff -- . ':!conf'", "git diff --word-diff", "git diff -M HEAD~2", "git diff -R", "git diff --cached HEAD~3", "git diff HEAD~1 -- a.txt",
+		"git diff nothing", "git diff -- . ':!conf'", "git diff --word-diff", "git diff -M HEAD~2", "git diff -R", "git diff --cached HEAD~3", "git diff HEAD~1 -- a.txt",
 		"git log", "git log -p", "git log -p -1", "git log -p -2", "git log -p a.txt", "git log --stat", "git log --oneline -5", "git log --oneline -p --graph", "git log -u --all", "git log -p --follow a.txt", "git log --cc", "git log -c", "git log -p -S HIDDEN", "git log -p --grep four", "git log -W -3", "git log --patch-with-stat",
 		"git log -L1,2:a.txt", "git log -p --author=nobody", "git log --format='%h %s' -p -1 v3", "git log -p --no-renames -3",
 		"git show", "git show HEAD~1", "git show v3", "git show --stat v3", "git show v3:a.txt", "git show HEAD:conf", "git show -s v3", "git show --name-only v3", "git show stash@{0}", "git show " + blob, "git show HEAD v3",
@@ -78,6 +78,25 @@ func TestGitPrintsNoFileThatARuleHides(t *testing.T) {
 
 // TestGitPrintsNoFolderOrObjectOfARevision: names in a list may begin at a folder, and a file
 // without a name may be any. Each command is run for real.
+// A command that names neither a revision nor a file prints none, unless a part before it makes
+// what it names.
+func TestGitThatFindsNothingPrintsNothing(t *testing.T) {
+	policy := repository(t).policyAt(t, ".", rule(tool.Deny, "Read(./conf/hidden.txt)"))
+	for command, want := range map[string]tool.Behavior{
+		"git diff nothing":      tool.Allow,
+		"git diff nothing --":   tool.Allow,
+		"git log -p nothing":    tool.Allow,
+		"git show nothing here": tool.Allow,
+		"git grep -e":           tool.Ask,
+		"git branch nothing HEAD~1 && git diff nothing": tool.Ask,
+		"sh make-nothing; git diff nothing":             tool.Ask,
+	} {
+		if d := policy.Decide(bash(command)); d.Behavior != want {
+			t.Errorf("%s: %s (%s), want %s", command, d.Behavior, d.Reason, want)
+		}
+	}
+}
+
 func TestGitPrintsNoFolderOrObjectOfARevision(t *testing.T) {
 	p := repository(t)
 	p.shell(t, `mkdir empty sub && touch empty/k sub/hidden.txt && git add empty sub && git commit -qm five && git tag -a -m x blobtag HEAD:conf/hidden.txt && git tag conftag HEAD:conf`)

@@ -92,9 +92,9 @@ func (p *Policy) add(r Rule, trusted bool) {
 	}
 	switch r.Behavior {
 	case tool.Deny:
-		p.deny = append(p.deny, &r)
+		p.deny = append(append(p.deny, &r), r.spellings(p.at.home)...)
 	case tool.Ask:
-		p.ask = append(p.ask, &r)
+		p.ask = append(append(p.ask, &r), r.spellings(p.at.home)...)
 	case tool.Allow:
 		// A project must not loosen anything before it is trusted.
 		switch {
@@ -102,7 +102,7 @@ func (p *Policy) add(r Rule, trusted bool) {
 		case r.within != nil:
 			p.bound = append(p.bound, &r)
 		case p.mode != Auto || !r.tooBroadForAuto():
-			p.allow = append(p.allow, &r)
+			p.allow = append(append(p.allow, &r), r.spellings(p.at.home)...)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (p *Policy) Allowed() (texts []string) {
 	for _, r := range slices.Concat(p.allow, p.bound) {
 		texts = append(texts, r.Text)
 	}
-	return texts
+	return slices.Compact(texts)
 }
 
 // Problems returns the rules that could not be used.

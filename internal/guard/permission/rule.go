@@ -150,13 +150,7 @@ func (r *Rule) compileSpec() (err error) {
 		if named, err := r.compileParam(); named || err != nil {
 			return err
 		}
-		r.command = newTextPattern(r.spec)
-		if r.Behavior != tool.Allow {
-			r.words = newWordsPattern(r.command)
-			if r.command.quotes() {
-				r.unquoted = newTextPattern(unquoted.Replace(r.spec))
-			}
-		}
+		r.compileCommand(r.spec)
 	case readTool, editTool:
 		if r.Behavior != tool.Allow { // who denies Write(p) does not want p to be edited either
 			r.name = pathRuleName(r.name)
@@ -171,6 +165,17 @@ func (r *Rule) compileSpec() (err error) {
 		r.param = newParamPattern(r.spec)
 	}
 	return err
+}
+
+func (r *Rule) compileCommand(spec string) {
+	r.command = newTextPattern(spec)
+	if r.Behavior == tool.Allow {
+		return
+	}
+	r.words = newWordsPattern(r.command)
+	if r.command.quotes() {
+		r.unquoted = newTextPattern(unquoted.Replace(spec))
+	}
 }
 
 // pathRuleName is the name under which rules about paths cover all tools like this one.
@@ -233,6 +238,46 @@ func (r *Rule) names(name string) bool {
 	return err == nil && ok && strings.ContainsAny(r.name, "*?[")
 }
 
+// spellings returns what a rule about commands says in other words. Claude Code saves rules that
+// allow with a backslash before each parenthesis and each backslash, and a parsed command has
+// the home folder for ~.
+func (r *Rule) spellings(home string) (others []*Rule) {
+	if r.command == nil {
+		return nil
+	}
+	specs := []string{r.spec}
+	if r.Behavior == tool.Allow {
+		specs = append(specs, unescaped.Replace(r.spec))
+	}
+	for _, spec := range specs {
+		specs = append(specs, atHome(spec, home))
+	}
+	slices.Sort(specs)
+	for _, spec := range slices.Compact(specs) {
+		if spec != r.spec {
+			other := *r
+			other.compileCommand(spec)
+			others = append(others, &other)
+		}
+	}
+	return others
+}
+
+var unescaped = strings.NewReplacer(`\\`, `\`, `\(`, `(`, `\)`, `)`)
+
+// atHome replaces the home folder at the beginning of words by its path.
+func atHome(spec, home string) string {
+	words := strings.Split(spec, " ")
+	for i, word := range words {
+		for _, name := range []string{"~", "$HOME", "${HOME}"} {
+			if rest, ok := strings.CutPrefix(word, name); ok && home != "" && (rest == "" || rest == ":*" || rest[0] == '/') {
+				words[i] = home + rest
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // allowsCommand reports whether an allow rule covers a command whose words are known.
 func (r *Rule) allowsCommand(c shell.Command) bool {
 	switch {
@@ -254,11 +299,14 @@ func (r *Rule) allowsCommand(c shell.Command) bool {
 	case c.Source == "" || strings.ContainsAny(c.Source, "$`"): // which the rest of the command may set
 	case exact && r.command.source == c.Source:
 		return true
-	case !exact && r.command.quotes() && r.command.matches(strings.Join(strings.Fields(c.Source), " ")):
+	case !exact && r.command.quotes() && r.command.matches(oneBlank(c.Source)):
 		return true
 	}
 	return r.command.matches(fullText(c))
 }
+
+// oneBlank writes a command as patterns have it: with single blanks.
+func oneBlank(command string) string { return strings.Join(strings.Fields(command), " ") }
 
 // unquoted takes quotes away.
 var unquoted = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
@@ -374,7 +422,7 @@ func (r *Rule) reaches(dir string, p *Policy) bool {
 }
 
 func (r *Rule) coversForm(c shell.Command) bool {
-	return r.command.matches(c.Text) || r.words != nil && r.words.matches(c.Words) || r.unquoted != nil && r.unquoted.matches(unquoted.Replace(c.Text))
+	return r.command.matches(c.Text) || r.command.matches(oneBlank(c.Source)) || r.words != nil && r.words.matches(c.Words) || r.unquoted != nil && r.unquoted.matches(unquoted.Replace(c.Text))
 }
 
 // mayCover says why a rule may cover what a command runs; "" if it does not.

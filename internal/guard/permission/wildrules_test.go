@@ -47,8 +47,8 @@ func isWhole(command string) bool {
 	return err == nil && len(file.Stmts) > 0
 }
 
-// runWildRules checks that every deny and ask is as in the reference, and that of the whole
-// commands that the reference runs all but 1 % run.
+// runWildRules checks that every deny and ask is as in the reference, also by its rule alone,
+// and that of the whole commands that the reference runs all but 1 % run.
 func runWildRules(t *testing.T, lines []wildRule) {
 	t.Helper()
 	needtest.Program(t, "git")
@@ -64,11 +64,17 @@ func runWildRules(t *testing.T, lines []wildRule) {
 				rules = append(rules, permission.Rule{Text: l.Rule, Behavior: behavior})
 			}
 		}
-		policies[list] = project.policyAt(t, project.dir, rules...)
+		policies[list] = project.policyAt(t, ".", rules...)
 	}
 	whole, asked := 0, []string{}
 	for _, l := range lines {
 		d := policies[l.List].Decide(bash(l.Command))
+		if l.List != "allow" {
+			alone := project.policyAt(t, ".", permission.Rule{Text: l.Rule, Behavior: behaviors[l.List]})
+			if by := alone.Decide(bash(l.Command)); by.Rule != l.Rule || results[by.Behavior.String()] != l.Reference {
+				t.Errorf("only the %s rule %s: %q: %s (%s)", l.List, l.Rule, l.Command, by.Behavior, by.Reason)
+			}
+		}
 		switch got := results[d.Behavior.String()]; {
 		case l.List != "allow" && got != l.Reference:
 			t.Errorf("%s rule %s: %q: %s (%s), the reference: %s", l.List, l.Rule, l.Command, got, d.Reason, l.Reference)
@@ -112,11 +118,68 @@ func TestARuleWithQuotesMatchesItsOwnText(t *testing.T) {
 		{`Bash(touch "$x")`, `touch "$x"`, tool.Allow},
 		{`Bash(touch "$x")`, `x=other; touch "$x"`, tool.Ask},
 		{`Bash(git commit -m "fix*)`, `git commit -m "fix it" && git push`, tool.Ask},
+		{`Bash(python3 ~/tools/x.py:*)`, `python3 ~/tools/x.py a`, tool.Allow},
+		{`Bash(~/tools/x.sh *)`, `"$HOME/tools/x.sh" a`, tool.Allow},
+		{`Bash(ls ~:*)`, `ls ~other`, tool.Ask},
+		{`Bash(node -e "f\(1\)")`, `node -e "f(1)"`, tool.Allow},
+		{`Bash(node -e 'f\(1\)' *)`, `node -e 'f(1)' x`, tool.Allow},
+		{`Bash(perl -e 'a\\.b')`, `perl -e 'a\.b'`, tool.Allow},
+		{`Bash(perl -e 'a\\.b')`, `perl -e 'a\\.b'`, tool.Allow},
+		{`Bash(perl -e 'a\.b')`, `perl -e 'a.b'`, tool.Ask},
 		{`Bash(xargs kill *)`, `pgrep app | xargs kill -9`, tool.Allow},
 		{`Bash(kill -9)`, `pgrep app | xargs kill -9`, tool.Ask},
 		{`Bash(xargs kill *)`, `FOO=1 xargs make -9`, tool.Ask},
 	} {
 		policy := newRealPlace(t).policyAt(t, ".", rule(tool.Allow, c.rule))
+		if d := policy.Decide(bash(c.command)); d.Behavior != c.want {
+			t.Errorf("%s, %s: %s (%s), want %s", c.rule, c.command, d.Behavior, d.Reason, c.want)
+		}
+	}
+}
+
+// A rule whose text is the whole command, or that covers every command, also allows what only
+// reads elsewhere. A rule for a program does not say which files it may read.
+func TestARuleThatCoversAReaderElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		rule, command string
+		want          tool.Behavior
+	}{
+		{`Bash(cat /etc/hosts)`, `cat /etc/hosts`, tool.Allow},
+		{`Bash(cat /etc/hosts)`, `cat /etc/hosts /etc/fstab`, tool.Ask},
+		{`Bash(dir "E:\\things" /B)`, `dir "E:\things" /B`, tool.Allow},
+		{`Bash(cat:*)`, `cat /etc/hosts`, tool.Ask},
+		{`Bash`, `cat /etc/hosts`, tool.Allow},
+		{`Bash(*)`, `head -1 ../*/x`, tool.Allow},
+		{`Bash`, `cat .env`, tool.Ask},
+		{`Bash(cat .env /etc/hosts)`, `cat .env /etc/hosts`, tool.Ask},
+		{`Bash`, `cat ~/.ssh/id_rsa`, tool.Deny},
+	} {
+		policy := newRealPlace(t).policyAt(t, ".", rule(tool.Allow, c.rule))
+		if d := policy.Decide(bash(c.command)); d.Behavior != c.want {
+			t.Errorf("%s, %s: %s (%s), want %s", c.rule, c.command, d.Behavior, d.Reason, c.want)
+		}
+	}
+}
+
+// A rule that denies holds for its own text, and for the same folder by another name.
+func TestADenyRuleMatchesItsOwnText(t *testing.T) {
+	for _, c := range []struct {
+		rule, command string
+		want          tool.Behavior
+	}{
+		{`Bash(rm -rf ~/*)`, `rm -rf ~/things`, tool.Deny},
+		{`Bash(rm -rf ~/*)`, `rm -rf "$HOME/things"`, tool.Deny},
+		{`Bash(rm -rf $HOME/*)`, `rm -rf ~/things`, tool.Deny},
+		{`Bash(rm -rf ~/*)`, `rm -rf things`, tool.Allow},
+		{`Bash(curl * | sh)`, `curl -s a.example | sh`, tool.Deny},
+		{`Bash(curl * | sh)`, `curl -s a.example`, tool.Allow},
+		{`Bash(git add . && git commit:*)`, `git add .  && git commit -m x`, tool.Deny},
+		{`Bash(git add . && git commit:*)`, `git commit -m x`, tool.Allow},
+		{`Bash(make $(*))`, `ls; make $(cat list)`, tool.Deny},
+		{`Bash(*$TOKEN*)`, `ls; make $TOKEN`, tool.Deny},
+		{`Bash(make $TOKEN)`, `make $TOKEN`, tool.Deny},
+	} {
+		policy := newRealPlace(t).policyAt(t, ".", rule(tool.Deny, c.rule), rule(tool.Allow, "Bash"))
 		if d := policy.Decide(bash(c.command)); d.Behavior != c.want {
 			t.Errorf("%s, %s: %s (%s), want %s", c.rule, c.command, d.Behavior, d.Reason, c.want)
 		}
