@@ -67,8 +67,10 @@ func TestWhatAFailingHookDoes(t *testing.T) {
 		fmt.Fprintf(&table, " `%s` |", e.event)
 	}
 	table.WriteString("\n|---|" + strings.Repeat("---|", len(failingEvents)) + "\n")
+	same := map[string][]string{} // kinds of failures, by what they lead to
+	var rows []string
 	for _, f := range failing {
-		fmt.Fprintf(&table, "| %s |", f.kind)
+		var row strings.Builder
 		for _, e := range failingEvents {
 			var cells []string
 			for _, file := range []string{"/p/.claude/settings.json", "/p/.haft/settings.json"} {
@@ -81,9 +83,15 @@ func TestWhatAFailingHookDoes(t *testing.T) {
 			if cells[0] == cells[1] {
 				cells = cells[:1]
 			}
-			fmt.Fprintf(&table, " %s |", strings.Join(cells, " / "))
+			fmt.Fprintf(&row, " %s |", strings.Join(cells, " / "))
 		}
-		table.WriteString("\n")
+		if same[row.String()] == nil {
+			rows = append(rows, row.String())
+		}
+		same[row.String()] = append(same[row.String()], f.kind)
+	}
+	for _, row := range rows {
+		fmt.Fprintf(&table, "| %s |%s\n", strings.Join(same[row], "; "), row)
 	}
 	golden.Part(t, "../docs/hooks.md", "failing hooks", table.String())
 }

@@ -23,7 +23,16 @@ func TestReference(t *testing.T) {
 	b.WriteString("# Reference: commands and flags\n\n" +
 		"This page lists every command of haft with its flags, as `haft COMMAND --help` prints them. [The command line](cli.md) explains the most important ones.\n")
 	root := wholeRoot()
-	commands(root, func(c *cobra.Command) { describe(&b, c, root.Flags()) })
+	plain := "\n## Commands without flags\n\n| command | what it does |\n|---|---|\n"
+	commands(root, func(c *cobra.Command) {
+		switch {
+		case c.NonInheritedFlags().HasAvailableFlags():
+			describe(&b, c, root.Flags())
+		case c.Runnable():
+			plain += fmt.Sprintf("| `%s` | %s |\n", strings.ReplaceAll(strings.TrimSuffix(c.UseLine(), " [flags]"), "|", `\|`), strings.TrimSuffix(c.Short, "."))
+		}
+	})
+	b.WriteString(plain)
 	golden.Check(t, "../../docs/reference.md", b.String())
 }
 
@@ -48,13 +57,9 @@ func describe(b *strings.Builder, c *cobra.Command, conversation *pflag.FlagSet)
 	if c.Runnable() {
 		fmt.Fprintf(b, "\n    %s\n", c.UseLine())
 	}
-	flags := c.NonInheritedFlags()
-	if !flags.HasAvailableFlags() {
-		return
-	}
 	const header = "\n| flag | what it does |\n|---|---|\n"
 	rows, same := 0, []string{}
-	flags.VisitAll(func(f *pflag.Flag) {
+	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
