@@ -9,11 +9,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/internal/text/near"
 	"github.com/haftdev/haft/internal/text/plainjson"
+	"github.com/haftdev/haft/internal/text/shorten"
 )
 
 // parseOutput parses what a hook printed: one JSON object is an answer, plain text is a
@@ -115,15 +115,7 @@ func lineAt(text []byte, at int) []byte {
 
 // quoteLine is the line of an output that a byte is in, to show.
 func quoteLine(text []byte, at int) string {
-	const longest = 160
-	line := strings.TrimSpace(string(lineAt(text, at)))
-	if len(line) > longest {
-		cut := longest
-		for cut > 0 && !utf8.RuneStart(line[cut]) {
-			cut--
-		}
-		line = line[:cut] + "…"
-	}
+	line := shorten.To(strings.TrimSpace(string(lineAt(text, at))), 160)
 	return fmt.Sprintf("line %d: %q", 1+bytes.Count(text[:min(at, len(text))], []byte("\n")), line)
 }
 

@@ -1,9 +1,9 @@
 package hook
 
 import (
-	"strings"
 	"time"
 
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -47,10 +47,5 @@ func (r *Run) Failed() bool { return r.Err != nil && !r.Cancelled }
 
 // ShortName is the hook's name as one line that is not too long.
 func (r *Run) ShortName() string {
-	const longest = 200
-	line := []rune(strings.Join(strings.Fields(r.Hook), " "))
-	if len(line) > longest {
-		return string(line[:longest]) + "…"
-	}
-	return string(line)
+	return shorten.Line(r.Hook, 200)
 }

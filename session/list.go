@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/model"
 )
 
@@ -148,10 +149,7 @@ func firstText(blocks []model.Block) string {
 			continue
 		}
 		text, _, _ := strings.Cut(strings.TrimSpace(b.Text), "\n")
-		if r := []rune(text); len(r) > promptLength {
-			text = string(r[:promptLength]) + "…"
-		}
-		return text
+		return shorten.To(text, promptLength+1)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/sched"
 	"github.com/haftdev/haft/tool"
@@ -39,18 +40,9 @@ func droppedPaths(list []tool.Dropped) string {
 	return fmt.Sprintf("%s and %d more", list[0].Path, len(list)-1)
 }
 
-// shortened is the beginning of a call's input.
-func shortened(input string) string {
-	const long = 200
-	if runes := []rune(input); len(runes) > long {
-		return string(runes[:long]) + "…"
-	}
-	return input
-}
-
 // deniedLine says what was denied, why, and what would allow it.
 func deniedLine(out *sched.Outcome) string {
-	what := shortened(string(out.Input))
+	what := shorten.To(string(out.Input), 201)
 	line := fmt.Sprintf("denied %s %s: %s.%s", out.Tool, what, out.Verdict.Reason, out.Verdict.Remedy())
 	if dropped := out.Verdict.Dropped; len(dropped) > 0 {
 		line = fmt.Sprintf("%s %s ran in a preview, and its change to %s was dropped: %s.%s", out.Tool, what, droppedPaths(dropped), dropped[0].Why, out.Verdict.Remedy())

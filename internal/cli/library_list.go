@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/config/settings"
 	"github.com/haftdev/haft/internal/knowledge"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 )
 
@@ -105,13 +106,7 @@ func warnWritten(w io.Writer, problems []knowledge.Problem, held []knowledge.Cla
 }
 
 // short makes a text fit into a column.
-func short(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 80 {
-		text = string(r[:79]) + "…"
-	}
-	return text
-}
+func short(text string) string { return shorten.Line(text, 80) }
 
 func (k *written) show(name string) error {
 	p, err := project.Open(nil)

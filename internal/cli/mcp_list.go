@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/text/redact"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/world/mcp"
 )
 
@@ -143,11 +144,4 @@ func (i serverInfo) offered() (n int) {
 }
 
 // oneLine cuts a text to what a table bears.
-func oneLine(s string) string {
-	const most = 80
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
+func oneLine(s string) string { return shorten.Line(s, 81) }

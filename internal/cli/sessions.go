@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/front/timeline"
 	"github.com/haftdev/haft/internal/text/plural"
 	"github.com/haftdev/haft/internal/text/redact"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
@@ -120,16 +121,12 @@ func bytesText(n int64) string {
 
 // oneLine shortens a text from a journal, and removes what a terminal would interpret.
 func inOneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
+	return shorten.To(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return ' '
 		}
 		return r
-	}, s)
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
+	}, s), n)
 }
 
 type sessionsShow struct {

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/wire"
 )
 
@@ -39,7 +40,7 @@ func (r *refusals) hear(m wire.Message) {
 func (r *refusals) lines(denials []wire.PermissionDenial) []string {
 	var lines []string
 	for _, d := range denials {
-		call := d.ToolName + " " + shortened(string(d.ToolInput))
+		call := d.ToolName + " " + shorten.To(string(d.ToolInput), 201)
 		switch why, denied := r.why[d.ToolUseID]; {
 		case r.decided[d.ToolUseID]:
 		case !denied && r.allowed[d.ToolUseID]:

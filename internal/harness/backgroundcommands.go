@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/haftdev/haft/internal/harness/link"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
@@ -75,11 +76,7 @@ func listed(commands []runningCommand) string {
 			fmt.Fprintf(&b, "\n- and %d more", len(commands)-i)
 			break
 		}
-		command := strings.Join(strings.Fields(c.Command), " ")
-		if r := []rune(command); len(r) > maxCommand {
-			command = string(r[:maxCommand]) + "…"
-		}
-		fmt.Fprintf(&b, "\n- %s: %s", c.ID, command)
+		fmt.Fprintf(&b, "\n- %s: %s", c.ID, shorten.Line(c.Command, maxCommand))
 		if _, err := os.Stat(c.Output); err == nil {
 			fmt.Fprintf(&b, " (output so far: %s)", c.Output)
 		}

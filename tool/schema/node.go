@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/haftdev/haft/internal/text/near"
+	"github.com/haftdev/haft/internal/text/shorten"
 )
 
 // A node checks one value. It is a schema compiled to what the checker needs.
@@ -271,10 +271,7 @@ func (n *node) inRange() any {
 // abridge cuts a long string out of an example: its sender knows the rest.
 func abridge(s string, atLeast int) string {
 	const keep = 40
-	if utf8.RuneCountInString(s) <= max(keep, atLeast) {
-		return s
-	}
-	return string([]rune(s)[:max(keep, atLeast)-1]) + "…"
+	return shorten.To(s, max(keep, atLeast))
 }
 
 // expected says in words what n wants.

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/haftdev/haft/internal/text/shorten"
 )
 
 // Portable converts a foreign schema into one that providers accept for a tool's input: valid
@@ -487,10 +489,7 @@ func described(property any, name string) any {
 	if text != "" {
 		text += " "
 	}
-	if shown := []rune(name); len(shown) > maxName {
-		name = string(shown[:maxName]) + "…"
-	}
-	m["description"] = text + "(named " + name + " by its server)"
+	m["description"] = text + "(named " + shorten.To(name, maxName+1) + " by its server)"
 	return m
 }
 

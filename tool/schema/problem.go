@@ -3,7 +3,8 @@ package schema
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/haftdev/haft/internal/text/shorten"
 )
 
 // A Problem is one thing wrong with an input.
@@ -69,11 +70,6 @@ const maxProblems = 12
 // quote is a value's JSON, cut to a readable length.
 func quote(v any) string { return cut(string(marshal(v))) }
 
-func cut(s string) string {
-	if utf8.RuneCountInString(s) > maxShown {
-		s = string([]rune(s)[:maxShown]) + "…"
-	}
-	return s
-}
+func cut(s string) string { return shorten.To(s, maxShown+1) }
 
 const maxShown = 80

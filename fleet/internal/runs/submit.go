@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/internal/text/shorten"
 )
 
 // AnyWorker is the class of runs that every worker may take.
@@ -102,10 +103,7 @@ func (s *Submission) Place() string {
 // firstLine is the beginning of a prompt, for lists.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(line); len(runes) > 120 {
-		return string(runes[:119]) + "…"
-	}
-	return line
+	return shorten.To(line, 120)
 }
 
 // ErrTooLarge is the error for a prompt that does not fit into a message.

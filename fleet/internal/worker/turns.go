@@ -28,6 +28,7 @@ import (
 	"github.com/haftdev/haft/internal/front/headless/launch"
 	"github.com/haftdev/haft/internal/front/live"
 	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/world/mcp/toolhost"
 	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/model"
@@ -61,7 +62,7 @@ const continueText = "[The worker that ran this turn was lost. Continue where it
 func (l *leader) turns(ctx context.Context, pending []runs.Prompt) (left bool, err error) {
 	w := l.worker
 	if l.finished {
-		if err := w.runs.Settle(w.hard, l.run.ID, pending[0].UUID, &runs.Outcome{Text: shorten(l.said), Reason: string(agent.Completed), Worker: w.Name}); err != nil {
+		if err := w.runs.Settle(w.hard, l.run.ID, pending[0].UUID, &runs.Outcome{Text: bounded(l.said), Reason: string(agent.Completed), Worker: w.Name}); err != nil {
 			return false, err
 		}
 		pending, l.resumed = pending[1:], false
@@ -228,8 +229,8 @@ const (
 	maxText   = 256 << 10
 )
 
-// shorten cuts a text that is too large, as it is written in JSON. The session has all of it.
-func shorten(text string) string {
+// bounded cuts a text that is too large, as it is written in JSON. The session has all of it.
+func bounded(text string) string {
 	for cut := text; ; cut = strings.ToValidUTF8(cut[:len(cut)/2], "") {
 		switch raw, err := json.Marshal(cut); {
 		case err != nil || len(raw) > maxText:
@@ -242,7 +243,7 @@ func shorten(text string) string {
 }
 
 func outcome(r *wire.Result, worker string) *runs.Outcome {
-	out := &runs.Outcome{IsError: r.IsError, Reason: r.TerminalReason, Text: shorten(cmp.Or(r.Result, strings.Join(r.Errors, "; "))), CostUSD: r.TotalCostUSD, Worker: worker}
+	out := &runs.Outcome{IsError: r.IsError, Reason: r.TerminalReason, Text: bounded(cmp.Or(r.Result, strings.Join(r.Errors, "; "))), CostUSD: r.TotalCostUSD, Worker: worker}
 	if raw, err := wire.Encode(r); err == nil && len(raw) <= maxResult {
 		out.Result = bytes.TrimSpace(raw)
 	}
@@ -355,7 +356,7 @@ func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMes
 		q.Kind, q.Tool, q.Title, q.Input, name = runs.Elicits, "mcp__"+r.MCPServerName, r.Message, r.RequestedSchema, r.ElicitationID
 	}
 	if len(raw) > runs.MaxInline {
-		q.Title, q.Input, q.Request, q.Blob = firstRunes(q.Title), nil, nil, blob.Digest(raw)
+		q.Title, q.Input, q.Request, q.Blob = shorten.To(q.Title, 200), nil, nil, blob.Digest(raw)
 		if err := l.logs.Blobs().Put(ctx, q.Blob, raw); err != nil {
 			return nil, "", err
 		}
@@ -375,14 +376,6 @@ func (l *leader) put(ctx context.Context, _ string, r wire.Request) (json.RawMes
 	}
 	raw, err = a.JSON(ctx, l.logs.Blobs(), q.Kind)
 	return raw, a.By, err
-}
-
-// firstRunes is the beginning of a title, for lists.
-func firstRunes(title string) string {
-	if runes := []rune(title); len(runes) > 200 {
-		return string(runes[:199]) + "…"
-	}
-	return title
 }
 
 // state notes how the run is, as long as this worker leads it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/haftdev/haft/internal/front/card"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -108,11 +109,7 @@ func rawInput(input json.RawMessage) json.RawMessage {
 
 // code is a text in one line of Markdown, as code.
 func code(text string) string {
-	const most = 200
-	text = visible.Text(strings.Join(strings.Fields(text), " "))
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most-1]) + "…"
-	}
+	text = shorten.To(visible.Text(strings.Join(strings.Fields(text), " ")), 200)
 	ticks := strings.Repeat("`", longest(text, '`')+1)
 	if len(ticks) > 1 {
 		return ticks + " " + text + " " + ticks

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 	sessions "github.com/haftdev/haft/session"
 )
@@ -84,12 +84,7 @@ func (s *server) listSessions(r *request) (any, error) {
 
 // title is a title in one line of valid text.
 func title(s string) string {
-	const most = 120
-	s = visible.Indented(strings.Join(strings.Fields(s), " "))
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most-1]) + "…"
-	}
-	return s
+	return shorten.To(visible.Indented(strings.Join(strings.Fields(s), " ")), 120)
 }
 
 // closeSession ends a session. It can be loaded again.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/tool"
 )
@@ -76,10 +77,5 @@ func summary(f func() string) (s string) {
 
 // line makes a text visible in one line of bounded length.
 func line(s string) string {
-	const limit = 200
-	s = visible.Indented(strings.Join(strings.Fields(s), " "))
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return s
+	return shorten.To(visible.Indented(strings.Join(strings.Fields(s), " ")), 200)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/haftdev/haft/internal/guard/ask"
 	"github.com/haftdev/haft/internal/text/lang"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/internal/world/workspace/patch"
 	"github.com/haftdev/haft/sched"
@@ -112,12 +113,8 @@ func forPeople(text string) string {
 
 // spaced makes a line visible and keeps the spaces in it, which may be a table's.
 func spaced(s string) string {
-	const limit = 500
 	s = strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), " \r")
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit-1]) + "…"
-	}
-	return visible.Indented(s)
+	return visible.Indented(shorten.To(s, 500))
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

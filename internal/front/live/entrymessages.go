@@ -8,6 +8,7 @@ import (
 
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/text/plainjson"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -114,13 +115,10 @@ func blocks(list []model.Block) (out wire.List[wire.Block]) {
 // line is the beginning of a text, in one line.
 func line(text string) string {
 	text, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(text); len(runes) > 60 {
-		text, more = string(runes[:60]), true
-	}
 	if more {
 		text += "…"
 	}
-	return text
+	return shorten.To(text, 61)
 }
 
 func timestamp(t time.Time) string {

@@ -3,16 +3,14 @@ package tui
 import (
 	"strings"
 
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/text/visible"
 )
 
 // Notification is what has a terminal show a notification of the desktop: kitty knows OSC 99,
 // ghostty and those like rxvt OSC 777, and others OSC 9.
 func Notification(text string, getenv func(string) string) string {
-	text = strings.Join(strings.Fields(visible.Cells(text)), " ")
-	if r := []rune(text); len(r) > 200 {
-		text = string(r[:199]) + "…"
-	}
+	text = shorten.Line(visible.Cells(text), 200)
 	program, term := strings.ToLower(getenv("TERM_PROGRAM")), getenv("TERM")
 	said := "9;" + text
 	switch {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/model"
 )
 
@@ -233,15 +233,7 @@ func excerpt(raw []byte) string {
 		text = "a web page, “" + strings.TrimSpace(title[1]) + "”"
 	}
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return shorten.To(text, 200)
 }
 
 func stalled(c *Call, limit time.Duration) error {

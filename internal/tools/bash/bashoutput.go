@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -65,11 +66,7 @@ func brief(command string) string {
 			lines = append(lines, line)
 		}
 	}
-	command = strings.Join(lines, "; ")
-	if r := []rune(command); len(r) > 60 {
-		return string(r[:60]) + "…"
-	}
-	return command
+	return shorten.To(strings.Join(lines, "; "), 61)
 }
 
 // Render says how the outcome reads to the model.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/haftdev/haft/internal/sys/pathin"
 	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/internal/world/lsp"
 	"github.com/haftdev/haft/tool"
 )
@@ -142,7 +143,7 @@ func (q *question) place(path string, at lsp.Position) string {
 	line := q.line(path, at.Line)
 	text := fmt.Sprintf("%s:%d:%d", q.name(path), at.Line+1, column(line, at.Character))
 	if trimmed := strings.TrimSpace(line); trimmed != "" {
-		text += ": " + cut(trimmed, maxLine)
+		text += ": " + shorten.To(trimmed, maxLine)
 	}
 	return text
 }
@@ -179,13 +180,6 @@ func column(line string, units int) int {
 	return len(utf16.Decode(encoded[:min(max(units, 0), len(encoded))])) + max(units-len(encoded), 0) + 1
 }
 
-func cut(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
-
 // declared lists what a file declares, as a tree.
 func (q *question) declared(found []lsp.Symbol) callOutput {
 	var b strings.Builder
@@ -202,7 +196,7 @@ func (q *question) declared(found []lsp.Symbol) callOutput {
 				lines += fmt.Sprintf("-%d", whole.End.Line+1)
 			}
 			at := s.Place().Start
-			fmt.Fprintf(&b, "%s%s %s (%s; name at %d:%d)\n", strings.Repeat("  ", depth), s.KindName(), cut(s.Name, maxLine), lines, at.Line+1, column(q.line(q.path, at.Line), at.Character))
+			fmt.Fprintf(&b, "%s%s %s (%s; name at %d:%d)\n", strings.Repeat("  ", depth), s.KindName(), shorten.To(s.Name, maxLine), lines, at.Line+1, column(q.line(q.path, at.Line), at.Character))
 			list(s.Children, depth+1)
 		}
 	}
@@ -246,9 +240,9 @@ func (q *question) findSymbols(ctx context.Context) (callOutput, error) {
 		out.Count++
 		if files[path] = true; shown < maxPlaces {
 			shown++
-			name := cut(s.Name, maxLine)
+			name := shorten.To(s.Name, maxLine)
 			if s.Container != "" && !strings.Contains(s.Name, ".") {
-				name += " in " + cut(s.Container, maxLine)
+				name += " in " + shorten.To(s.Container, maxLine)
 			}
 			fmt.Fprintf(&b, "%s %s: %s\n", s.KindName(), name, q.place(path, s.Location.Range.Start))
 		}
@@ -281,7 +275,7 @@ func (q *question) hierarchy(ctx context.Context, at lsp.Position) (callOutput, 
 		}
 		files[path] = true
 		if out.Count++; out.Count <= maxPlaces {
-			fmt.Fprintf(&b, "%s %s: %s%s\n", f.KindName(), cut(f.Name, maxLine), q.place(path, f.Selection.Start), calls)
+			fmt.Fprintf(&b, "%s %s: %s%s\n", f.KindName(), shorten.To(f.Name, maxLine), q.place(path, f.Selection.Start), calls)
 		}
 	}
 	for _, f := range functions {
@@ -308,7 +302,7 @@ func (q *question) hierarchy(ctx context.Context, at lsp.Position) (callOutput, 
 		}
 	}
 	out.Files = len(files)
-	name := cut(functions[0].Name, maxLine)
+	name := shorten.To(functions[0].Name, maxLine)
 	head := map[string]string{
 		"prepareCallHierarchy": plural.Of(out.Count, "function"), "incomingCalls": plural.Of(out.Count, "caller") + " of " + name, "outgoingCalls": plural.Of(out.Count, "function") + " that " + name + " calls",
 	}[q.in.Operation]
@@ -371,7 +365,7 @@ func (q *question) findings(list []lsp.Diagnostic, most int) string {
 	var lines []string
 	for _, d := range list[:min(len(list), most)] {
 		at := d.Range.Start
-		text := fmt.Sprintf("%s %d:%d: %s", d.Severity, at.Line+1, column(q.line(q.path, at.Line), at.Character), cut(strings.ReplaceAll(strings.TrimSpace(d.Message), "\n", "\n  "), 500))
+		text := fmt.Sprintf("%s %d:%d: %s", d.Severity, at.Line+1, column(q.line(q.path, at.Line), at.Character), shorten.To(strings.ReplaceAll(strings.TrimSpace(d.Message), "\n", "\n  "), 500))
 		lines = append(lines, text)
 	}
 	if more := len(list) - most; more > 0 {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/text/shorten"
 	"github.com/haftdev/haft/tool"
 )
 
@@ -156,7 +157,7 @@ func render(out callOutput) tool.Result {
 	}
 	for i, h := range out.Results {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, h.Title, h.URL)
-		if line := strings.TrimSpace(h.Date + " " + shorten(h.Snippet)); line != "" {
+		if line := strings.TrimSpace(h.Date + " " + shorten.To(h.Snippet, maxSnippet)); line != "" {
 			fmt.Fprintf(&b, "   %s\n", line)
 		}
 	}
@@ -164,11 +165,4 @@ func render(out callOutput) tool.Result {
 		fmt.Fprintf(&b, "\n%s left out because of allowed_domains or blocked_domains.", plural.Of(out.LeftOut, "result"))
 	}
 	return tool.Text(strings.TrimRight(b.String(), "\n"))
-}
-
-func shorten(s string) string {
-	if r := []rune(s); len(r) > maxSnippet {
-		return string(r[:maxSnippet]) + "…"
-	}
-	return s
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/haftdev/haft/internal/text/shorten"
 )
 
 // What State tells is bounded, however much there is.
@@ -76,11 +78,8 @@ func plainLines(text string) (lines []string) {
 			}
 			return r
 		}, strings.TrimRight(line, "\r\n"))
-		if runes := []rune(line); len(runes) > stateLine {
-			line = string(runes[:stateLine]) + "…"
-		}
 		if strings.TrimSpace(line) != "" {
-			lines = append(lines, line)
+			lines = append(lines, shorten.To(line, stateLine))
 		}
 	}
 	return lines
