@@ -40,7 +40,7 @@ const (
 var bans = []ban{
 	{
 		from: contract,
-		to:   "./... !./tool/...schema !./internal/text/near !./internal/text/plainjson", // plain string work
+		to:   "./... !./tool/...schema !./internal/text/near !./internal/text/plainjson !./internal/text/shorten", // plain string work
 		deep: true,
 		why:  "the contract stands alone: every layer is written against it, so it can depend on none",
 	},

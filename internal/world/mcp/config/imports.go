@@ -3,9 +3,13 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
@@ -199,33 +203,49 @@ func importOpencode(data []byte) ([]Entry, error) {
 
 // importCodex reads config.toml of codex.
 func importCodex(data []byte) ([]Entry, error) {
-	tables, err := readTOML(string(data), "mcp_servers")
-	if err != nil {
+	var file struct {
+		Servers map[string]struct {
+			Command       string            `toml:"command"`
+			Args          []string          `toml:"args"`
+			Env           map[string]string `toml:"env"`
+			Vars          []string          `toml:"env_vars"`
+			Dir           string            `toml:"cwd"`
+			URL           string            `toml:"url"`
+			Headers       map[string]string `toml:"http_headers"`
+			HeaderVars    map[string]string `toml:"env_http_headers"`
+			HeadersHelper string            `toml:"http_headers_helper"`
+			TokenVar      string            `toml:"bearer_token_env_var"`
+			Enabled       *bool             `toml:"enabled"`
+			EnabledTools  []string          `toml:"enabled_tools"`
+			DisabledTools []string          `toml:"disabled_tools"`
+			StartTimeout  float64           `toml:"startup_timeout_sec"`
+			CallTimeout   float64           `toml:"tool_timeout_sec"`
+		} `toml:"mcp_servers"`
+	}
+	if err := toml.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
 	var all []Entry
-	for _, t := range tables {
+	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
+		from := file.Servers[name]
 		e := entry{
-			Command: t.text("command"), Args: t.list("args"), Env: t.table("env"), Dir: t.text("cwd"), URL: t.text("url"),
-			Headers: t.table("http_headers"), Helper: t.text("http_headers_helper"), Include: t.list("enabled_tools"), Exclude: t.list("disabled_tools"),
-			Start: seconds(t.number("startup_timeout_sec")), Call: seconds(t.number("tool_timeout_sec")),
+			Command: from.Command, Args: from.Args, Env: from.Env, Dir: from.Dir, URL: from.URL,
+			Headers: from.Headers, Helper: from.HeadersHelper, Include: from.EnabledTools, Exclude: from.DisabledTools,
+			Disabled: from.Enabled != nil && !*from.Enabled, Start: seconds(from.StartTimeout), Call: seconds(from.CallTimeout),
 		}
-		if on, set := t.values["enabled"].(bool); set {
-			e.Disabled = !on
-		}
-		for _, name := range t.list("env_vars") {
+		for _, name := range from.Vars {
 			e.setEnv(name, "${"+name+"}")
 		}
-		for header, name := range t.table("env_http_headers") {
+		for header, name := range from.HeaderVars {
 			e.setHeader(header, "${"+name+"}")
 		}
-		if token := t.text("bearer_token_env_var"); token != "" {
-			e.setHeader("Authorization", "Bearer ${"+token+"}")
+		if from.TokenVar != "" {
+			e.setHeader("Authorization", "Bearer ${"+from.TokenVar+"}")
 		}
 		if e.URL != "" {
 			e.Type = "http"
 		}
-		named, err := e.named(t.name)
+		named, err := e.named(name)
 		if err != nil {
 			return nil, err
 		}
