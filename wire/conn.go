@@ -45,6 +45,10 @@ func Unsupported(r Request) error {
 // ErrClosed is the error of a call that the other side can no longer answer.
 var ErrClosed = errors.New("the connection has ended")
 
+// ErrUnanswered is returned by a handler whose request gets no answer, because what it sent instead
+// ends the connection.
+var ErrUnanswered = errors.New("the request is not answered")
+
 // A Conn handles the control requests of a Stream. Run must be running for calls to be
 // answered.
 type Conn struct {
@@ -67,7 +71,8 @@ type ConnOptions struct {
 	// is sent after them can rely on them. Their handler must be quick and must not call
 	// the other side. Nil means none.
 	Ordered func(Request) bool
-	// Answered is called with a request when its answer was written; nil means none.
+	// Answered is called with a request when its answer was written, or nothing will be; nil means
+	// none.
 	Answered func(Request)
 	// BadLine is called with lines that are not messages; nil ignores them. If it returns
 	// an error, the connection ends.
@@ -231,7 +236,7 @@ func (c *Conn) serve(ctx context.Context, m *ControlRequest) {
 		c.mu.Lock()
 		delete(c.serving, m.RequestID)
 		c.mu.Unlock()
-		if context.Cause(ctx) != errTakenBack {
+		if context.Cause(ctx) != errTakenBack && !errors.Is(err, ErrUnanswered) {
 			_ = c.stream.Write(answerTo(m.RequestID, reply, err)) // Run reports a stream that is broken
 		}
 		cancel(nil)

@@ -71,13 +71,6 @@ func (r *run) opened() *harness.Conversation {
 	return r.drive.Conversation()
 }
 
-// fault is why there is no conversation.
-func (r *run) fault() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failure
-}
-
 // say takes a prompt of the program.
 func (r *run) say(m drive.Message) {
 	r.mu.Lock()

@@ -195,14 +195,14 @@ func (s *server) begin(init *wire.Initialize) {
 	})
 }
 
-// initialize opens the conversation and says what it offers. A program that initializes
+// initialize opens the conversation and says what it offers; without one, the process ends. A program that initializes
 // again gets the same answer, and the list of background work.
 func (s *server) initialize(r *wire.Initialize) (any, error) {
 	again := s.run.opened() != nil
 	s.begin(r)
 	talk := s.run.opened()
 	if talk == nil {
-		return nil, fmt.Errorf("could not open the conversation: %w", s.run.fault())
+		return nil, wire.ErrUnanswered // the result that was sent and the exit code say why, and programs tell errors apart by them
 	}
 	tell := s.run.tell
 	if again {

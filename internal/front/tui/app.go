@@ -411,6 +411,7 @@ func (a *app) opened(stream int, talk *Talk, past []session.Entry, err error) {
 		a.note(a.t("This is your home folder: haft may read and, if you allow it, change everything in it. Start haft in the folder of a project."))
 	}
 	a.replay(past)
+	a.count = counted{began: time.Now()}
 	ctx, cancel := context.WithCancel(a.ctx)
 	ended := make(chan struct{})
 	a.release = func() <-chan struct{} {

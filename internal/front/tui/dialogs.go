@@ -92,6 +92,9 @@ func (a *dialogs) happened(s streamed) {
 // said shows a whole block that was not streamed: a call, or why there is no
 // answer.
 func (a *dialogs) said(ev agent.Said) {
+	if ev.Agent == "" {
+		a.count.last = ev.Usage
+	}
 	switch {
 	case ev.Agent != "" && ev.Block.Type == model.ToolUse:
 		if c := a.callFor(ev.Agent); c != nil {

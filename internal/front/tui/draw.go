@@ -218,13 +218,15 @@ func (a *drawing) placeholder(width int) string {
 
 // statusLines are what the command printed, fitted to the screen.
 func (a *drawing) statusLines(v view) []string {
-	switch {
-	case a.custom.text == "":
-		return nil
-	case v.paint.Dim == "": // no colours are wanted
-		return []string{ansi.Truncate(ansi.Strip(a.custom.text), v.width, "…")}
+	var lines []string
+	for _, line := range a.custom.text {
+		if v.paint.Dim == "" { // no colours are wanted
+			lines = append(lines, ansi.Truncate(ansi.Strip(line), v.width, "…"))
+		} else {
+			lines = append(lines, ansi.Truncate(line, v.width, "…")+"\x1b[0m")
+		}
 	}
-	return []string{ansi.Truncate(a.custom.text, v.width, "…") + "\x1b[0m"}
+	return lines
 }
 
 // retitle names the terminal's window: the folder, and whether haft works or waits for the

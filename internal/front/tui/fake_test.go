@@ -198,8 +198,10 @@ func (f *fakeTalk) Settings() []SettingLine {
 		{knob("editorMode", "one of normal, vim", "normal", "vim"), f.editor, ""},
 	}
 }
-func (f *fakeTalk) StatusLine() (command, journal string) { return f.statusLine, "/j.jsonl" }
-func (f *fakeTalk) Background(string) bool                { f.backgrounds++; return f.foreground }
+func (f *fakeTalk) StatusLine() (command string, told StatusFacts) {
+	return f.statusLine, StatusFacts{Journal: "/j.jsonl", Style: "Learning", Effort: "high", AddDirs: []string{"/more"}}
+}
+func (f *fakeTalk) Background(string) bool { f.backgrounds++; return f.foreground }
 func (f *fakeTalk) Close(context.Context) ([]agent.Notice, error) {
 	f.closed = true
 	return nil, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/test/needtest"
+	"github.com/haftdev/haft/model"
 )
 
 // TestVimAtThePrompt: esc leaves inserting first and interrupts then, enter sends from both
@@ -77,7 +78,7 @@ func TestThemesAreChosen(t *testing.T) {
 func TestTheStatusLineOfTheSettings(t *testing.T) {
 	needtest.Program(t, "sh")
 	for name, c := range map[string]struct{ command, want string }{
-		"told":     {`in=$(cat); case $in in *'"session_id":"5e55"'*'"transcript_path":"/j.jsonl"'*) echo "knows it"; echo two;; *) echo "$in";; esac`, "knows it"},
+		"told":     {`in=$(cat); case $in in *'"added_dirs":["/more"]'*) echo "knows it"; echo two; echo three; echo four;; *) echo "$in";; esac`, "three"},
 		"escapes":  {`printf '\033[31mred\033[0m \033]0;title\007\033[2J'`, `red \u{1b}]0;title\u{7}\u{1b}[2J`},
 		"a lot":    {`yes x | head -c 100000 | tr -d '\n'`, strings.Repeat("x", 79) + "…"},
 		"it fails": {`exit 3`, "The statusLine command failed: exit status 3"},
@@ -90,8 +91,8 @@ func TestTheStatusLineOfTheSettings(t *testing.T) {
 				b.pause(2 * frame)
 				b.sees(c.want)
 				if name == "told" {
-					if s := b.screen(); strings.Contains(s, "two") {
-						t.Errorf("more than a line is shown:\n%s", s)
+					if s := b.screen(); !strings.Contains(s, "knows it") || strings.Contains(s, "four") {
+						t.Errorf("not its first three lines are shown:\n%s", s)
 					}
 				}
 			})
@@ -100,6 +101,24 @@ func TestTheStatusLineOfTheSettings(t *testing.T) {
 	if got := onlyColours("a\x1b[1;31mb\x1b[0m\x1b[3Jc"); got != "a\x1b[1;31mb\x1b[0m\\u{1b}[3Jc" {
 		t.Errorf("%q", got)
 	}
+}
+
+// What a command of others reads has the names and types that Claude Code's has.
+func TestWhatAStatusLineIsTold(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		b.tell(agent.TurnStarted{Model: "claude-opus-5-5", Mode: "default"}, agent.Said{Block: model.TextOf("a"), Usage: model.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}}, agent.Result{Reason: agent.Completed, APITime: time.Second})
+		_, facts := b.talk.StatusLine()
+		var told string
+		b.app.later(func() { told = b.app.statusJSON(facts, 2*time.Second) })
+		b.pause(frame)
+		want := `{"context_window":{"context_window_size":200000,"current_usage":{"cache_creation_input_tokens":4,"cache_read_input_tokens":3,"input_tokens":1,"output_tokens":2},"remaining_percentage":75,"total_input_tokens":50000,"total_output_tokens":0,"used_percentage":25},` +
+			`"cost":{"total_api_duration_ms":1000,"total_cost_usd":0.25,"total_duration_ms":2000,"total_lines_added":0,"total_lines_removed":0},"cwd":"/nowhere/project","effort":{"level":"high"},"exceeds_200k_tokens":false,"hook_event_name":"Status",` +
+			`"model":{"display_name":"Claude Opus 5.5","id":"claude-opus-5-5"},"output_style":{"name":"Learning"},"permission_mode":"default","session_id":"5e55","transcript_path":"/j.jsonl","version":"v0",` +
+			`"workspace":{"added_dirs":["/more"],"current_dir":"/nowhere/project","project_dir":"/nowhere/project"}}`
+		if told != want {
+			t.Errorf("%s\nwant\n%s", told, want)
+		}
+	})
 }
 
 // TestAStatusLineThatHangsIsEnded: neither it nor what it has started holds anything up.

@@ -20,6 +20,7 @@ import (
 	"github.com/haftdev/haft/internal/front/tui/markdown"
 	"github.com/haftdev/haft/internal/guard/ask"
 	"github.com/haftdev/haft/internal/harness"
+	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/internal/sys/ownprogram"
 	"github.com/haftdev/haft/internal/sys/processgroup"
 	"github.com/haftdev/haft/internal/text/lang"
@@ -40,6 +41,7 @@ type progress struct {
 	talk     *Talk
 	status   status
 	custom   statusLine
+	count    counted
 	working  *working // nil between turns
 	todos    []todo
 	todoView todoView
@@ -205,6 +207,7 @@ func (a *progress) endCall(c *call, out *sched.Outcome) {
 	end := card.End(a.talk.State.Tools(), out, a.lang)
 	c.end = &end
 	a.edited = a.edited || len(end.Hunks) > 0
+	a.count.added, a.count.removed = a.count.added+end.Added, a.count.removed+end.Removed
 	a.record(lang.Text(c.Card.String()), fullCall(out, end))
 }
 
@@ -311,6 +314,7 @@ func (a *progress) result(r agent.Result) {
 		a.show.add(&listBlock{slices.Clone(a.todos)})
 	}
 	a.advise(r)
+	a.count.asking += r.APITime
 	a.working = nil
 	if a.files != nil {
 		a.files.old = true
@@ -539,16 +543,17 @@ func (a *progress) runStatusLine() {
 	if a.talk == nil || a.custom.running {
 		return
 	}
-	command, journal := a.talk.Rules.StatusLine()
+	command, facts := a.talk.Rules.StatusLine()
 	if command == "" {
 		a.custom = statusLine{}
 		return
 	}
-	told := a.statusJSON(journal)
+	told := a.statusJSON(facts, 0)
 	if told == a.custom.told {
 		return
 	}
 	a.custom.told, a.custom.running = told, true
+	told = a.statusJSON(facts, time.Since(a.count.began))
 	dir := a.talk.Turns.Dir()
 	go func() {
 		text, err := commandLine(a.ctx, statusLineTime, command, dir, told)
@@ -565,15 +570,15 @@ func (a *progress) runStatusLine() {
 	}()
 }
 
-// commandLine runs a command of the settings, for a time at most, and returns the first line
+// commandLine runs a command of the settings, for a time at most, and returns the first lines
 // of what it prints.
-func commandLine(ctx context.Context, most time.Duration, command, dir, input string) (string, error) {
+func commandLine(ctx context.Context, most time.Duration, command, dir, input string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	out := &boundedBuffer{most: statusLineBytes}
 	sh, err := ownprogram.Find("sh", dir)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, sh, "-c", command)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = dir, strings.NewReader(input), out
@@ -585,29 +590,41 @@ func commandLine(ctx context.Context, most time.Duration, command, dir, input st
 	processgroup.End(cmd)
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		if ctx.Err() != nil {
-			return "", lang.Errorf("it took longer than %s", most)
+			return nil, lang.Errorf("it took longer than %s", most)
 		}
-		return "", err
+		return nil, err
 	}
-	line, _, _ := strings.Cut(strings.TrimLeft(out.String(), "\n"), "\n")
-	return onlyColours(line), nil
+	return firstLines(out.String()), nil
 }
 
 // statusJSON is what the command reads, with the names that such commands expect.
-func (a *progress) statusJSON(journal string) string {
+func (a *progress) statusJSON(facts StatusFacts, passed time.Duration) string {
 	type m map[string]any
-	s, dir := &a.status, a.talk.Turns.Dir()
-	used := 0.0
+	s, dir, last, used, written := &a.status, a.talk.Turns.Dir(), &a.count.last, 0.0, int64(0)
 	if s.window > 0 {
 		used = 100 * float64(s.used) / float64(s.window)
 	}
-	raw, err := json.Marshal(m{
-		"hook_event_name": "Status", "session_id": a.talk.State.Session(), "transcript_path": journal, "cwd": dir, "version": a.opts.Version,
-		"model":           m{"id": s.model, "display_name": s.model},
-		"workspace":       m{"current_dir": dir, "project_dir": dir},
-		"permission_mode": s.mode, "cost": m{"total_cost_usd": s.cost},
-		"context_window": m{"context_window_size": s.window, "total_input_tokens": s.used, "used_percentage": used},
-	})
+	for _, u := range a.talk.State.Usage() {
+		written += u.Output
+	}
+	told := m{
+		"hook_event_name": "Status", "session_id": a.talk.State.Session(), "transcript_path": facts.Journal, "cwd": dir, "version": a.opts.Version,
+		"model":           m{"id": s.model, "display_name": cmp.Or(catalog.Lookup(s.model).Name, s.model)},
+		"workspace":       m{"current_dir": dir, "project_dir": dir, "added_dirs": append([]string{}, facts.AddDirs...)},
+		"permission_mode": s.mode, "output_style": m{"name": facts.Style}, "effort": m{"level": facts.Effort}, "exceeds_200k_tokens": s.used > 200_000,
+		"cost": m{
+			"total_cost_usd": s.cost, "total_duration_ms": passed.Milliseconds(), "total_api_duration_ms": a.count.asking.Milliseconds(),
+			"total_lines_added": a.count.added, "total_lines_removed": a.count.removed,
+		},
+		"context_window": m{
+			"context_window_size": s.window, "total_input_tokens": s.used, "total_output_tokens": written, "used_percentage": used, "remaining_percentage": 100 - used,
+			"current_usage": m{"input_tokens": last.Input, "output_tokens": last.Output, "cache_creation_input_tokens": last.CacheWrite, "cache_read_input_tokens": last.CacheRead},
+		},
+	}
+	if s.editor != "" {
+		told["vim"] = m{"mode": strings.ToUpper(s.editor)}
+	}
+	raw, err := json.Marshal(told)
 	if err != nil {
 		return "{}"
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestAStatusLineEndsWithItsChildren(t *testing.T) {
 				started <- err
 			}()
 			line, err := commandLine(ctx, time.Minute, "exec 3>alive; "+c.command, dir, "{}")
-			if line != c.want || (err != nil) != c.stop {
+			if strings.Join(line, "\n") != c.want || (err != nil) != c.stop {
 				t.Errorf("it printed %q, and failed with %v", line, err)
 			}
 			if err := <-started; err != nil {

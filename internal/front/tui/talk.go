@@ -105,11 +105,18 @@ type Rules interface {
 	// Held is what the folder brings and the user has not agreed to; Trust agrees.
 	Held() []trust.Item
 	Trust(context.Context, []trust.Item) error
-	// StatusLine is the command of the settings that prints a line below the input box, ""
-	// for none, and the file of the session, which it is told.
-	StatusLine() (command, journal string)
+	// StatusLine is the command of the settings that prints lines below the input box, "" for
+	// none, and what it is told besides what the screen knows.
+	StatusLine() (command string, told StatusFacts)
 	// Keep is what the conversation passes on when it is opened again.
 	Keep() *harness.Kept
+}
+
+// StatusFacts are what the command of the status line is told of the conversation.
+type StatusFacts struct {
+	Journal       string // the session's file
+	Style, Effort string
+	AddDirs       []string
 }
 
 // Past is what was said and changed before.

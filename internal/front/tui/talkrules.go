@@ -67,16 +67,16 @@ func (r rules) Trust(ctx context.Context, items []trust.Item) error {
 	return r.c.World.Project.Folder.Grant(ctx, items...)
 }
 
-func (r rules) StatusLine() (command, journal string) {
+func (r rules) StatusLine() (command string, told StatusFacts) {
 	v, ok := r.c.World.Project.Counts.Lookup("statusLine")
 	if !ok {
-		return "", ""
+		return "", told
 	}
 	var said struct{ Type, Command string }
 	if json.Unmarshal(v.JSON, &said) != nil || said.Type != "command" {
-		return "", ""
+		return "", told
 	}
-	return said.Command, r.c.Journal().Path()
+	return said.Command, StatusFacts{Journal: r.c.Journal().Path(), Style: r.c.Style, Effort: r.c.Agent.Effort(), AddDirs: r.c.World.Project.Guard.Roots()[1:]}
 }
 
 func (r rules) Rules() []RuleLine {

@@ -9,28 +9,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/haftdev/haft/internal/test/needtest"
-	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
 
-// TestACPAdapter holds a session of the official ACP adapter with haft as its executable:
+// acpAdapter holds a session of the official ACP adapter with haft as its executable:
 // it opens one, asks for permission, edits a file, and takes a second turn.
-func TestACPAdapter(t *testing.T) {
-	const pkg = "@agentclientprotocol/claude-agent-acp"
-	adapter := filepath.Join(needtest.NPM(t, pkg+"@0.99.1"), "node_modules", filepath.FromSlash(pkg), "dist", "index.js")
-	home, project := t.TempDir(), t.TempDir()
-	srv, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{
-		{Blocks: []script.Block{{Text: "I write it."}, {Tool: "Write", Input: json.RawMessage(`{"file_path":"` + project + `/made.txt","content":"made\n"}`)}}},
-		{Blocks: []script.Block{{Text: "It is written."}}},
-		{Blocks: []script.Block{{Text: "The second answer."}}},
-	}, Side: &script.Turn{Blocks: []script.Block{{Text: "side"}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := startACP(t, exec.CommandContext(t.Context(), "node", adapter), project,
-		"HOME="+home, "CLAUDE_CONFIG_DIR="+filepath.Join(home, ".claude"), "CLAUDE_CODE_EXECUTABLE="+build(t),
-		"ANTHROPIC_BASE_URL="+srv.URL(), "ANTHROPIC_API_KEY=sk-ant-scripted", "IS_SANDBOX=1")
+func acpAdapter(t *testing.T, at *place) {
+	project := at.dir
+	at.model(t,
+		script.Turn{Blocks: []script.Block{{Text: "I write it."}, {Tool: "Write", Input: json.RawMessage(`{"file_path":"` + project + `/made.txt","content":"made\n"}`)}}},
+		says("It is written."), says("The second answer."))
+	at.env = append(at.env, "CLAUDE_CODE_EXECUTABLE="+at.haft)
+	c := startACP(t, at.command(t, "node", filepath.Join(at.modules, "@agentclientprotocol/claude-agent-acp/dist/index.js")))
 	c.call("initialize", `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false}}}`)
 	var opened struct {
 		SessionID string `json:"sessionId"`
@@ -70,8 +60,7 @@ type acpClient struct {
 	said  string
 }
 
-func startACP(t *testing.T, cmd *exec.Cmd, dir string, env ...string) *acpClient {
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+func startACP(t *testing.T, cmd *exec.Cmd) *acpClient {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
