@@ -49,6 +49,7 @@ type place struct {
 // TestProgramsOfOthers runs each program with haft and a scripted model. The table in
 // docs/migrate.md is made of those that passed.
 func TestProgramsOfOthers(t *testing.T) {
+	needtest.Peers(t)
 	var rows strings.Builder
 	for _, p := range programs {
 		fmt.Fprintf(&rows, "| `%s` | %s |\n", p.packages[0], p.shows)
