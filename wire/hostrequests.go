@@ -58,6 +58,16 @@ type SetModelReply struct {
 	Model string `json:"model"`
 }
 
+// SetEffort changes how hard the model thinks, from the next request on. "" leaves it to the
+// provider.
+type SetEffort struct {
+	Base
+	Effort string `json:"effort"`
+}
+
+// Subtype is set_effort.
+func (*SetEffort) Subtype() string { return "set_effort" }
+
 // SetMaxThinkingTokens limits thinking; null means the model's default.
 type SetMaxThinkingTokens struct {
 	Base

@@ -95,6 +95,30 @@ type ListModelsReply struct {
 	Models List[ModelInfo] `json:"models"`
 }
 
+// DescribeInput asks for what a prompt can name, what answers it, and which prompts wait: what a
+// front end shows around its input box.
+type DescribeInput struct{ Base }
+
+// Subtype is describe_input.
+func (*DescribeInput) Subtype() string { return "describe_input" }
+
+// DescribeInputReply is what is around an input box.
+type DescribeInputReply struct {
+	Commands List[Command]   `json:"commands"`
+	Models   List[ModelInfo] `json:"models"`
+	Model    string          `json:"model"`
+	// Effort is that of the next request; "" leaves it to the provider.
+	Effort string `json:"effort"`
+	// Queued are the prompts that no turn has taken up, in order.
+	Queued List[QueuedPrompt] `json:"queued"`
+}
+
+// QueuedPrompt is a prompt that waits, as it was typed. [CancelAsyncMessage] takes it back.
+type QueuedPrompt struct {
+	UUID string `json:"uuid"`
+	Text string `json:"text"`
+}
+
 // FileSuggestions asks for paths that complete a query.
 type FileSuggestions struct {
 	Base

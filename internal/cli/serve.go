@@ -149,7 +149,7 @@ func (f *webFlags) run(c *cobra.Command) error {
 	if f.listen != "" && !address.IP.IsUnspecified() {
 		hosts = append(slices.Clone(hosts), address.IP.String())
 	}
-	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Logins: home.Logins(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Version: version(), Log: o.Log})
+	s := serve.New(&serve.Options{Harness: o.Harness, Talk: o.Talk, Token: home.Token, Hosts: hosts, Devices: home.Devices(), Logins: home.Logins(), Secure: f.cert != "", Files: page.Files, Secrets: redact.Environ(os.Environ()), Export: exportHidden, Version: version(), Log: o.Log})
 	if err := f.tell(c.Context(), home, urls, served{PID: os.Getpid(), listens: address.String()}); err != nil {
 		return err
 	}

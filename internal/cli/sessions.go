@@ -459,21 +459,16 @@ func exportRedacted(ctx context.Context, store *session.Store, id string, out io
 	return nil
 }
 
+// exportHidden is exportPage for the page of a server.
+func exportHidden(ctx context.Context, id string, out io.Writer) error {
+	return exportPage(ctx, session.Open(""), id, out, redact.New(redact.Environ(os.Environ())).JSON)
+}
+
 // exportPage writes a session as one file for a browser.
 func exportPage(ctx context.Context, store *session.Store, id string, out io.Writer, hide func([]byte) []byte) error {
 	info, err := store.Info(id)
 	if err != nil {
 		return err
 	}
-	v, err := timeline.Load(ctx, info.Path)
-	if err != nil {
-		return err
-	}
-	return page.Export(out, &page.Session{ID: info.ID, Cwd: info.Cwd, Title: cmp.Or(info.Title, info.Prompt), View: v, Hide: hide, Details: func(yield func(timeline.Detail) bool) {
-		for _, i := range v.Items(0, math.MaxInt) {
-			if !yield(timeline.Read(ctx, info.Path, i)) {
-				return
-			}
-		}
-	}})
+	return page.ExportOf(ctx, out, &info, hide)
 }

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/haftdev/haft/internal/guard/permission"
@@ -124,7 +123,7 @@ func (s *session) models() []configValue {
 			continue
 		}
 		m := catalog.Lookup(name)
-		list = append(list, configValue{name, cmp.Or(m.Name, name), fmt.Sprintf("%d tokens of context", m.Context)})
+		list = append(list, configValue{name, cmp.Or(m.Name, name), m.About()})
 	}
 	return list
 }

@@ -15,6 +15,8 @@ func courseRequests(q *requests) []row {
 		with(q, interrupt),
 		with(q, changeMode),
 		with(q, changeModel),
+		about(q, changeEffort),
+		with(q, describeInput),
 		with(q, changeThinking),
 		with(q, withdraw),
 		about(q, func(context.Context, *harness.Conversation, *wire.SetHasSubscribers) (any, error) {
@@ -51,6 +53,29 @@ func changeModel(_ context.Context, q *requests, talk *harness.Conversation, r *
 	name := talk.Resolve(r.Model)
 	talk.Agent.SetModel(name)
 	return wire.SetModelReply{Model: name}, nil
+}
+
+func changeEffort(_ context.Context, talk *harness.Conversation, r *wire.SetEffort) (any, error) {
+	talk.Agent.SetEffort(r.Effort)
+	return nil, nil
+}
+
+// describeInput says what is around the input box of a front end.
+func describeInput(_ context.Context, q *requests, talk *harness.Conversation, _ *wire.DescribeInput) (any, error) {
+	reply := wire.DescribeInputReply{Commands: commands(talk), Models: models(), Model: talk.Agent.ContextUsage().Model, Effort: talk.Agent.Effort()}
+	for _, p := range q.driver().Queued() {
+		if p.Origin != "" || p.Silent {
+			continue
+		}
+		text := p.Said
+		for _, b := range p.Content {
+			if p.Said == "" && b.Type == model.Text {
+				text += b.Text
+			}
+		}
+		reply.Queued = append(reply.Queued, wire.QueuedPrompt{UUID: p.UUID, Text: text})
+	}
+	return reply, nil
 }
 
 func changeThinking(_ context.Context, q *requests, talk *harness.Conversation, r *wire.SetMaxThinkingTokens) (any, error) {

@@ -41,7 +41,7 @@ func (g *guest) may(r wire.Request) error {
 		return g.starts(r.ServerName)
 	case *wire.ApplyFlagSettings:
 		return guestSettings(r)
-	case *wire.EndSession, *wire.GetBinaryVersion, *wire.ListModels, *wire.Interrupt, *wire.SetPermissionMode, *wire.SetModel,
+	case *wire.EndSession, *wire.GetBinaryVersion, *wire.ListModels, *wire.Interrupt, *wire.SetPermissionMode, *wire.SetModel, *wire.SetEffort, *wire.DescribeInput,
 		*wire.SetMaxThinkingTokens, *wire.CancelAsyncMessage, *wire.SetHasSubscribers, *wire.ReadFile, *wire.FileSuggestions,
 		*wire.RewindFiles, *wire.SeedReadState, *wire.RegisterRepoRoot, *wire.GetSettings, *wire.ListPermissionRules, *wire.ExplainCall, *wire.GetHooksListing,
 		*wire.MCPStatus, *wire.SetMCPPermissionModeOverride, *wire.MCPMessage, *wire.ReloadSkills, *wire.ReloadPlugins, *wire.ReloadOutputStyles,

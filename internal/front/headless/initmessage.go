@@ -2,7 +2,6 @@ package headless
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -108,7 +107,7 @@ func models() wire.List[wire.ModelInfo] {
 		name := catalog.Resolve(alias)
 		m := catalog.Lookup(name)
 		list = append(list, wire.ModelInfo{
-			Value: alias, ResolvedModel: name, DisplayName: cmp.Or(m.Name, name), Description: fmt.Sprintf("%d tokens of context", m.Context),
+			Value: alias, ResolvedModel: name, DisplayName: cmp.Or(m.Name, name), Description: m.About(),
 			SupportsEffort: m.Effort != "", SupportedEffortLevels: m.Efforts, SupportsAdaptiveThinking: m.Thinking == catalog.Adaptive,
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/harness"
 	"github.com/haftdev/haft/sched"
+	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
 	"github.com/haftdev/haft/wire"
 )
@@ -47,17 +48,22 @@ func (o *Observer) opened() *harness.Conversation { return o.talk }
 func (o *Observer) Event(ev agent.Event) {
 	switch ev := ev.(type) {
 	case drive.CommandDone:
-		text := ev.Text
-		if ev.Err != nil {
-			text = ev.Err.Error()
-		}
-		o.tell.send(&wire.Informational{Stamp: o.tell.stamp(""), Level: "info", Label: "/" + ev.Command, Content: text})
+		o.tell.send(CommandAnswer(o.tell.sessionID(), ev))
 	case agent.Said, agent.Added, agent.Compacted:
 	case agent.Returned:
 		o.tell.reports.ended(ev.Outcome.CallID)
 	default:
 		o.tell.tell(ev)
 	}
+}
+
+// CommandAnswer is what those who watch a session are told of a command that needed no model.
+func CommandAnswer(id string, done drive.CommandDone) *wire.Informational {
+	text := done.Text
+	if done.Err != nil {
+		text = done.Err.Error()
+	}
+	return &wire.Informational{Stamp: wire.Stamp{UUID: session.NewUUID(), SessionID: id}, Level: "info", Label: "/" + done.Command, Content: text}
 }
 
 // Track takes in what happens while no one observes.

@@ -176,6 +176,7 @@ func (r *run) happened(ev agent.Event) {
 	switch ev := ev.(type) {
 	case drive.CommandDone:
 		r.answered(ev)
+		r.watched(ev)
 		return
 	case agent.Result:
 		r.mirror.repeat(r.opened())
@@ -189,6 +190,10 @@ func (r *run) report(ev agent.Event) {
 	if _, ok := ev.(agent.Result); ok || !r.opts.ResultOnly {
 		r.tell.tell(ev)
 	}
+	r.watched(ev)
+}
+
+func (r *run) watched(ev agent.Event) {
 	if r.opts.Watch != nil {
 		_ = r.opts.Watch(ev) // who watches cannot disturb
 	}

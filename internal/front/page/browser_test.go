@@ -327,6 +327,13 @@ func (p *tab) press(key string) {
 	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key})
 }
 
+// special presses a key that writes nothing, by its name and code.
+func (p *tab) special(key string, code int) {
+	p.b.t.Helper()
+	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code})
+	p.do("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key})
+}
+
 // write types a text into what has the focus.
 func (p *tab) write(text string) {
 	p.b.t.Helper()

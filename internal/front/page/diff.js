@@ -1,29 +1,51 @@
 // Changes of files: unified, with line numbers, colours and the words that differ.
-import { el, region, note, visible } from "./dom.js";
+import { el, region, note, announce, visible } from "./dom.js";
 import { highlight, language } from "./code.js";
-import { relative } from "./words.js";
+import { relative, count } from "./words.js";
 
-// fileDiff shows the change of one file. File has path, hunks and perhaps notes.
-export function fileDiff(file) {
-	const lang = language(file.path);
-	let plus = 0, minus = 0;
-	const body = el("tbody");
+// fileDiff shows the change of one file. File has path, hunks and perhaps notes. If there is choose,
+// a line can be chosen, by pointer and by keyboard: it is told the row, and {line, text}.
+export function fileDiff(file, choose) {
+	const lang = language(file.path), body = el("tbody"), rows = [];
 	(file.hunks || []).forEach((h, n) => {
 		if (n > 0) body.append(el("tr.gap", el("td", { colspan: 4 }, "⋯")));
 		for (const l of numbered(h)) {
-			if (l.sign === "+") plus++;
-			if (l.sign === "-") minus++;
-			body.append(el("tr", { class: { "+": "plus", "-": "minus" }[l.sign] || "" },
+			const row = el("tr", { class: { "+": "plus", "-": "minus" }[l.sign] || "", on: choose && { click: () => getSelection().isCollapsed && take(row) } },
 				el("td.number", l.old || ""), el("td.number", l.new || ""),
-				el("td.sign", l.sign.trim() || "\u00a0"), el("td.line", marked(l, lang))));
+				el("td.sign", l.sign.trim() || "\u00a0"), el("td.line", marked(l, lang)));
+			rows.push({ row, line: l.new || l.old, text: l.sign.trim() + l.text });
+			body.append(row);
 		}
 	});
-	const counts = plus + minus > 0 && el("span.counts", el("ins", "+" + plus), " ", el("del", "−" + minus));
-	return el("figure.diff",
-		el("figcaption", el("span.path", file.path || ""), counts,
+	const take = (row) => {
+		const { line, text } = rows.find((r) => r.row === row);
+		choose(row, { line, text });
+	};
+	let at = -1;
+	const key = (e) => {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+		if (e.target !== e.currentTarget || !step && e.key !== "Enter") return;
+		e.preventDefault();
+		if (!step) return at >= 0 && take(rows[at].row);
+		rows[at]?.row.classList.remove("chosen");
+		at = Math.max(0, Math.min(rows.length - 1, at + step));
+		rows[at].row.classList.add("chosen");
+		rows[at].row.scrollIntoView({ block: "nearest" });
+		announce(`line ${rows[at].line}: ${rows[at].text}`);
+	};
+	return el("figure.diff", { class: choose && "can-choose" },
+		el("figcaption", el("span.path", file.path || ""), countsView(countsOf(file)),
 			(file.notes || []).map((n) => el("span.note", { class: file.protected && "warn" }, n))),
-		plus + minus > 0 && el("div.wide", region("change of " + (file.path || "a file")), el("table", body)));
+		rows.length > 0 && el("div.wide", region("change of " + (file.path || "a file")), { on: choose && { keydown: key } }, el("table", body)));
 }
+
+// countsOf is how many lines a change of a file adds and removes.
+export function countsOf(file) {
+	const lines = (file.hunks || []).flatMap((h) => h.lines), n = (sign) => lines.filter((l) => l[0] === sign).length;
+	return [n("+"), n("-")];
+}
+
+export function countsView([plus, minus]) { return plus + minus > 0 && el("span.counts", el("ins", "+" + plus), " ", el("del", "−" + minus)); }
 
 // numbered are the lines of a hunk with their numbers, pairs of lines that replace each other
 // found.
@@ -73,18 +95,30 @@ function marked(l, lang) {
 // textOf is all that the changes of files say.
 export function textOf(files) { return files.map((f) => [f.path, ...(f.hunks || []).flatMap((h) => h.lines.map((l) => l.slice(1)))].join("\n")).join("\n"); }
 
+const mostFiles = 20; // files whose changes are shown at once
+
 // changeView shows all that a call would change, as the question about it has it, or a session
-// has changed; paths are seen from cwd.
+// has changed; paths are seen from cwd. Many files are folded, below a list of them with what each
+// adds and removes: whoever is asked reads what is shown, and opens what they want to see.
 export function changeView(change, cwd) {
+	const files = (change.files || []).map((f) => ({ ...f, path: relative(f.path, cwd), notes: notesOf(f) })), many = files.length > mostFiles;
 	return el("div.change",
 		change.ran && note("The command ran in a preview. Allowing it makes this change; it is not run again."),
-		!change.files?.length && note("No file changes."),
-		change.files?.map((f) => fileDiff({ ...f, path: relative(f.path, cwd), notes: notesOf(f) })),
+		!files.length && note("No file changes."),
+		many && note(count(files.length, "file"), " ", countsView(files.map(countsOf).reduce((a, b) => [a[0] + b[0], a[1] + b[1]])), ". Open a file to see what changes in it."),
+		files.map((f) => (many ? folded(f) : fileDiff(f))),
 		change.notes?.map((n) => note(n)));
 }
 
+// folded is the change of a file that is made when it is opened.
+function folded(file) {
+	const node = el("details.file", { on: { toggle: () => node.open && node.children.length === 1 && node.append(fileDiff(file)) } },
+		el("summary", el("span.path", file.path), countsView(countsOf(file)), file.notes.map((n) => el("span.note", { class: file.protected && "warn" }, n))));
+	return node;
+}
+
 // notesOf says what the hunks of a file do not.
-function notesOf(f) {
+export function notesOf(f) {
 	const notes = [];
 	const size = (v) => (v ? v.size + " bytes" : "none");
 	if (f.protected) notes.push("protected: " + f.protected);

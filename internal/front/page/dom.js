@@ -105,7 +105,8 @@ export function typing(node) { return /^(INPUT|TEXTAREA|SELECT)$/.test(node?.tag
 
 // shortcut does what a key stands for, unless it is text or for an open dialog.
 export function shortcut(e, keys) {
-	if (document.querySelector("dialog[open]") || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || !keys[e.key]) return;
+	const open = document.querySelector("dialog[open]");
+	if (open && !(e.currentTarget instanceof Node && open.contains(e.currentTarget)) || e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target) || !keys[e.key]) return;
 	e.preventDefault();
 	e.stopPropagation();
 	keys[e.key]();

@@ -91,6 +91,12 @@ class Live {
 		this.ahead ||= []; // {kind, at}: blocks that the journal had before the stream
 	}
 
+	// end forgets all: a turn has ended, and nothing of it is on its way.
+	end() {
+		this.clear();
+		this.ahead = [];
+	}
+
 	// take takes in an event of the model's stream.
 	take(event) {
 		if (event.type === "message_start") return this.clear();

@@ -2,7 +2,9 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -11,14 +13,16 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"math"
 
 	"github.com/haftdev/haft/internal/front/timeline"
+	"github.com/haftdev/haft/session"
 )
 
-//go:embed index.html icon.svg app.js.gz style.css.gz
+//go:embed index.html icon.svg manifest.webmanifest app.js.gz style.css.gz
 var embedded embed.FS
 
-// Files are those of the page: the document, the icon, and, compressed, the style and the
+// Files are those of the page: the document, the icon, what a phone needs to install it, and, compressed, the style and the
 // script that has all modules in it. "go test -update" writes the compressed ones again.
 var Files fs.FS = embedded
 
@@ -46,6 +50,21 @@ type Session struct {
 	Hide func([]byte) []byte
 	// Details are all items with the whole of their texts, in order.
 	Details iter.Seq[timeline.Detail]
+}
+
+// ExportOf writes the session that a journal has; see [Export]. Hide is that of [Session].
+func ExportOf(ctx context.Context, w io.Writer, info *session.Info, hide func([]byte) []byte) error {
+	v, err := timeline.Load(ctx, info.Path)
+	if err != nil {
+		return err
+	}
+	return Export(w, &Session{ID: info.ID, Cwd: info.Cwd, Title: cmp.Or(info.Title, info.Prompt), View: v, Hide: hide, Details: func(yield func(timeline.Detail) bool) {
+		for _, i := range v.Items(0, math.MaxInt) {
+			if !yield(timeline.Read(ctx, info.Path, i)) {
+				return
+			}
+		}
+	}})
 }
 
 // Export writes a session as one HTML file that needs neither a server nor the network.

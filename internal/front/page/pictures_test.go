@@ -44,7 +44,7 @@ func TestPictures(t *testing.T) {
 		q.do("Emulation.setEmulatedMedia", map[string]any{"features": []in{{"name": "prefers-reduced-motion", "value": "reduce"}}})
 		q.open(s.url + shot.path)
 		q.wait(shot.ready)
-		q.wait(fmt.Sprintf(`document.documentElement.scrollWidth <= %d && [...document.querySelectorAll("header *, footer *, .question *, .timeline .tools *")].every((e) => { const r = e.getBoundingClientRect(); return !r.width || r.right <= %[1]d + 1 && r.left >= -1; })`, shot.width))
+		q.wait(fmt.Sprintf(`document.documentElement.scrollWidth <= %d && [...document.querySelectorAll("header *, footer *, .question *, .timeline .tools *")].every((e) => { const r = e.getBoundingClientRect(); return !r.width || !e.checkVisibility() || r.right <= %[1]d + 1 && r.left >= -1; })`, shot.width))
 		path := filepath.Join("..", "..", "..", "docs", shot.name)
 		if golden.Updating() {
 			if err := os.WriteFile(path, q.picture(), 0o644); err != nil {

@@ -39,7 +39,7 @@ export function todoList(todos) {
 
 // taskList shows what runs in the background, with a way to stop it.
 export function taskList(tasks, stop) {
-	return tasks.length > 0 && el("ul.tasks", tasks.map((t) => el("li", el("span", { "aria-hidden": "true" }, "● "), t.description || t.subagent_type || t.task_type, " ",
+	return tasks.length > 0 && el("ul.tasks", tasks.map((t) => el("li", el("span", { "aria-hidden": "true" }, "● "), t.description || t.subagent_type || t.task_type, t.doing && el("span.meta", " " + t.doing), " ",
 		button("Stop", "small deny", () => stop(t.task_id), { label: "Stop " + t.description }))));
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/haftdev/haft/internal/front/page"
-	"github.com/haftdev/haft/internal/front/timeline"
 	"github.com/haftdev/haft/model"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/tool"
@@ -167,23 +166,12 @@ func picture() []byte {
 // exported writes a session as a file and returns its address.
 func exported(t testing.TB, s *session.Session, cwd string) string {
 	t.Helper()
-	v, err := timeline.Load(t.Context(), s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "session.html")
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	details := func(yield func(timeline.Detail) bool) {
-		for _, i := range v.Items(0, math.MaxInt) {
-			if !yield(timeline.Read(t.Context(), s.Path(), i)) {
-				return
-			}
-		}
-	}
-	if err := page.Export(file, &page.Session{ID: s.ID(), Cwd: cwd, View: v, Details: details}); err != nil {
+	if err := page.ExportOf(t.Context(), file, &session.Info{ID: s.ID(), Path: s.Path(), Cwd: cwd}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := file.Close(); err != nil {

@@ -140,6 +140,13 @@ func newSite(t testing.TB, parts func(dir string) []script.Part) *site {
 		st.home = kept
 		s := serve.New(&serve.Options{
 			Harness: harness.Options{Preview: "off", Embedded: []tool.Tool{waiting.Tool()}}, Talk: talk, Token: token, Version: "test", Files: page.Files, Hosts: []string{front.Addr().String(), st.phone}, Devices: kept.Devices(), Logins: kept.Logins(),
+			Export: func(ctx context.Context, id string, out io.Writer) error {
+				info, err := st.store.Info(id)
+				if err != nil {
+					return err
+				}
+				return page.ExportOf(ctx, out, &info, nil)
+			},
 		})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
@@ -526,7 +533,7 @@ func closesWhatIsOpen(t *testing.T, s *site, p *tab) {
 	p.eval(`document.querySelector("footer textarea").focus()`, nil)
 	p.write("and then?")
 	p.press("Enter")
-	p.wait(`document.querySelector(".asks .note")?.textContent.includes("and then?")`)
+	p.wait(`document.querySelector(".queue li")?.textContent.includes("and then?")`)
 	p.click("header button.deny")
 	p.wait(`document.querySelector("header .chip").textContent !== "working"`)
 }
@@ -599,7 +606,7 @@ func sendsImage(t *testing.T, s *site, p *tab) {
 		input.focus();
 		input.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
 	})()`, nil)
-	p.wait(`document.querySelector("footer button.small").textContent.startsWith("1 image")`)
+	p.wait(`document.querySelector(".attached button").textContent.startsWith("a.png")`)
 	p.write("what is this?")
 	p.press("Enter")
 	p.wait(`document.querySelector(".i-prompt img")?.naturalWidth === 160`)

@@ -1,6 +1,6 @@
 // The page of one session, live or from a file.
 import { el, region, button, note, choice, indexOf, visible, say, announce, typing, shortcut, dialog, lost, connected } from "./dom.js";
-import { money, tokens, folder, count, line, toolTitle, duration, progressLine, states, callStates, modes } from "./words.js";
+import { money, tokens, folder, count, line, toolTitle, duration, progressLine, states, callStates, modes, words } from "./words.js";
 import { Model, itemAt } from "./model.js";
 import { Rows } from "./rows.js";
 import { Timeline } from "./timeline.js";
@@ -9,7 +9,10 @@ import { Stream } from "./markdown.js";
 import { plots, todoList, taskList, changedFiles } from "./plots.js";
 import { Replay } from "./replay.js";
 import { Question } from "./ask.js";
-import { changeView } from "./diff.js";
+import { review } from "./review.js";
+import { Composer } from "./compose.js";
+import { find } from "./find.js";
+import { notifyOf } from "./notify.js";
 import { addressOf } from "./source.js";
 
 // openSession shows the session of a source in the document.
@@ -20,15 +23,35 @@ export async function openSession(source) {
 	return page;
 }
 
-const draftKey = "haft-draft-";
+const mostAnswers = 10; // of commands
 
-function draftOf(id) {
-	try {
-		return sessionStorage.getItem(draftKey + id) || "";
-	} catch {
-		return "";
-	}
-}
+// takes are the messages of the wire that show something, by subtype or type. The others are in the
+// view that the server folds from the journal, or say nothing that is shown; the test of all kinds
+// says why.
+const takes = words({
+	stream_event: (p, m) => m.parent_tool_use_id || p.model.live.take(m.event || {}),
+	tool_progress: (p, m) => m.state && p.runs(m),
+	question_answered: (p, m) => p.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn."),
+	informational: (p, m) => (m.tag?.startsWith("/") ? p.answered(m.tag, m.content) : m.level === "warning" ? p.warn(m.content) : p.tell(m.content)),
+	notification: (p, m) => p.tell(m.text),
+	status: (p, m) => (m.status === "compacting" ? p.tell("Compacting the conversation…") : m.compact_error && p.warn("Could not compact the conversation: " + m.compact_error)),
+	api_retry: (p, m) => p.tell(`The model did not answer (${m.error_status || m.error}). Attempt ${m.attempt} of ${m.max_retries} follows in ${Math.ceil(m.retry_delay_ms / 1000)} s.`),
+	model_fallback: (p, m) => p.tell(m.content || "The session continues with another model."),
+	hook_response: (p, m) => m.outcome === "error" && p.warn(`The hook ${m.hook_name} failed: ${line(m.stderr || m.output) || "exit code " + m.exit_code}`),
+	rate_limit_event: (p, m) => m.rate_limit_info?.status && m.rate_limit_info.status !== "allowed" && p.warn("The account's rate limit: " + m.rate_limit_info.status.replaceAll("_", " ")),
+	auth_status: (p, m) => m.error && p.warn("Login: " + m.error),
+	prompt_suggestion: (p, m) => p.composer?.suggest(m.suggestion),
+	tool_use_summary: (p, m) => p.tell(m.summary),
+	task_started: (p, m) => p.task(m.task_id, { description: m.description }),
+	task_progress: (p, m) => p.task(m.task_id, { description: m.description, doing: [m.last_tool_name && toolTitle(m.last_tool_name), m.usage && `${count(m.usage.tool_uses, "call")}, ${tokens(m.usage.total_tokens)} tokens`, m.summary].filter(Boolean).join(" · ") }),
+	task_updated: (p, m) => p.task(m.task_id, { doing: m.patch?.status || "" }),
+	task_notification: (p, m) => p.tell(`In the background, ${m.status}: ${m.summary}`),
+	background_tasks_changed: (p, m) => (p.tasks = m.tasks || []),
+	command_lifecycle: (p) => p.queued(),
+	commands_changed: (p) => p.composer && (p.composer.known = null),
+	conversation_reset: (_, m) => location.assign(addressOf(m.new_conversation_id)),
+	result: (p, m) => (p.queued(), m.is_error && p.warn(m.result || m.errors?.join("; ") || "The turn failed.", true)),
+});
 
 class SessionPage {
 	constructor(source, session, view) {
@@ -44,7 +67,7 @@ class SessionPage {
 		this.replay = new Replay(this.model, (n, time) => this.past(n, time));
 		this.asks = el("div.asks", { "aria-live": "assertive" });
 		this.side = el("aside.side", { label: "Details" });
-		const work = el("div.work", this.box, this.asks, source.live && this.composer());
+		const work = el("div.work", this.box, this.asks, source.live && this.compose());
 		this.node = el("div.session", this.head(), source.live && lost(), el("main", this.timeline.node, this.replay.node, el("div.columns", work, this.side)));
 		this.model.listen((changed) => this.changed(changed));
 	}
@@ -56,70 +79,31 @@ class SessionPage {
 		this.facts = el("p.meta");
 		this.stop = live && button("Interrupt", "deny", () => this.act(this.source.post("interrupt"), "Interrupted."), { title: "Interrupt the turn (Esc)" });
 		this.mode = live && el("span.full-only");
+		this.answering = live && button("", "full-only", () => this.chooseModel(), { title: "Change the model and the effort" });
 		this.details = button("Details", "only-narrow", () => this.toggleSide(), { "aria-expanded": "false" });
 		return el("header", live && el("a.back", { href: "/", label: "All sessions" }, "‹ Sessions"), el("div.titles", this.title, this.facts), this.state,
-			el("div.acts", this.mode, this.stop, button("Replay", "", () => this.replay.toggleOpen(), { title: "Replay the session from any event (r)" }), this.details));
+			el("div.acts", this.mode, this.answering, this.stop, button("Replay", "", () => this.replay.toggleOpen(), { title: "Replay the session from any event (r)" }), this.details));
 	}
 
 	// toggleSide shows or hides the details where there is no room beside the conversation.
 	toggleSide() { this.details.setAttribute("aria-expanded", String(this.node.classList.toggle("with-side"))); }
 
-	composer() {
-		this.images = [];
-		this.added = button("", "small", () => this.attach(null), { hidden: true, title: "Remove the images" });
-		this.input = el("textarea", { rows: 1, dir: "auto", placeholder: "Write a prompt", label: "Prompt", on: {
-			paste: (e) => this.attach(e.clipboardData, e),
-			drop: (e) => this.attach(e.dataTransfer, e),
-			keydown: (e) => {
-				if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
-					e.preventDefault();
-					this.prompt();
-				}
-			},
-			input: () => {
-				this.input.style.height = "auto";
-				this.input.style.height = Math.min(240, this.input.scrollHeight) + "px";
-				this.keepDraft();
-			},
-		} });
-		this.input.value = draftOf(this.session.id);
-		return el("footer.full-only", el("form", { on: { submit: (e) => (e.preventDefault(), this.prompt()) } }, this.input, this.added, el("button.allow", { type: "submit" }, "Send")));
+	compose() {
+		this.composer = new Composer(this.source, this.session.id, this);
+		return this.composer.node;
 	}
 
-	// keepDraft keeps what is written for when the page is loaded again in this tab.
-	keepDraft() {
-		try {
-			sessionStorage.setItem(draftKey + this.session.id, this.input.value);
-		} catch {} // a browser that stores nothing
-	}
-
-	// attach takes images that are pasted or dropped; null takes them away.
-	async attach(data, e) {
-		const files = [...(data?.files || [])].filter((f) => /^image\/(png|jpeg|gif|webp)$/.test(f.type));
-		if (files.length) e.preventDefault();
-		if (!data) this.images = [];
-		for (const f of files) {
-			const reader = new FileReader();
-			reader.readAsDataURL(f);
-			await new Promise((done) => (reader.onloadend = done));
-			this.images.push({ media_type: f.type, data: reader.result.split(",")[1] });
-		}
-		this.added.hidden = !this.images.length;
-		this.added.textContent = count(this.images.length, "image") + " ×";
-	}
-
-	async prompt() {
-		const text = this.input.value.trim(), images = this.images;
-		if (!text && !images.length) return;
-		this.input.value = "";
-		this.keepDraft();
-		this.attach(null);
+	// sent says that a prompt was taken.
+	sent() {
 		this.rows.follow = true;
-		const waits = this.stop.hidden === false;
-		if (await this.act(this.source.post("prompts", { uuid: crypto.randomUUID?.(), text, images }))) return waits && this.tell("Queued until the next step: " + line(text, 80));
-		this.input.value = text;
-		this.keepDraft();
-		this.images = images;
+		this.rows.draw();
+		this.queued();
+	}
+
+	// queued looks at the prompts that wait, a moment after something may have changed.
+	queued() {
+		clearTimeout(this.queueTimer);
+		this.queueTimer = setTimeout(() => this.composer?.showQueue(this.session.running && this.busy), 150);
 	}
 
 	// act waits for something that was asked for, says how it went, and reports whether it was
@@ -178,22 +162,24 @@ class SessionPage {
 		if (location.hash !== "#e=" + index) history.replaceState(null, "", "#e=" + index);
 	}
 
-	// take takes in a message of the stream: pieces of an answer are shown at once, the rest says
-	// that the view has changed.
+	// take takes in a message of the stream: what the view does not have is shown at once.
 	take(m) {
-		if (m.type === "stream_event") {
-			if (!m.parent_tool_use_id) this.model.live.take(m.event || {});
-			return this.model.change();
-		}
-		if (m.type === "tool_progress" && m.state) return this.runs(m);
-		if (m.subtype === "question_answered") this.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn.");
-		if (m.subtype === "informational") this.warn(m.content);
-		if (m.subtype === "api_retry") this.tell(`The model did not answer (${m.error_status || m.error}). Attempt ${m.attempt} of ${m.max_retries} follows in ${Math.ceil(m.retry_delay_ms / 1000)} s.`);
-		if (m.subtype === "model_fallback") this.tell("The session continues with another model.");
-		if (m.type === "result" && m.is_error) this.warn(m.result || m.errors?.join("; ") || "The turn failed.", true);
-		if (m.type === "conversation_reset") location.assign(addressOf(m.new_conversation_id));
-		if (m.subtype === "background_tasks_changed") this.tasks = m.tasks || [];
+		takes[m.subtype || m.type]?.(this, m);
 		this.model.change();
+	}
+
+	// answered shows what a command has answered, which is no part of the conversation.
+	answered(command, text) {
+		this.tail.append(el("article.item.i-command", { tabindex: -1, label: command }, el("h2.who", command), el("div.body", el("pre.out", { tabindex: 0 }, text))));
+		for (const old of [...this.tail.querySelectorAll(".i-command")].slice(0, -mostAnswers)) old.remove();
+		this.rows.follow = true;
+		this.rows.draw();
+	}
+
+	// task notes what a task in the background does.
+	task(id, now) {
+		const t = this.tasks.find((t) => t.task_id === id);
+		if (t) this.tasks = this.tasks.map((x) => (x === t ? { ...t, ...now, description: now.description || t.description } : x));
 	}
 
 	// runs shows how far a call is, until it has its result.
@@ -211,8 +197,10 @@ class SessionPage {
 
 	// became takes in how the session is.
 	became(row) {
+		if (this.session.state !== row.state) notifyOf(row.id, row.state, line(row.title || row.prompt || "haft", 80));
 		this.session = row;
-		if (row.state !== "working") this.model.live.clear();
+		this.queued();
+		if (row.state !== "working" && row.state !== "asks") this.model.live.end();
 		if (row.state !== "working" && row.state !== "asks") for (const id of this.calls.keys()) this.runs({ tool_use_id: id });
 		this.model.change();
 	}
@@ -262,8 +250,10 @@ class SessionPage {
 
 	// changes shows what the whole session changed in files.
 	changes() {
-		if (this.source.live) this.act(this.source.get("diff"), (change) => dialog("Changes of this session", changeView(change, this.context.cwd)).classList.add("large"), "Could not show the changes: ");
+		if (this.source.live) this.act(this.source.get("diff"), (change) => review(change, this.context.cwd, !document.body.classList.contains("watching") && ((text) => this.act(this.composer.say(text), () => this.sent()))), "Could not show the changes: ");
 	}
+
+	search() { if (this.source.live) find(this.session.id, null, (item) => this.go(item)); }
 
 	// past shows the session as it was.
 	past(n, time) {
@@ -315,9 +305,11 @@ class SessionPage {
 		this.state.className = "chip s-" + state;
 		document.title = ({ asks: "❓ ", working: "● " }[is] || "") + title + " · haft";
 		const used = `${tokens(i.usage?.input + i.usage?.cache_read + i.usage?.cache_write)} tokens in, ${tokens(i.usage?.output)} out`;
-		this.facts.replaceChildren(el("span", { title: this.session.cwd }, folder(this.session.cwd)), el("span", i.model || ""), el("span", money(i.cost, i.unpriced)), el("span", used));
+		this.facts.replaceChildren(...[el("span", { title: this.session.cwd }, folder(this.session.cwd)), !this.answering && el("span", i.model || ""), el("span", money(i.cost, i.unpriced)), el("span", used)].filter(Boolean));
 		if (this.stop) this.stop.hidden = !busy;
-		if (this.input) this.input.placeholder = { failed: "Write a prompt to try again", stopped: "Write a prompt to continue" }[is] || "Write a prompt";
+		this.busy = busy;
+		if (this.composer && !this.composer.suggestion) this.composer.text.placeholder = { failed: "Write a prompt to try again", stopped: "Write a prompt to continue" }[is] || "Write a prompt";
+		if (this.answering) say(this.answering, i.model || this.session.model || "Model");
 		this.showMode(i.mode || "default");
 		this.showSide(i);
 	}
@@ -327,6 +319,24 @@ class SessionPage {
 		this.mode.dataset.mode = mode;
 		const select = choice("Permission mode", { [mode]: modes[mode] || mode, ...modes }, mode, () => this.act(this.source.patch({ mode: select.value }), "Mode: " + modes[select.value]));
 		this.mode.replaceChildren(select);
+	}
+
+	// chooseModel lets the user choose the model and how hard it thinks.
+	chooseModel() {
+		this.act(this.source.get("input"), (has) => {
+			const efforts = el("div"), model = () => has.models.find((m) => m.value === box.querySelector("[name=model]:checked")?.value);
+			const now = has.models.find((m) => m.id === has.model && m.value !== "default") || has.models.find((m) => m.id === has.model);
+			const other = now ? null : has.model;
+			const levels = () => {
+				const list = (other && !model() ? null : model()?.efforts) || [];
+				efforts.replaceChildren(...(list.length ? [el("label", "Effort ", choice("Effort", { default: "as the provider chooses", ...Object.fromEntries(list.map((e) => [e, e])) }, has.effort || "default", () => {}))] : []));
+			};
+			const box = dialog("Model", [other && note("Now: " + other), el("fieldset", el("legend", "Model"), has.models.map((m) => el("label.option", el("input", { type: "radio", name: "model", value: m.value, checked: m === now, on: { change: levels } }), " ", el("b", m.name), el("span", " " + [m.value, m.description].join(" · "))))), efforts], "Use", () => {
+				const chosen = model(), effort = efforts.querySelector("select")?.value;
+				if (chosen || effort) this.act(this.source.patch({ model: chosen && chosen !== now ? chosen.value : undefined, effort }), (row) => (this.became(row), announce("The next request goes to " + (chosen?.name || has.model))), "Could not change the model: ");
+			});
+			levels();
+		}, "Could not list the models: ");
 	}
 
 	// showSide shows what there is beside the conversation.
@@ -341,6 +351,7 @@ class SessionPage {
 			part("In the background", taskList(this.tasks, (id) => this.act(this.source.post(`tasks/${encodeURIComponent(id)}/stop`), "Stopped."))),
 			part("Changed files", changedFiles(this.model, this.context.cwd, go), this.source.live && button("Show all changes", "small", () => this.changes(), { title: "What the session changed in files (d)" })),
 			part("Turns", ...plots(this.model, go)),
+			this.source.live && el("div.buttons", button("Search", "small", () => this.search(), { title: "Search in this session (s)" }), button("Export", "small", () => this.act(this.source.save(), "Exported.", "Could not export: "), { title: "Save the session as one HTML file" })),
 		].flat(3).filter(Boolean));
 	}
 
@@ -348,7 +359,7 @@ class SessionPage {
 		const here = indexOf(document.activeElement), at = here < 0 ? this.model.count : here;
 		shortcut(e, {
 			j: () => this.rows.show(at + 1, true), k: () => this.rows.show(at - 1, true), G: () => ((this.rows.follow = true), this.rows.draw()), g: () => this.rows.show(0, true),
-			"/": () => this.input?.focus(), t: () => this.timeline.svg.focus(), r: () => this.replay.toggleOpen(), d: () => this.changes(),
+			"/": () => this.composer?.focus(), s: () => this.search(), t: () => this.timeline.svg.focus(), r: () => this.replay.toggleOpen(), d: () => this.changes(),
 			q: () => [...this.questions.values()].find((q) => !q.settled)?.node.focus(), Escape: () => (this.node.classList.contains("with-side") ? this.toggleSide() : this.stop?.hidden === false && this.stop.click()),
 		});
 	}

@@ -1,4 +1,5 @@
 // Where the page gets sessions from: the server, or the file that it is part of.
+import { el } from "./dom.js";
 
 // The credential is kept with the origin, port included, and goes into a header. A cookie would
 // go to every port of the host: to whatever server an agent starts. It ends with the server.
@@ -142,6 +143,15 @@ export function remote(id) {
 		get: (what) => request("GET", path + "/" + what),
 		post: (what, body) => request("POST", path + "/" + what, body),
 		patch: (body) => request("PATCH", path, body),
+		cancel: (prompt) => request("DELETE", path + "/prompts/" + prompt),
+		// save has the browser keep the session as a file.
+		async save() {
+			const answer = await fetch("/v1" + path + "/export", { headers: authorized({}) });
+			if (!answer.ok) throw new Error((await answer.json().catch(() => null))?.message || answer.statusText);
+			const address = URL.createObjectURL(await answer.blob());
+			el("a", { href: address, download: "session-" + id.slice(0, 8) + ".html" }).click();
+			setTimeout(() => URL.revokeObjectURL(address), 60_000);
+		},
 	};
 }
 

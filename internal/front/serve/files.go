@@ -24,6 +24,7 @@ func (s *Server) fileRoutes() []route {
 		takes(http.StatusOK, "POST", "/sessions/{id}/rewind", "Restore files to how they were before a message or call", s.rewind),
 		answers(http.StatusOK, "GET", "/sessions/{id}/checkpoints", "The points that the session can be rewound to", s.getCheckpoints),
 		answers(http.StatusOK, "GET", "/sessions/{id}/diff", "What a call, or the whole session, changed in files", s.getDiff, parameter{"call", "the tool_use id of the call"}),
+		{"GET", "/sessions/{id}/export", "The session as one HTML file, without secrets", nil, http.StatusOK, nil, nil, s.export},
 		answers(http.StatusOK, "GET", "/sessions/{id}/file", "The current content of a file of a running session", s.getFile, parameter{"path", "path of the file"}),
 	}
 }
@@ -145,4 +146,22 @@ func (s *Server) getFile(r *http.Request) (FileText, error) {
 		return FileText{}, err
 	}
 	return FileText{reply.AbsPath, reply.Contents, reply.Truncated, reply.Lossy != nil && *reply.Lossy}, nil
+}
+
+// export sends a session as one file.
+func (s *Server) export(w http.ResponseWriter, r *http.Request) {
+	watch, err := s.watched(r)
+	if err == nil {
+		defer watch.release()
+		if s.opts.Export == nil {
+			err = &Problem{status: http.StatusNotImplemented, Code: "no_export", Message: "This server exports no sessions. Use 'haft sessions export'."}
+		}
+	}
+	if err != nil {
+		refuse(w, problem(err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream") // never shown under this origin
+	w.Header().Set("Content-Disposition", "attachment; filename=session.html")
+	_ = s.opts.Export(r.Context(), watch.id, w) // who asked may be gone; a file that was cut is no page
 }

@@ -15,7 +15,7 @@ import (
 
 // policy lets the page load what this server has and nothing else. No script or style can
 // stand in a document, so text that becomes markup by mistake does nothing.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 // opensPage reports whether a browser is led to the page, as by the file that --open
 // writes or by a link. The page itself has no secrets, it cannot be framed, and what it

@@ -135,7 +135,7 @@ func (l *local) Prompt(ctx context.Context, id string, m *wire.User) (duplicate 
 	return false, k.conn.Send(m)
 }
 
-// Call implements [Backend]. A session that nobody leads is resumed for a mode or a model;
+// Call implements [Backend]. A session that nobody leads is resumed for what its next prompt needs;
 // its title is only written down.
 func (l *local) Call(ctx context.Context, id string, r wire.Request, reply any) error {
 	k, err := l.reachFor(ctx, id, r)
@@ -153,7 +153,7 @@ func (l *local) reachFor(ctx context.Context, id string, r wire.Request) (*link,
 	}
 	defer w.release()
 	switch r := r.(type) {
-	case *wire.SetPermissionMode, *wire.SetModel:
+	case *wire.SetPermissionMode, *wire.SetModel, *wire.SetEffort, *wire.DescribeInput, *wire.FileSuggestions:
 		return l.reach(context.WithoutCancel(ctx), id)
 	case *wire.RenameSession:
 		if w.connect(); w.linked() == nil {

@@ -67,7 +67,7 @@ var answerOnly = []string{"/sessions/{id}/answers", "/sessions/{id}/interrupt", 
 
 // What a device that is not fully trusted may not read: it sees what happens in sessions,
 // and not the rest of the disk.
-var fullOnly = []string{"/sessions/{id}/file"}
+var fullOnly = []string{"/sessions/{id}/file", "/sessions/{id}/input", "/sessions/{id}/suggestions"}
 
 // revokeTime is how long what a revoked device has open may stay so.
 const revokeTime = time.Second

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/agent"
+	"github.com/haftdev/haft/internal/drive"
 	"github.com/haftdev/haft/internal/front/headless"
 	"github.com/haftdev/haft/internal/front/timeline"
 	"github.com/haftdev/haft/internal/harness"
@@ -51,6 +53,8 @@ type Options struct {
 	Secure bool
 	// Files are those of the page; nil means none.
 	Files fs.FS
+	// Export writes a session as one file for a browser; nil means that none can be written.
+	Export func(ctx context.Context, id string, out io.Writer) error
 	// Patience is how long a client may take to read what it is sent; 0 means ten seconds.
 	Patience time.Duration
 	// Secrets are values that are never shown, besides what looks like a secret and the
@@ -311,7 +315,7 @@ func (s *Server) allWatches() []*watch {
 
 // table is every operation. What a file does is listed in that file.
 func (s *Server) table() []route {
-	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.pairRoutes(), s.loginRoutes(), []route{
+	return slices.Concat(s.sessionRoutes(), s.questionRoutes(), s.timelineRoutes(), s.fileRoutes(), s.inputRoutes(), s.searchRoutes(), s.pairRoutes(), s.loginRoutes(), []route{
 		{"GET", "/wire", "Run a conversation from a program over this connection; see haft.Remote", nil, http.StatusSwitchingProtocols, nil, nil, s.speak},
 		{"GET", "/openapi.json", "This document", nil, http.StatusOK, nil, nil, s.openAPI},
 	})
@@ -327,6 +331,12 @@ func (s *Server) lead(ctx context.Context, w *watch, b start) error {
 	ours, theirs := wire.Pipe()
 	r := &run{srv: s, watch: w, done: make(chan struct{}), id: b.id, since: time.Now()}
 	r.link = &link{conn: wire.NewConn(ours, &wire.ConnOptions{Handle: r.handle}), pid: os.Getpid(), run: r}
+	opts.Watch = func(ev agent.Event) error {
+		if done, ok := ev.(drive.CommandDone); ok {
+			r.deliver(headless.CommandAnswer(r.current().id, done)) // its result is for the program that asked
+		}
+		return nil
+	}
 	r.link.end = func() { _ = ours.CloseWrite() } // it ends what runs and says its last words
 	if err := s.admit(w, r.link); err != nil {
 		return err

@@ -25,7 +25,7 @@ func (s *Server) sessionRoutes() []route {
 			parameter{"limit", "maximum number of sessions; defaults to 200"}, parameter{"cwd", "only sessions in this folder"}),
 		takes(http.StatusCreated, "POST", "/sessions", "Start a session", s.createSession),
 		answers(http.StatusOK, "GET", "/sessions/{id}", "A session", s.getSession),
-		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, or change its mode or model", s.changeSession),
+		takes(http.StatusOK, "PATCH", "/sessions/{id}", "Rename a session, or change its mode, model or effort", s.changeSession),
 		answers(http.StatusNoContent, "DELETE", "/sessions/{id}", "Delete a session permanently", s.deleteSession),
 		takes(http.StatusCreated, "POST", "/sessions/{id}/fork", "Copy a session", s.forkSession),
 		takes(http.StatusAccepted, "POST", "/sessions/{id}/prompts", "Send a prompt; a session that is not running is resumed", s.prompt),
@@ -247,7 +247,7 @@ func (s *Server) getSession(r *http.Request) (Session, error) {
 	return w.row(), nil
 }
 
-// changeSession renames a session and changes its mode and model.
+// changeSession renames a session and changes its mode, model and effort.
 func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, error) {
 	if err := checkMode(in.Mode); err != nil {
 		return Session{}, err
@@ -260,7 +260,7 @@ func (s *Server) changeSession(r *http.Request, in *SessionChange) (Session, err
 	for _, c := range []struct {
 		value   string
 		request wire.Request
-	}{{in.Title, &wire.RenameSession{Title: in.Title}}, {in.Mode, &wire.SetPermissionMode{Mode: in.Mode}}, {in.Model, &wire.SetModel{Model: in.Model}}} {
+	}{{in.Title, &wire.RenameSession{Title: in.Title}}, {in.Mode, &wire.SetPermissionMode{Mode: in.Mode}}, {in.Model, &wire.SetModel{Model: in.Model}}, {in.Effort, effortRequest(in.Effort)}} {
 		if c.value == "" {
 			continue
 		}

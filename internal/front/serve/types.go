@@ -164,6 +164,64 @@ type SessionChange struct {
 	Title string `json:"title,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 	Model string `json:"model,omitempty"`
+	// Effort is how hard the model thinks, such as low or high; default leaves it to the provider.
+	Effort string `json:"effort,omitempty"`
+}
+
+// Input is what is around an input box.
+type Input struct {
+	Commands []InputCommand `json:"commands"`
+	Models   []InputModel   `json:"models"`
+	Model    string         `json:"model"`
+	// Effort is "" if the provider chooses it.
+	Effort string `json:"effort"`
+	// Queued are the prompts that wait, in order.
+	Queued []QueuedPrompt `json:"queued"`
+}
+
+// An InputCommand can be typed after a slash.
+type InputCommand struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Arguments is a hint at what may follow.
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// An InputModel can be chosen by its value.
+type InputModel struct {
+	Value       string   `json:"value"`
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Efforts     []string `json:"efforts,omitempty"`
+}
+
+// A QueuedPrompt waits for a turn, or for the next step of one. It can be cancelled by its UUID.
+type QueuedPrompt struct {
+	UUID string `json:"uuid"`
+	Text string `json:"text"`
+}
+
+// Suggestions are paths, relative to the session's folder; those of folders end with a slash.
+type Suggestions struct {
+	Paths []string `json:"paths"`
+}
+
+// Hits are where a text occurs, by session, the most recently used first.
+type Hits struct {
+	Hits []Hit `json:"hits"`
+	// More says that there may be others.
+	More bool `json:"more,omitempty"`
+}
+
+// A Hit is an item that has the text.
+type Hit struct {
+	Session string        `json:"session"`
+	Item    int           `json:"item"`
+	Kind    timeline.Kind `json:"kind"`
+	At      timeline.Time `json:"at"`
+	// Text are the words around it.
+	Text string `json:"text"`
 }
 
 // Fork says where the copy of a session ends.

@@ -15,6 +15,7 @@ import (
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/harness/answers"
+	"github.com/haftdev/haft/internal/models/catalog"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/internal/world/mcp"
@@ -316,6 +317,9 @@ func (a *menus) chooseModel(name string) {
 		items[i] = m
 		full := a.talk.Turns.Resolve(m.value)
 		items[i].detail = a.t(lang.Text(m.detail)) + " (" + full + ")" + a.marked(full == a.status.model)
+		if known := catalog.Lookup(full); known.Known {
+			items[i].detail += " · " + known.About()
+		}
 	}
 	a.pop(&picker{title: a.t("Which model? For another one: /model NAME"), items: items, choose: func(p pick) {
 		a.closeOwn()

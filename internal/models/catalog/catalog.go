@@ -7,6 +7,7 @@
 package catalog
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -46,6 +47,18 @@ type Info struct {
 
 	price     *Price // nil if it is not known
 	longPrice *Price // of longer questions, if that is another one
+}
+
+// About says in a line how much the model reads and what it costs, as far as that is known.
+func (m Info) About() string {
+	context := fmt.Sprintf("%dk tokens of context", m.Context/1000)
+	if m.Context >= million {
+		context = fmt.Sprintf("%gM tokens of context", float64(m.Context)/million)
+	}
+	if m.price == nil {
+		return context
+	}
+	return fmt.Sprintf("%s · $%g in, $%g out per 1M tokens", context, m.price.Input, m.price.Output)
 }
 
 // MaxMedia is how many images, and how many pages of documents, a request may have.
