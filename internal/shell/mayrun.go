@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func (a *analyzer) mayRun(name string, args []value) {
 func isProcSubstValue(v value) bool { return isProcSubst(v.Word) }
 
 // writers write their input, or what their operands say, to a file that they name.
-var writers = strings.Fields("tee dd sed gsed perl cp mv ln install patch ed ex vim python python3 sponge truncate mkfifo split")
+var writers = strings.Fields("tee dd sed gsed perl cp mv ln install patch ed ex vim python python3 sponge truncate mkfifo split gcc cc g++ c++ clang clang++ tcc rustc ld")
 
 // copiers give a file another name.
 var copiers = strings.Fields("ln cp mv install link dd rsync tar ditto")
@@ -123,7 +124,7 @@ var (
 	awkPipe        = lazyregexp.New(`[^|]\|&?\s*(?:getline|"(?:/bin/)?(?:ba|da)?sh")`)
 	startModules   = lazyregexp.New(`\b(?:subprocess|child_process|ctypes|pty)\b`)
 	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|exec\.Command|popen[234]?|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
-	starts         = lazyregexp.New(startNames + `\s*(?:\(\s*[^)\s]|["'\[])`)
+	starts         = lazyregexp.New(startNames + `\s*(?:\(\s*[^)\s]|["'\[$@{])`)
 	startsLiteral  = lazyregexp.New(startNames + `\s*[(\[\s]*` + literals + `(?:\s*,\s*[\[\s]*` + literals + `)*\s*(?:$|[\]);}\n]|,\s*(?:\{|\w+\s*=|\w+\)))`)
 )
 
@@ -163,9 +164,10 @@ func (a *analyzer) mayRunText(text string) {
 		if len(fields) == 0 {
 			continue
 		}
-		for len(fields) > 1 && slices.Contains(startWords, strings.TrimLeft(fields[0], ".:@")) {
+		for len(fields) > 1 && startsNext(fields[0]) {
 			fields = fields[1:]
 		}
+		fields[0] = cmp.Or(strings.TrimLeft(fields[0], "@+"), fields[0]) // as a recipe of make begins
 		begins = append(begins, len(joined))
 		joined = append(joined, fields...)
 		a.maybe(fields)
@@ -175,8 +177,16 @@ func (a *analyzer) mayRunText(text string) {
 	}
 }
 
-// startWords say in many languages that what follows is run.
-var startWords = strings.Fields("shell exec system spawn run call sh popen COMMAND execute_process pipe")
+// startsNext reports whether a word says that what follows is run. Commands of sqlite3 may be cut short.
+func startsNext(word string) bool {
+	if short, ok := strings.CutPrefix(word, "."); ok && len(short) > 1 && (strings.HasPrefix("shell", short) || strings.HasPrefix("system", short)) {
+		return true
+	}
+	return slices.Contains(startWords, strings.TrimLeft(word, "/#.:@"))
+}
+
+// startWords say so in many languages.
+var startWords = strings.Fields("shell exec system spawn run call sh popen COMMAND execute_process pipe go:generate")
 
 func (a *analyzer) maybe(fields []string) {
 	if len(fields) == 0 || strings.HasPrefix(fields[0], "-") {

@@ -76,6 +76,21 @@ func TestGitPrintsNoFileThatARuleHides(t *testing.T) {
 	}
 }
 
+// TestListingStartsNothing: git is asked which files a command would print before anybody has agreed
+// to the command, so it must not start what the command says.
+func TestListingStartsNothing(t *testing.T) {
+	p := repository(t)
+	for _, command := range []string{
+		"git grep -O'touch ran;:' plain", "git grep -nO'touch ran;:' plain", "git grep --open-files-in-pager='touch ran;:' plain", "git grep --op='touch ran;:' plain",
+		"git diff --ext-diff", "git -c diff.external='touch ran' diff", "git diff --output=ran", "git log -p --output=ran", "GIT_PAGER='touch ran' git -p grep plain",
+	} {
+		p.decide(t, permission.Default, "Bash", bashInput(command), rule(tool.Deny, "Read(./conf/hidden.txt)"))
+		if _, err := os.Lstat(filepath.Join(p.dir, "ran")); err == nil {
+			t.Fatalf("judging %s has run it", command)
+		}
+	}
+}
+
 // TestGitPrintsNoFolderOrObjectOfARevision: names in a list may begin at a folder, and a file
 // without a name may be any. Each command is run for real.
 // A command that names neither a revision nor a file prints none, unless a part before it makes

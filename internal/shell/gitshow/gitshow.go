@@ -159,6 +159,9 @@ func of(sub string, args []string) (Query, bool) {
 		if slices.ContainsFunc(args, func(w string) bool { return w == "--no-index" || w == "--untracked" }) {
 			return Query{}, false // that is a search of the folder
 		}
+		if slices.ContainsFunc(args, opensFiles) {
+			return Query{Unclear: true}, true
+		}
 		return Query{List: slices.Concat([]string{"grep", "-l", "-z", "--full-name"}, args), trees: operands(args)}, !namesOnly(args, "-l", "-L", "-c", "-q", "--count", "--name-only", "--files-with-matches", "--files-without-match", "--quiet")
 	case "archive":
 		tree := append(operands(args), "HEAD")[0]
@@ -175,6 +178,21 @@ func of(sub string, args []string) (Query, bool) {
 		return Query{Unclear: true}, true
 	}
 	return Query{}, false
+}
+
+// opensFiles reports whether a flag of git grep has it start a program for what it finds, which a list would start, too.
+func opensFiles(w string) bool {
+	if long, _, _ := strings.Cut(w, "="); strings.HasPrefix(long, "--op") {
+		return strings.HasPrefix("--open-files-in-pager", long)
+	}
+	if len(w) < 2 || w[0] != '-' || w[1] == '-' {
+		return false
+	}
+	flags := w[1:]
+	if i := strings.IndexAny(flags, "efABCm"); i >= 0 { // the rest is a value
+		flags = flags[:i]
+	}
+	return strings.Contains(flags, "O")
 }
 
 // overridden are flags about how changes are shown that would keep names from being
