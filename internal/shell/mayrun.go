@@ -33,7 +33,7 @@ var quoters = strings.Fields("git gh glab echo printf grep egrep fgrep rg ag ack
 // mayRun notes what a program may run, or may make another name for.
 func (a *analyzer) mayRun(name string, args []value) {
 	switch plain := strings.TrimRight(name, "0123456789."); {
-	case slices.Contains(textRunners, plain):
+	case slices.Contains(textRunners, plain) || slices.Contains(textRunners, name):
 		for _, v := range args[1:] {
 			a.mayRunText(v.guess)
 			a.feed(v.guess)

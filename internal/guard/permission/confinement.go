@@ -118,6 +118,9 @@ func (h *evaluation) keptFromHidden() bool {
 	if err == nil && len(hidden) > 0 {
 		err = h.policy.checkHideable(hidden)
 	}
+	if errors.Is(err, errInGit) && len(h.policy.ask) == 0 && onlyGit(h.analysis) {
+		err = nil // what git prints was looked at, and rules that deny close the files
+	}
 	if err != nil {
 		h.why = err.Error()
 		return false
@@ -149,10 +152,12 @@ func (p *Policy) checkHideable(hidden []string) error {
 	case err != nil:
 		return fmt.Errorf("rules keep files from being read, and it is not known whether git has copies of them (%w)", err)
 	case file != "":
-		return fmt.Errorf("a rule keeps %s from being read, and git has a copy of it", file)
+		return fmt.Errorf("a rule keeps %s from being read, and %w", file, errInGit)
 	}
 	return nil
 }
+
+var errInGit = errors.New("git has a copy of it")
 
 // evaluateConfinement adds what the call and the settings say about confinement.
 func (h *evaluation) evaluateConfinement(a *shell.Analysis) {

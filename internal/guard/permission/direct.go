@@ -15,9 +15,10 @@ func (h *evaluation) runsDirectly() bool {
 	if !h.mayRunDirectly() {
 		return false
 	}
-	// What a rule about changes covers need not be there yet, so that nothing can hold it.
+	// What a rule about changes covers need not be there yet, so that nothing can hold it. Git makes only what was
+	// committed.
 	about := func(r *Rule) bool { return r.path != nil && r.name == editRule }
-	if slices.ContainsFunc(h.policy.deny, about) || slices.ContainsFunc(h.policy.ask, about) {
+	if slices.ContainsFunc(h.policy.deny, about) && !onlyGit(h.analysis) || slices.ContainsFunc(h.policy.ask, about) {
 		return false
 	}
 	if why := cmp.Or(h.shared, gitLoses(h.analysis)); why != "" {
@@ -32,6 +33,26 @@ func (h *evaluation) runsDirectly() bool {
 func (h *evaluation) mayRunDirectly() bool {
 	box := &h.policy.sandbox
 	return h.policy.mode == AcceptEdits && h.subject.kind == commandTool && h.effects == nil && !box.Off && !h.unsandboxed && !h.excluded && box.Direct != nil && box.Direct()
+}
+
+// onlyGit reports whether all that a command runs besides what only reads or edits is git at its
+// everyday work in the repository. What git would print or copy is judged by itself.
+func onlyGit(a *shell.Analysis) bool {
+	return a.Exact && a.Unseen == "" && !slices.ContainsFunc(a.Allow, func(c shell.Command) bool {
+		if c.Edit {
+			return false
+		}
+		name, args := gitSubcommand(c.Words[1:])
+		return c.Words[0] != "git" || c.Dynamic || len(c.Assigns) > 0 || !everydayGit.has(name) || slices.ContainsFunc(args, startsProgram) || shell.GitRuns(c.Words)
+	})
+}
+
+// everydayGit are the commands of git that start nothing but what the settings of the repository say.
+const everydayGit = names("add branch checkout cherry-pick clean commit fetch gc init merge mv notes pull rebase remote reset restore revert rm stash switch tag update-index update-ref worktree")
+
+// startsProgram reports whether an argument of git has it start a program.
+func startsProgram(arg string) bool {
+	return slices.ContainsFunc([]string{"-x", "--exec", "--upload-pack"}, func(option string) bool { return means(arg, option) })
 }
 
 // gitLoses says what a git command of an analysis may lose, or sends away; "" if nothing. Where

@@ -102,3 +102,25 @@ func TestWhereNothingHoldsRules(t *testing.T) {
 // namesAllItOpens are those of harmless that open no file that they do not name.
 const namesAllItOpens = `git status|git branch|git branch -a|git log --oneline -5|git rev-parse HEAD|git remote -v|git stash list|git ls-files|git describe --tags --always|git diff --stat|git reflog|git worktree list
 ls -la|pwd|cat a|head -n 5 a|wc -l a src/m.go|find . -name '*.go'|mkdir -p build/x|touch b|cp a b|mv a b|sed -i s/hi/ho/ a|sed -n 1,5p a|date|sort a|which go|du -sh .|touch src/x && ls src|echo $HOME`
+
+// TestGitRunsDirectlyBesideRules: where the mode accepts edits, git does its everyday work at once although
+// rules deny files and git has a copy of one. A program that could read that copy does not.
+func TestGitRunsDirectlyBesideRules(t *testing.T) {
+	needtest.Program(t, "git")
+	place := newRealPlace(t, "a", "secrets/key.txt", "protected/p.txt")
+	place.shell(t, "git init -q . && git add -A && git -c user.name=a -c user.email=a@example.com commit -qm one")
+	yes := func() bool { return true }
+	opts := permission.Options{Mode: permission.AcceptEdits, Sandbox: permission.Sandbox{Direct: yes, Boxed: yes, Works: yes}}
+	for _, text := range []string{"Read(./secrets/**)", "Edit(./protected/**)"} {
+		opts.Rules = append(opts.Rules, rule(tool.Deny, text))
+	}
+	policy := heldPolicy(t, place, "Bash(rm:*)", opts)
+	for command, want := range map[string]tool.Behavior{
+		"git add -A": tool.Allow, "git commit -qm x": tool.Allow, "git checkout -b x": tool.Allow, "echo x > n && git add n && git commit -m n": tool.Allow, "git stash": tool.Allow, "git merge x": tool.Allow,
+		"git rebase -x 'cat .git/x' HEAD~1": tool.Ask, "git -c core.pager=x tag y": tool.Ask, "git add a && python3 x.py": tool.Ask, "git submodule foreach ls": tool.Ask, "git bisect run ./x": tool.Ask, "git worktree add ../x": tool.Deny, "git apply x.patch": tool.Ask, "git push": tool.Ask,
+	} {
+		if d := policy.Decide(bash(command)); d.Behavior != want {
+			t.Errorf("%s: %s (%s), want %s", command, d.Behavior, d.Reason, want)
+		}
+	}
+}

@@ -71,7 +71,10 @@ func copies(sub string, args []string, plain bool) (Query, bool) {
 	}
 	switch sub {
 	case "worktree":
-		tree := append(operands(args), "", "", "HEAD")[2]
+		tree := "HEAD"
+		if words := operands(args); len(words) > 2 {
+			tree = words[2]
+		}
 		return Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", tree}}, slices.Contains(args, "add")
 	case "checkout-index":
 		return Query{List: []string{"ls-files", "-z", "--full-name"}}, !plain || has("--prefix") || has("--temp")
@@ -164,8 +167,18 @@ func of(sub string, args []string) (Query, bool) {
 		}
 		return Query{List: slices.Concat([]string{"grep", "-l", "-z", "--full-name"}, args), trees: operands(args)}, !namesOnly(args, "-l", "-L", "-c", "-q", "--count", "--name-only", "--files-with-matches", "--files-without-match", "--quiet")
 	case "archive":
-		tree := append(operands(args), "HEAD")[0]
-		return Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", tree}}, true
+		words := append(operands(args), "HEAD")
+		q := Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", words[0]}}
+		if paths := words[1:]; len(paths) > 1 && !slices.ContainsFunc(args, func(w string) bool {
+			return strings.HasPrefix(w, "-") || strings.ContainsAny(w, `*?[\:`) || strings.HasPrefix(w, ".")
+		}) {
+			q.List = slices.Concat([]string{"ls-tree", "-r", "-z", "--name-only", "--full-name", words[0], "--"}, paths[:len(paths)-1])
+		}
+		return q, true
+	case "notes":
+		return Query{Unclear: true}, slices.Contains(args, "show")
+	case "for-each-ref", "tag", "branch":
+		return Query{Unclear: true}, slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "%(raw") })
 	case "cat-file":
 		return Query{listsFolders: true, Unclear: slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--batch") })}, !namesOnly(args, "-t", "-s", "-e")
 	case "add", "checkout", "restore", "reset", "stash push", "stash save", "stash":
@@ -174,7 +187,7 @@ func of(sub string, args []string) (Query, bool) {
 		})
 	case "commit":
 		return list("diff", []string{"HEAD"}), verbose(args) > 0 || slices.Contains(args, "-p")
-	case "range-diff", "format-patch", "bundle", "fast-export", "difftool", "request-pull", "send-email", "merge-tree", "upload-archive", "archimport", "imap-send", "cvsexportcommit":
+	case "range-diff", "format-patch", "bundle", "fast-export", "difftool", "request-pull", "send-email", "merge-tree", "upload-archive", "archimport", "imap-send", "cvsexportcommit", "fast-import", "upload-pack", "pack-objects", "http-backend", "daemon", "svn", "p4":
 		return Query{Unclear: true}, true
 	}
 	return Query{}, false
