@@ -46,6 +46,7 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { srv.Close() })
+	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var out strings.Builder
 	if err := run(t.Context(), &out, dir, "Describe it, then deploy.", anthropic.New(&anthropic.Options{BaseURL: srv.URL(), Key: "sk-ant-scripted"})); err != nil {

@@ -32,22 +32,39 @@ func listen() (net.Listener, string, error) {
 		if len(path) > longestSocket {
 			continue
 		}
-		if last = private(dir); last != nil {
-			continue
+		var l net.Listener
+		for range 2 { // another process may remove the folder in between
+			if last = private(dir); last != nil {
+				break
+			}
+			sweep(dir)
+			if l, last = net.Listen("unix", path); !errors.Is(last, syscall.ENOENT) {
+				break
+			}
 		}
-		sweep(dir)
-		l, err := net.Listen("unix", path)
-		if err != nil {
-			last = err
+		if last != nil {
 			continue
 		}
 		if err := os.Chmod(path, 0o600); err != nil { // the folder is closed to others until then and after
 			l.Close()
 			return nil, "", err
 		}
-		return l, path, nil
+		return leaving{l, dir}, path, nil
 	}
 	return nil, "", fmt.Errorf("make a socket: no folder for it: %w", last)
+}
+
+// leaving removes the folder as well when it is closed, unless another process has a socket there: it may be in the
+// folder for temporary files, where nothing of haft is to stay.
+type leaving struct {
+	net.Listener
+	dir string
+}
+
+func (l leaving) Close() error {
+	err := l.Listener.Close()
+	_ = os.Remove(l.dir) // fails if something is in it
+	return err
 }
 
 // sweep removes the sockets of processes that were killed: nobody listens there, and no

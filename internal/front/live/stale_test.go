@@ -41,12 +41,18 @@ func TestAKilledProcessLeavesNothingThatMisleads(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.stop()
+	if _, err := os.Lstat(filepath.Dir(where.Socket)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of sockets is left: %v", err)
+	}
 
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
 	stale := filepath.Join(filepath.Dir(where.Socket), fmt.Sprintf("%d-STALE", gone.Process.Pid))
+	if err := os.Mkdir(filepath.Dir(stale), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	l, err := net.Listen("unix", stale)
 	if err != nil {
 		t.Fatal(err)
