@@ -155,6 +155,21 @@ func TestExamplesOfTheGuideDoWhatItSays(t *testing.T) {
 	}
 }
 
+// An event has an input here, and a place in the list of events that settings files may name.
+func TestEveryInputIsThatOfAnEvent(t *testing.T) {
+	source, err := os.ReadFile("input.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []string
+	for _, m := range regexp.MustCompile(`\) Event\(\) Event +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1) {
+		inputs = append(inputs, m[1])
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(settings.Events)), slices.Sorted(slices.Values(inputs))); diff != "" {
+		t.Errorf("events (-Events in internal/config/settings/hooks.go, +inputs in hook/input.go):\n%s", diff)
+	}
+}
+
 func TestGuideNamesEveryEventAndEveryField(t *testing.T) {
 	page := guide(t)
 	var events []string
@@ -162,7 +177,7 @@ func TestGuideNamesEveryEventAndEveryField(t *testing.T) {
 		events = append(events, m[1])
 	}
 	if diff := cmp.Diff(slices.Sorted(slices.Values(settings.Events)), slices.Sorted(slices.Values(events))); diff != "" {
-		t.Errorf("events (-known +in the guide):\n%s", diff)
+		t.Errorf("events (-known +in docs/hooks.md):\n%s", diff)
 	}
 	for _, text := range jsonText.FindAllStringSubmatch(page, -1) {
 		read(t, text[1])

@@ -89,16 +89,10 @@ func TestACommandBecomesAPrompt(t *testing.T) {
 }
 
 func TestHaftsOwnCommands(t *testing.T) {
-	var names []string
 	for _, b := range command.Builtins() {
 		if b.Description == "" || b.Origin != command.Builtin {
 			t.Errorf("%s is not complete", b.Name)
 		}
-		names = append(names, "/"+b.Name)
-	}
-	want := "/help /add-dir /agents /clear /compact /config /context /cost /doctor /export /hooks /mcp /memory /model /output-style /permissions /resume /rewind /skills /status /tools /init /review /security-review"
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("got %s", got)
 	}
 	c, err := command.New(command.Options{}).Find("clear")
 	if err != nil {
