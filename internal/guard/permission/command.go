@@ -252,8 +252,10 @@ func (h *evaluation) evaluateOperands(a *shell.Analysis, reads, writes []operand
 			h.protect("it writes to a file that is not known before it runs", a.ReadOnly)
 		case o.Sensitive.Write == guard.Deny && h.denied == nil:
 			h.denied = &finding{reason: fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)}
+		case o.Sensitive.What == guard.Dependencies && (!o.Redirect || h.mayRunDirectly()):
+			h.packages = fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What)
 		case o.Sensitive.Write != guard.Allow:
-			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), o.Sensitive.What != guard.Dependencies || !h.mayRunDirectly())
+			h.protect(fmt.Sprintf("%s: %s", o.Facts.Path, o.Sensitive.What), true)
 		}
 	}
 	for _, o := range reads {

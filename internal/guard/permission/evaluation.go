@@ -23,6 +23,7 @@ type evaluation struct {
 	protected string          // why no allow rule and no careful mode may approve it
 	hard      string          // why not even a session that bypasses permissions may do it
 	allowed   *finding        // allow rules account for all of it
+	packages  string          // why only a rule, or the kernel, may approve it
 	shared    string          // why a change of a file that it names may reach outside the project
 	edits     bool            // it only edits project files
 	readOnly  bool            // it was shown to change nothing
@@ -118,6 +119,8 @@ func (h *evaluation) decide() Decision {
 		return h.end(tool.Allow, h.harmless)
 	case h.runsDirectly():
 		return h.end(tool.Allow, &finding{reason: "the session accepts edits, and it is confined to the project"})
+	case h.packages != "":
+		return h.open(&finding{reason: h.packages})
 	case h.containable():
 		h.contained, h.input = true, h.call.Tool.WithCommand(h.call.Call, h.analysis.Run)
 		return h.end(tool.Allow, &finding{reason: "it runs in a sandbox without write access or network"})

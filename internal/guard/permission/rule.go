@@ -90,6 +90,9 @@ func (r *Rule) compile() error {
 		return errors.New("the opening parenthesis is missing")
 	}
 	r.name, r.spec = canonical(strings.TrimSpace(name)), spec
+	if strings.TrimSpace(spec) == "*" && kindOf(r.name) != commandTool && (r.Behavior != tool.Allow || kindOf(r.name) != editTool) {
+		r.spec, hasSpec = "", false // who allows Edit(*) has named no file outside the folder
+	}
 	if err := r.checkName(); err != nil {
 		return err
 	}

@@ -185,3 +185,33 @@ func TestADenyRuleMatchesItsOwnText(t *testing.T) {
 		}
 	}
 }
+
+// A rule for a command is enough to change dependencies, and the star alone means every call.
+func TestBroadRulesAsPeopleMeanThem(t *testing.T) {
+	read := called("Read", []byte(`{"file_path":"/etc/hosts"}`))
+	write := called("Write", []byte(`{"file_path":"/etc/zz","content":""}`))
+	fetch := called("WebFetch", []byte(`{"url":"https://a.example","prompt":"p"}`))
+	for _, c := range []struct {
+		rule permission.Rule
+		call tool.Case
+		want tool.Behavior
+	}{
+		{rule(tool.Allow, "Bash(rm:*)"), bash("rm -rf node_modules"), tool.Allow},
+		{rule(tool.Allow, "Bash(rm -rf node_modules)"), bash("rm -rf node_modules"), tool.Allow},
+		{rule(tool.Allow, "Edit(**)"), bash("rm -rf node_modules"), tool.Ask},
+		{rule(tool.Allow, "Edit(**)"), bash("echo x > node_modules/x"), tool.Ask},
+		{rule(tool.Allow, "Bash(rm:*)"), bash("rm -rf .git/hooks"), tool.Ask},
+		{rule(tool.Allow, "Read(*)"), read, tool.Allow},
+		{rule(tool.Allow, "Read(**)"), read, tool.Ask},
+		{rule(tool.Deny, "Read(*)"), read, tool.Deny},
+		{rule(tool.Allow, "Edit(*)"), write, tool.Ask},
+		{rule(tool.Deny, "Edit(*)"), write, tool.Deny},
+		{rule(tool.Allow, "WebFetch(*)"), fetch, tool.Allow},
+		{rule(tool.Deny, "WebFetch(*)"), fetch, tool.Deny},
+	} {
+		policy := newRealPlace(t).policyAt(t, ".", c.rule)
+		if d := policy.Decide(c.call); d.Behavior != c.want {
+			t.Errorf("%s %s, %s: %s (%s), want %s", c.rule.Behavior, c.rule.Text, c.call.Call.Input, d.Behavior, d.Reason, c.want)
+		}
+	}
+}
