@@ -3,6 +3,9 @@ package hook_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -210,5 +213,54 @@ func BenchmarkBefore(b *testing.B) {
 				r.Before(b.Context(), bashTool, call)
 			}
 		})
+	}
+}
+
+// A hook that judges a change gets every file of it, with the lines of those that have any.
+func TestAHookIsShownEveryKindOfChange(t *testing.T) {
+	var got []string
+	h := hook.Hook{Event: "PreToolUse", Preview: true, Func: func(_ context.Context, in hook.Input) (hook.Output, error) {
+		for _, f := range in.Detail.(hook.PreToolUse).Preview.Files {
+			got = append(got, fmt.Sprintf("%s %s, %d bytes, binary %t, %d hunks", filepath.Base(f.Path), f.Change, f.Size, f.Binary, strings.Count(f.Diff, "@@ -")))
+		}
+		return hook.Output{}, nil
+	}}
+	text, binary := tool.NewVersion(0o644, []byte("one\n"), []byte("one\n")), tool.NewVersion(0o644, []byte{0}, nil)
+	change := &tool.Preview{Files: []tool.FileChange{
+		{Path: "/p/added", After: text},
+		{Path: "/p/deleted", Before: text},
+		{Path: "/p/changed", Before: text, After: tool.NewVersion(0o600, []byte("two\n"), []byte("two\n"))},
+		{Path: "/p/image", After: binary},
+		{Path: "/p/removed-image", Before: binary},
+		{Path: "/p/folded", After: text, Folded: "generated"},
+	}}
+	c := tool.Case{Tool: bashTool, Call: bash("{}"), Preview: change, Looked: true}
+	if v, _ := newRunner(t, []hook.Hook{h}, nil).Effects(t.Context(), c); v.Behavior == tool.Deny {
+		t.Fatal(v.Reason)
+	}
+	want := []string{
+		"added added, 4 bytes, binary false, 1 hunks",
+		"deleted deleted, 0 bytes, binary false, 1 hunks",
+		"changed changed, 4 bytes, binary false, 1 hunks",
+		"image added, 1 bytes, binary true, 0 hunks",
+		"removed-image deleted, 0 bytes, binary true, 0 hunks",
+		"folded added, 4 bytes, binary false, 0 hunks",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// A function has no exit code, and a call without input has an empty object as its input.
+func TestACallWithoutInput(t *testing.T) {
+	var input string
+	var seen runs
+	h := hook.Hook{Event: "PreToolUse", Func: func(_ context.Context, in hook.Input) (hook.Output, error) {
+		input = string(in.Detail.(hook.PreToolUse).ToolInput)
+		return hook.Output{}, nil
+	}}
+	newRunner(t, []hook.Hook{h}, &hook.Options{Report: seen.report}).Before(t.Context(), bashTool, bash(""))
+	if input != "{}" || len(seen.list) != 1 || seen.list[0].ExitCode != -1 {
+		t.Errorf("input %q, runs %+v", input, seen.list)
 	}
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,4 +169,23 @@ func appendTo(t *testing.T, s *session.Session, e session.Entry) {
 
 func userSays(text string) session.Entry {
 	return session.Entry{Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf(text)}}}
+}
+
+// A title that another program has given is read like one of haft's, and a line without one is
+// no entry.
+func TestATitleOfAnotherProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "00000000-0000-4000-8000-000000000000.jsonl")
+	if err := os.WriteFile(path, []byte(`{"type":"custom-title","customTitle":"tin boats","sessionId":"s"}`+"\n"+`{"type":"unknown"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var states []session.State
+	for e, err := range session.Entries(t.Context(), path) {
+		if err != nil || e.State == nil {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		states = append(states, *e.State)
+	}
+	if want := []session.State{{Name: "title", Value: json.RawMessage(`"tin boats"`)}}; !cmp.Equal(want, states) {
+		t.Errorf("states %v", states)
+	}
 }
