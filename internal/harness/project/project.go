@@ -154,7 +154,28 @@ func findPlugins(home, shared, project string, set *settings.Settings, o *Option
 	var problems []knowledge.Problem
 	l.Plugins, problems = plugin.Load(dirs)
 	l.Problems = append(l.Problems, problems...)
+	if o.wants(settings.User) {
+		l.Problems = append(l.Problems, absent(set, slices.Concat(dirs, l.Disabled))...)
+	}
 	return l
+}
+
+// absent says which plugins settings enable that nobody has installed here.
+func absent(set *settings.Settings, dirs []plugin.Dir) []knowledge.Problem {
+	for _, f := range set.Files() {
+		var named map[string]bool
+		v, ok := f.Value("enabledPlugins")
+		if !ok || json.Unmarshal(v.JSON, &named) != nil {
+			continue
+		}
+		maps.DeleteFunc(named, func(id string, _ bool) bool {
+			return !enabled(set, id, false) || slices.ContainsFunc(dirs, func(d plugin.Dir) bool { return d.ID == id })
+		})
+		if ids := slices.Sorted(maps.Keys(named)); len(ids) > 0 {
+			return []knowledge.Problem{{Path: f.Path, Text: fmt.Sprintf("the plugins that it enables are not installed: %s. To install one, run: haft plugin install %s", strings.Join(ids, ", "), ids[0])}}
+		}
+	}
+	return nil
 }
 
 // sharedFolder is the user's folder that Claude Code reads too, which a program may choose.

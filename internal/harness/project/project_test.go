@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,5 +80,13 @@ func TestOnlyResultsAreRecalled(t *testing.T) {
 	}
 	if names := p.Kept.Names(); len(names) != 2 || names[1] != "earlier" {
 		t.Errorf("the journal would keep %q, want this process's and earlier", names)
+	}
+}
+
+func TestPluginsThatAreEnabledButNotInstalled(t *testing.T) {
+	p := open(t, `{"enabledPlugins":{"lint@acme":true,"off@acme":false}}`, project.Options{})
+	faults, _ := p.Check()
+	if len(faults) != 1 || !strings.Contains(faults[0].String(), "not installed: lint@acme. To install one, run: haft plugin install lint@acme") {
+		t.Errorf("%v", faults)
 	}
 }

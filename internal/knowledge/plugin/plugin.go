@@ -178,7 +178,7 @@ func (r *reader) plugin() *Plugin {
 	if !ok {
 		return nil
 	}
-	if m.Name != "" && r.Name != "" && m.Name != r.Name {
+	if m.Name != "" && r.Name != "" && m.Name != r.Name && r.ID == "" { // who has installed it knows
 		r.report(manifestName, "it calls itself %s; the marketplace's name %s is used", m.Name, r.Name)
 	}
 	m.Name = cmp.Or(r.Name, m.Name)
