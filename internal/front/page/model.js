@@ -7,7 +7,7 @@ import { words } from "./words.js";
 const windowSize = 200;
 
 // kinds of items, by what the model's stream calls them.
-const kinds = words({ tool_use: "call", thinking_delta: "thinking", input_json_delta: "call" });
+const kinds = words({ tool_use: "call" });
 
 export class Model {
 	// view is the JSON of a timeline; load(from, n) brings items that it leaves out.
@@ -97,7 +97,7 @@ class Live {
 		this.ahead = [];
 	}
 
-	// take takes in an event of the model's stream.
+	// take takes in the beginning of an answer, or of a block of it.
 	take(event) {
 		if (event.type === "message_start") return this.clear();
 		if (event.type === "content_block_start") {
@@ -107,12 +107,15 @@ class Live {
 				this.ahead.splice(0, n + 1);
 				this.done.add(event.index);
 			} else this.blocks.set(event.index, { kind, text: b.text || b.thinking || "", name: b.name });
-		} else if (event.type === "content_block_delta" && !this.done.has(event.index)) {
-			const d = event.delta || {};
-			let b = this.blocks.get(event.index);
-			if (!b) this.blocks.set(event.index, (b = { kind: kinds[d.type] || "text", text: "", cut: true }));
-			b.text += d.text ?? d.thinking ?? d.partial_json ?? "";
 		}
+	}
+
+	// add takes in a piece of a text that arrives.
+	add(index, kind, text) {
+		if (this.done.has(index)) return;
+		let b = this.blocks.get(index);
+		if (!b) this.blocks.set(index, (b = { kind, text: "", cut: true }));
+		b.text += text;
 	}
 
 	// finished says that the journal has an item of the answer.

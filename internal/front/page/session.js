@@ -29,7 +29,7 @@ const mostAnswers = 10; // of commands
 // view that the server folds from the journal, or say nothing that is shown; the test of all kinds
 // says why.
 const takes = words({
-	stream_event: (p, m) => m.parent_tool_use_id || p.model.live.take(m.event || {}),
+	stream_event: (p, m) => p.model.live.take(m.event || {}),
 	tool_progress: (p, m) => m.state && p.runs(m),
 	question_answered: (p, m) => p.questions.get(m.question_id)?.settle(m.by ? `Answered by ${m.by}: ${m.behavior}.` : "The question was withdrawn."),
 	informational: (p, m) => (m.tag?.startsWith("/") ? p.answered(m.tag, m.content) : m.level === "warning" ? p.warn(m.content) : p.tell(m.content)),
@@ -138,6 +138,7 @@ class SessionPage {
 		if (!this.source.live) return;
 		this.source.listen(this.model, {
 			message: (m) => this.take(m),
+			piece: (p) => (this.model.live.add(p.i, p.k === undefined ? "text" : "thinking", p.t ?? p.k), this.model.change()),
 			questions: (q) => this.asked(q.questions),
 			// A server that has begun again does not know what this page has.
 			timeline: (view) => (view.reset ? location.reload() : this.model.merge(view)),

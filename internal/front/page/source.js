@@ -139,7 +139,7 @@ export function remote(id) {
 			}
 			return details.get(key);
 		},
-		listen: (model, on, state) => events((last) => `${path}/events?timeline=${encodeURIComponent(model.revision)}&after=${encodeURIComponent(last || model.position)}`, on, state),
+		listen: (model, on, state) => events((last) => `${path}/events?pieces&timeline=${encodeURIComponent(model.revision)}&after=${encodeURIComponent(last || model.position)}`, on, state),
 		get: (what) => request("GET", path + "/" + what),
 		post: (what, body) => request("POST", path + "/" + what, body),
 		patch: (body) => request("PATCH", path, body),

@@ -30,6 +30,7 @@ type stream struct {
 	reset    bool              // it must read the timeline again
 	asked    int               // what of the questions it has
 	row      Session           // that it has
+	pieces   gatherer
 }
 
 const (
@@ -55,7 +56,8 @@ func (st *stream) join(id string) error {
 	if query.Has("timeline") {
 		st.folded, st.reset = st.srv.parseRevision(query.Get("timeline"))
 	}
-	st.watch, st.sub = w, &subscriber{make(chan wire.Message, waiting), make(chan struct{}, 1)}
+	st.pieces.wanted = query.Has("pieces")
+	st.watch, st.sub = w, &subscriber{make(chan *message, waiting), make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.subs[st.sub] = true
@@ -63,10 +65,10 @@ func (st *stream) join(id string) error {
 		return nil // what was said of it may be over
 	}
 	if w.tasks != nil {
-		st.sub.tell(w.tasks)
+		st.sub.tell(newMessage(w.tasks))
 	}
 	for _, m := range w.calls {
-		st.sub.tell(m)
+		st.sub.tell(newMessage(m))
 	}
 	return nil
 }
@@ -88,7 +90,9 @@ func (st *stream) run() {
 	if st.rows == nil {
 		look.Stop()
 	}
-	var news chan wire.Message
+	var news chan *message
+	st.pieces.due = time.NewTimer(time.Hour)
+	defer st.pieces.due.Stop()
 	var slow chan struct{}
 	if st.watch != nil {
 		news, slow = st.sub.news, st.sub.slow
@@ -101,12 +105,25 @@ func (st *stream) run() {
 		if st.session() != nil || st.flush() != nil {
 			return
 		}
+	wait:
 		select {
 		case m := <-news:
+			waits, err := st.pieces.takes(m.piece, st.release)
+			if err != nil {
+				return
+			}
+			if waits {
+				goto wait
+			}
 			// What was written before it comes first.
 			if st.journal() != nil || st.live(m) != nil {
 				return
 			}
+		case <-st.pieces.due.C:
+			if st.release() != nil || st.flush() != nil {
+				return
+			}
+			goto wait
 		case <-changed:
 		case <-look.C:
 			if st.list() != nil {
@@ -133,9 +150,13 @@ func (st *stream) changes() chan struct{} {
 }
 
 // live sends what is not in the journal, and all that waits.
-func (st *stream) live(m wire.Message) error {
+func (st *stream) live(m *message) error {
 	for {
-		if err := st.message(m, ""); err != nil {
+		waits, err := st.pieces.takes(m.piece, st.release)
+		if raw := m.encoded(st.srv.redact); err == nil && !waits && raw != nil {
+			err = st.data(raw)
+		}
+		if err != nil {
 			return err
 		}
 		select {
@@ -144,6 +165,17 @@ func (st *stream) live(m wire.Message) error {
 			return nil
 		}
 	}
+}
+
+// release sends the pieces that were gathered.
+func (st *stream) release() error {
+	p := st.pieces.piece
+	st.pieces.piece = piece{}
+	if !p.is {
+		return nil
+	}
+	st.pieces.sent = time.Now()
+	return st.event("piece", p)
 }
 
 // session sends what changed in the session.
@@ -209,15 +241,30 @@ func (st *stream) timeline() (json.RawMessage, error) {
 	if st.folded < 0 && !st.reset || v.Revision() <= st.folded {
 		return nil, nil
 	}
-	t := st.srv.timelineOf(v)
 	if st.reset {
-		t.Reset, st.reset = true, false
-	} else {
+		st.folded, st.reset = v.Revision(), false
+		t := st.srv.timelineOf(v)
+		t.Reset = true
+		return json.Marshal(t)
+	}
+	if kept := &st.watch.views; kept.raw == nil || kept.from != st.folded || kept.to != v.Revision() {
+		t := st.srv.timelineOf(v)
 		items, turns := v.Since(st.folded)
 		t.Items, t.Turns = append(t.Items, items...), append(t.Turns, turns...)
+		raw, err := json.Marshal(t)
+		if err != nil {
+			return nil, err
+		}
+		*kept = view{st.folded, v.Revision(), raw}
 	}
 	st.folded = v.Revision()
-	return json.Marshal(t)
+	return st.watch.views.raw, nil
+}
+
+// A view is what changed in a timeline between two revisions. All who watch want the same.
+type view struct {
+	from, to int
+	raw      json.RawMessage
 }
 
 // journal sends what the journal has.

@@ -110,7 +110,7 @@ func TestStrangersAreRefused(t *testing.T) {
 				}
 			}
 			for h, want := range map[string]string{
-				"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+				"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 				"X-Content-Type-Options":       "nosniff",
 				"Referrer-Policy":              "no-referrer",
 				"Cross-Origin-Resource-Policy": "same-origin",

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		serveQuestions()
 		return
 	}
+	if what := os.Getenv("SERVE_TEST_VIEWERS"); what != "" {
+		watchAll(what)
+		return
+	}
 	os.Exit(m.Run())
 }
 

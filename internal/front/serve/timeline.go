@@ -13,14 +13,15 @@ import (
 func (s *Server) timelineRoutes() []route {
 	after := parameter{"after", "the position to continue after, as the id of an event; the header Last-Event-ID takes precedence"}
 	revision := parameter{"timeline", "also send timeline events, with what changed after this revision"}
+	pieces := parameter{"pieces", "send the text of answers that arrive as piece events, gathered over 50 ms, instead of stream_event messages"}
 	return []route{
 		encoded[Timeline](answers(http.StatusOK, "GET", "/sessions/{id}/timeline", "The view of a session that the page shows", s.getTimeline,
 			parameter{"from", "index of the first item; a negative number counts from the end"}, parameter{"limit", "maximum number of items; defaults to 500"}, parameter{"since", "only items that changed after this revision"})),
 		answers(http.StatusOK, "GET", "/sessions/{id}/items/{index}", "An item with its full text", s.getItem),
-		{"GET", "/sessions/{id}/events", "The events of a session, as server-sent events", []parameter{after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
+		{"GET", "/sessions/{id}/events", "The events of a session, as server-sent events", []parameter{after, revision, pieces}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
 			s.stream(w, r, r.PathValue("id"), nil)
 		}},
-		{"GET", "/events", "Changes to the list of sessions, as server-sent events", []parameter{{"session", "also send the events of this session"}, after, revision}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
+		{"GET", "/events", "Changes to the list of sessions, as server-sent events", []parameter{{"session", "also send the events of this session"}, after, revision, pieces}, http.StatusOK, nil, nil, func(w http.ResponseWriter, r *http.Request) {
 			s.stream(w, r, r.URL.Query().Get("session"), map[string]Session{})
 		}},
 	}

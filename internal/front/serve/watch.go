@@ -45,6 +45,7 @@ type watch struct {
 	outcomes  []Outcome                    // of those that this process has led, the latest last
 	cleared   bool                         // /clear has led to another session, and its turn has not ended
 	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
+	views     view                         // the part of the timeline that was sent last
 	calls     map[string]wire.Message      // how far the calls are that have no result yet, for the same
 }
 
@@ -286,13 +287,13 @@ func (w *watch) unlink(l *link) {
 
 // A subscriber is an event stream that shows a session.
 type subscriber struct {
-	news chan wire.Message // what the journal does not have
-	slow chan struct{}     // holds a token when news were lost
+	news chan *message // what the journal does not have
+	slow chan struct{} // holds a token when news were lost
 }
 
 // tell queues a message that is not in the journal. A client that does not read is cut
 // off: it can resume.
-func (s *subscriber) tell(m wire.Message) {
+func (s *subscriber) tell(m *message) {
 	select {
 	case s.news <- m:
 	default:
@@ -337,8 +338,12 @@ func (w *watch) deliver(m wire.Message) {
 			w.keepOutcome(Outcome{UUID: m.CommandUUID, State: OutcomeCancelled, Reason: "It was cancelled before its turn began."})
 		}
 	}
+	if len(w.subs) == 0 {
+		return
+	}
+	told := newMessage(m)
 	for sub := range w.subs {
-		sub.tell(m)
+		sub.tell(told)
 	}
 }
 
