@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nkeys"
 	apps "k8s.io/api/apps/v1"
 	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -106,14 +107,29 @@ type scaled struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata"`
 	Spec            struct {
-		ScaleTargetRef  struct{ Name string } `json:"scaleTargetRef"`
-		MinReplicaCount int                   `json:"minReplicaCount"`
-		MaxReplicaCount int                   `json:"maxReplicaCount"`
-		Triggers        []struct {
-			Type     string            `json:"type"`
-			Metadata map[string]string `json:"metadata"`
-		} `json:"triggers"`
+		ScaleTargetRef struct{ Name string } `json:"scaleTargetRef"`
+		scaling
 	} `json:"spec"`
+}
+
+// scaledJob is what is used of KEDA's ScaledJob.
+type scaledJob struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		JobTargetRef batch.JobSpec `json:"jobTargetRef"`
+		scaling
+	} `json:"spec"`
+}
+
+// scaling is by what, and how far.
+type scaling struct {
+	MinReplicaCount int `json:"minReplicaCount"`
+	MaxReplicaCount int `json:"maxReplicaCount"`
+	Triggers        []struct {
+		Type     string            `json:"type"`
+		Metadata map[string]string `json:"metadata"`
+	} `json:"triggers"`
 }
 
 // decode reads manifests into the types of Kubernetes, which must have every field.
@@ -134,7 +150,7 @@ func decode(t *testing.T, text string) *manifests {
 		object, ok := map[string]any{
 			"v1 Service": new(core.Service), "v1 ConfigMap": new(core.ConfigMap), "apps/v1 StatefulSet": new(apps.StatefulSet), "apps/v1 Deployment": new(apps.Deployment),
 			"policy/v1 PodDisruptionBudget": new(policy.PodDisruptionBudget), "autoscaling/v2 HorizontalPodAutoscaler": new(autoscaling.HorizontalPodAutoscaler),
-			"networking.k8s.io/v1 NetworkPolicy": new(networking.NetworkPolicy), "keda.sh/v1alpha1 ScaledObject": new(scaled),
+			"networking.k8s.io/v1 NetworkPolicy": new(networking.NetworkPolicy), "keda.sh/v1alpha1 ScaledObject": new(scaled), "keda.sh/v1alpha1 ScaledJob": new(scaledJob),
 		}[head.APIVersion+" "+head.Kind]
 		if !ok {
 			t.Fatalf("there is no kind %s %s", head.APIVersion, head.Kind)
@@ -155,6 +171,8 @@ func decode(t *testing.T, text string) *manifests {
 			}
 		case *apps.Deployment:
 			m.pods[o.Name] = o.Spec.Template
+		case *scaledJob:
+			m.pods[o.Name] = o.Spec.JobTargetRef.Template
 		case *core.Service:
 			m.services[o.Name] = *o
 		}
@@ -192,6 +210,10 @@ func (m *manifests) check(t *testing.T) {
 		case *apps.Deployment:
 			if !matches(o.Spec.Selector.MatchLabels, o.Spec.Template.Labels) {
 				t.Errorf("%s does not select its pods", name)
+			}
+		case *scaledJob:
+			if pod := o.Spec.JobTargetRef.Template.Spec; pod.RestartPolicy != core.RestartPolicyNever || !slices.Contains(pod.Containers[0].Args, "--one-run") || o.Spec.Triggers[0].Metadata["threshold"] != "1" {
+				t.Errorf("%s does not make a pod for each run", name)
 			}
 		case *policy.PodDisruptionBudget:
 			selects(name, o.Spec.Selector.MatchLabels)
@@ -282,6 +304,7 @@ func TestTheChart(t *testing.T) {
 		"as it is": {nil, []string{"StatefulSet haft-server", "Service haft-server", "Deployment haft-worker", "PodDisruptionBudget haft-worker", "NetworkPolicy haft-server", "NetworkPolicy haft-worker"}},
 		"flags":    {map[string]any{"server.flags": []any{"--tenant", "red", "--archive-to", "s3://bucket/runs"}, "worker.flags": []any{"--label", "gpu"}, "networkPolicy.enabled": false}, []string{"StatefulSet haft-server"}},
 		"KEDA":     {map[string]any{"autoscaling.enabled": true}, []string{"ScaledObject haft-worker"}},
+		"isolated": {map[string]any{"isolated.enabled": true}, []string{"ScaledJob haft-worker", "NetworkPolicy haft-worker"}},
 		"HPA":      {map[string]any{"hpa.enabled": true}, []string{"HorizontalPodAutoscaler haft-worker"}},
 		"cluster":  {cluster, []string{"StatefulSet haft-nats", "Service haft-nats", "ConfigMap haft-nats", "Deployment haft-server", "PodDisruptionBudget haft-nats", "NetworkPolicy haft-nats"}},
 	} {

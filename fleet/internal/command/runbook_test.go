@@ -287,6 +287,31 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// A worker for one run ends when the run has nothing more to do, and leaves the next one to another worker.
+func TestAWorkerForOneRun(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	first, prompts := f.submit(2)
+	second, later := f.submit(1)
+	for _, step := range []struct {
+		led, waits string
+		prompts    []string
+	}{{first, second, prompts}, {second, "", later}} {
+		w := f.start("worker", "--join", f.url, "--key", f.key("worker"), "--lease", lease.String(), "--dir", filepath.Join(f.dir, step.led), "--one-run")
+		t.Cleanup(func() { kill(w) })
+		f.mustEnd(t, step.led, step.prompts)
+		if err := w.Wait(); err != nil {
+			t.Errorf("the worker ends with %v", err)
+		}
+		if step.waits == "" {
+			continue
+		}
+		if run, err := f.runs.Get(t.Context(), step.waits); err != nil || run.State != runs.Queued {
+			t.Errorf("%+v, %v", run, err)
+		}
+	}
+}
+
 // A worker whose key is rotated goes on working without a restart, and one whose key is revoked takes nothing more.
 func TestAWorkersKeyIsRotated(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,7 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 	var slots, attempts int
 	var lease, drain time.Duration
 	var dir, workspaces, host, toolsOn string
+	var oneRun bool
 	page := &statusPage{}
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Execute a fleet's runs on this machine", Args: cobra.NoArgs,
@@ -72,13 +73,14 @@ func newWorker(reexec shellrun.Reexec) *cobra.Command {
 			}
 			return worker.Run(cmd.Context(), &worker.Options{
 				Conn: conn, Tenant: join.tenant, Name: path.Join(conn.Key, fmt.Sprintf("%s/%d/%s", cmp.Or(host, "worker"), os.Getpid(), rand.Text()[:6])), Slots: slots,
-				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Closed: closed, Reexec: reexec, Version: "fleet", Log: logger(), Metrics: worker.NewMetrics(metrics),
+				Classes: append([]string{runs.AnyWorker, runs.OnHost(host)}, labels...), Lease: lease, Drain: drain, OneRun: oneRun, Attempts: attempts, Dir: dir, Workspaces: workspaces, Host: host, ToolHost: tools, Closed: closed, Reexec: reexec, Version: "fleet", Log: logger(), Metrics: worker.NewMetrics(metrics),
 			})
 		},
 	}
 	join.add(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&slots, "slots", 4, "number of runs to execute at once")
+	flags.BoolVar(&oneRun, "one-run", false, "execute one run, until it has nothing to do, and exit: for a container of its own for each run. Implies --slots 1")
 	flags.StringArrayVar(&labels, "label", nil, "also take runs that were submitted with this label; may be repeated")
 	flags.DurationVar(&lease, "lease", time.Minute, "how long a silent worker keeps its run before another may take it; must be the same for all workers")
 	flags.IntVar(&attempts, "attempts", 5, "how many workers may take a run and stop before they write anything until the run is quarantined (three times as many if they write something but do not finish)")

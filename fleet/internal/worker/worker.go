@@ -40,6 +40,8 @@ type Options struct {
 	Lease time.Duration
 	// Drain is how long turns may take that run when the worker ends; 0 means a minute.
 	Drain time.Duration
+	// OneRun lets it end once it has led one run, so that no other run sees what that one left.
+	OneRun bool
 	// Attempts is how many workers may take a run without getting on; 0 means 5.
 	Attempts int
 	// Dir keeps what belongs to sessions on this machine.
@@ -157,6 +159,9 @@ func (w *worker) setDefaults() {
 	if w.Slots == 0 {
 		w.Slots = 4
 	}
+	if w.OneRun {
+		w.Slots = 1
+	}
 	if len(w.Classes) == 0 {
 		w.Classes = []string{runs.AnyWorker}
 	}
@@ -178,7 +183,7 @@ func (w *worker) setDefaults() {
 	w.Metrics.slots.Set(float64(w.Slots))
 }
 
-// take takes tasks while there are free slots, until ctx ends.
+// take takes tasks while there are free slots, until ctx ends or, with OneRun, it has one.
 func (w *worker) take(ctx context.Context, queues []jetstream.Consumer, wake <-chan struct{}, leading *sync.WaitGroup) {
 	for {
 		select {
@@ -193,6 +198,10 @@ func (w *worker) take(ctx context.Context, queues []jetstream.Consumer, wake <-c
 				defer w.Metrics.leading.Dec()
 				w.lead(ctx, m)
 			})
+			if w.OneRun {
+				w.draining.Store(true)
+				return
+			}
 			continue
 		}
 		w.free <- struct{}{}

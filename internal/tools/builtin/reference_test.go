@@ -31,7 +31,7 @@ type fieldSchema struct {
 }
 
 // TestSchemasAreThoseOfTheReference compares the input of every tool that both have, field by field, with what the
-// reference sends. Each difference has its reason in a row of docs/tools.md, and each row is a difference.
+// reference sends. Each difference has its reason in a row of bench/compared.md, and each row is a difference.
 func TestSchemasAreThoseOfTheReference(t *testing.T) {
 	raw, err := os.ReadFile("testdata/reference-tools.json")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestSchemasAreThoseOfTheReference(t *testing.T) {
 		return strings.Compare(a, b)
 	})
 	if d := gocmp.Diff(want, got); d != "" {
-		t.Errorf("docs/tools.md does not have the differences to the reference (-documented +found):\n%s", d)
+		t.Errorf("bench/compared.md does not have the differences to the reference (-documented +found):\n%s", d)
 	}
 }
 
@@ -146,16 +146,16 @@ func typeOf(s fieldSchema) string {
 	}
 }
 
-// documented are the rows of the table in docs/tools.md, each with a reason.
+// documented are the rows of the table in bench/compared.md, each with a reason.
 func documented(t *testing.T) (rows []string) {
 	t.Helper()
-	raw, err := os.ReadFile("../../../docs/tools.md")
+	raw, err := os.ReadFile("../../../bench/compared.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(raw), "## Compared with Claude Code\n")
+	_, section, ok := strings.Cut(string(raw), "\n## Tools\n")
 	if !ok {
-		t.Fatal("docs/tools.md has no such section")
+		t.Fatal("bench/compared.md has no such section")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
