@@ -811,7 +811,7 @@ func (c *Conversation) newAgent(o *TalkOptions, kept agent.Journal, audit sched.
 		Spent: spent(restored), Beside: state[map[string]model.Usage](restored, agent.StateBeside), States: c.states(o, chosen),
 		Limits: o.Limits, Thinking: o.Thinking, Effort: o.Effort, TaskBudget: o.TaskBudget, Betas: o.Betas, MaxTokens: o.maxTokens, Structured: o.Schema,
 		Context: agent.Context{
-			Window: func(name string) int64 { return cmp.Or(o.window, int64(catalog.Lookup(name).Context)) }, CompactAt: o.compactAt,
+			Window: func(name string) int64 { return cmp.Or(o.window, windowOf(name, o.Betas)) }, CompactAt: o.compactAt,
 			Media: func(name string) int { return catalog.Lookup(name).MaxMedia() },
 		},
 		Cost: func(name string, u model.Usage) (float64, bool) { return catalog.Lookup(name).Cost(u) },

@@ -216,6 +216,14 @@ func (c *models) connect(o *TalkOptions) error {
 	return nil
 }
 
+// windowOf is the size of a model's window, which a feature in beta can make larger.
+func windowOf(name string, betas []string) int64 {
+	if slices.ContainsFunc(betas, func(beta string) bool { return strings.HasPrefix(beta, "context-1m-") }) {
+		name = strings.TrimSuffix(name, "[1m]") + "[1m]"
+	}
+	return int64(catalog.Lookup(name).Context)
+}
+
 // goOn finds the model that answers: the one that the session had, if no other is asked
 // for. If that one cannot be used, it says why.
 func (c *models) goOn(o *TalkOptions, left *session.Restored) (why string, err error) {

@@ -40,8 +40,12 @@ func TestTheSettingsSayWhereModelsAreAskedAndAsWhom(t *testing.T) {
 			if _, last := r.say(c, "hi"); last.Text != "hello" {
 				t.Fatalf("%+v", last)
 			}
-			if key := r.server.Requests()[0].Header.Get("X-Api-Key"); key != tc.key || c.KeySource != tc.source {
-				t.Errorf("asked with %q of %s, want %q of %s", key, c.KeySource, tc.key, tc.source)
+			header, bearer := r.server.Requests()[0].Header, ""
+			if tc.source == "apiKeyHelper" {
+				bearer = "Bearer " + tc.key
+			}
+			if key := header.Get("X-Api-Key"); key != tc.key || c.KeySource != tc.source || header.Get("Authorization") != bearer {
+				t.Errorf("asked with %q and %q of %s, want %q of %s", key, header.Get("Authorization"), c.KeySource, tc.key, tc.source)
 			}
 		})
 	}

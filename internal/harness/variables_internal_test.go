@@ -39,3 +39,19 @@ func TestVariablesAboutRequests(t *testing.T) {
 		})
 	}
 }
+
+func TestAFeatureMakesTheWindowLarger(t *testing.T) {
+	const beta = "context-1m-2025-08-07"
+	for _, c := range []struct {
+		name  string
+		betas []string
+		want  int64
+	}{
+		{"claude-sonnet-4-5", nil, 200_000}, {"claude-sonnet-4-5[1m]", nil, 1_000_000},
+		{"claude-sonnet-4-5", []string{"other-2025-01-01", beta}, 1_000_000}, {"claude-sonnet-4-5[1m]", []string{beta}, 1_000_000},
+	} {
+		if got := windowOf(c.name, c.betas); got != c.want {
+			t.Errorf("%s with %v: %d, want %d", c.name, c.betas, got, c.want)
+		}
+	}
+}

@@ -35,11 +35,12 @@ func (e *ModelEnv) Get(name string) string {
 	return os.Getenv(name)
 }
 
-// WithKey is Get where a key that is missing is what helped returns.
+// WithKey is Get where a key that is missing is what helped returns. It is sent as a token, too:
+// which of the two a gateway wants, it alone knows.
 func (e *ModelEnv) WithKey(helped func() string) func(string) string {
 	return func(name string) string {
 		value := e.Get(name)
-		if name != KeyVariable || value != "" || e.Get(tokenVariable) != "" {
+		if name != KeyVariable && name != tokenVariable || e.Get(KeyVariable) != "" || e.Get(tokenVariable) != "" {
 			return value
 		}
 		return helped()

@@ -122,7 +122,7 @@ func vertex(o *Options, base http.RoundTripper) (route cloud.Route, server, key 
 		home, _ := os.UserHomeDir() // without one there is no login of gcloud either
 		key, v.Token = "Google Cloud", (&cloud.GoogleToken{Path: cloud.GoogleCredentials(o.Getenv, home), HTTP: base}).Token
 	}
-	return cloud.Vertex(v), cmp.Or(v.Base, "https://"+v.Region+"-aiplatform.googleapis.com"), key, nil
+	return cloud.Vertex(v), cmp.Or(v.Base, cloud.VertexServer(v.Region)), key, nil
 }
 
 func foundry(o *Options, _ http.RoundTripper) (route cloud.Route, server, key string, err error) {

@@ -277,3 +277,17 @@ func TestAVariableIsNeverAnotherProvider(t *testing.T) {
 		t.Errorf("an alias: %+v, %v", info, err)
 	}
 }
+
+// The server that is named is the one that is asked, for each kind of region.
+func TestVertexAsksTheServerOfARegion(t *testing.T) {
+	for region, want := range map[string]string{
+		"global": "https://aiplatform.googleapis.com", "us": "https://aiplatform.us.rep.googleapis.com", "eu": "https://aiplatform.eu.rep.googleapis.com",
+		"us-east5": "https://us-east5-aiplatform.googleapis.com", "": "https://us-east5-aiplatform.googleapis.com",
+	} {
+		e := env{"CLAUDE_CODE_USE_VERTEX": "1", "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1", "ANTHROPIC_VERTEX_PROJECT_ID": "p", "CLOUD_ML_REGION": region}
+		_, info, err := Open(&Options{Getenv: e.get})
+		if err != nil || info.Server != want {
+			t.Errorf("%q: %s, %v", region, info.Server, err)
+		}
+	}
+}

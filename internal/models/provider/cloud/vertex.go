@@ -34,15 +34,23 @@ type VertexOptions struct {
 	Token func(context.Context) (string, error)
 }
 
+// VertexServer is the address of the service for a region, for the regions us and eu that have
+// several, or for global.
+func VertexServer(region string) string {
+	switch region {
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return "https://aiplatform." + region + ".rep.googleapis.com"
+	}
+	return "https://" + region + "-aiplatform.googleapis.com"
+}
+
 // Vertex is the route to Vertex AI of Google Cloud.
 func Vertex(o *VertexOptions) Route {
 	return Route{
 		URL: func(r *request) (string, error) {
-			host := o.Region + "-aiplatform.googleapis.com"
-			if o.Region == "global" {
-				host = "aiplatform.googleapis.com"
-			}
-			base := strings.TrimRight(cmp.Or(o.Base, "https://"+host+"/v1"), "/")
+			base := strings.TrimRight(cmp.Or(o.Base, VertexServer(o.Region)+"/v1"), "/")
 			model := dated.ReplaceAllString(r.Model, "$1@$2")
 			return fmt.Sprintf("%s/projects/%s/locations/%s/publishers/anthropic/models/%s:streamRawPredict", base, segment(o.Project), segment(o.Region), strings.ReplaceAll(segment(model), "%40", "@")),
 				r.set("anthropic_version", "vertex-2023-10-16")

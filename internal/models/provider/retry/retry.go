@@ -117,7 +117,7 @@ func (a *asking) once() bool {
 	for ev, err := range a.model.Stream(a.ctx, a.req) {
 		if err != nil {
 			failure, ok := errors.AsType[*model.Error](err)
-			if ok && failure.Temporary() && !kept && a.ctx.Err() == nil {
+			if ok && !kept && a.ctx.Err() == nil && (failure.Temporary() || failure.Kind == model.UnknownModel && len(a.fallbacks) > 0) {
 				a.err = failure
 				return true
 			}
@@ -150,7 +150,7 @@ func (a *asking) again() bool {
 	} else {
 		a.overloaded = 0
 	}
-	if a.overloaded >= overloads && len(a.fallbacks) > 0 {
+	if len(a.fallbacks) > 0 && (a.overloaded >= overloads || a.err.Kind == model.UnknownModel) {
 		return a.fallBack()
 	}
 	most := a.opts.Max
