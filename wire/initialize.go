@@ -35,6 +35,9 @@ type Initialize struct {
 	PerTaskStopAffordance  *bool    `json:"perTaskStopAffordance,omitempty"`
 	// Plugins are loaded as those of --plugin-dir are.
 	Plugins []PluginConfig `json:"plugins,omitempty"`
+	// ManagedSettings are those of --managed-settings. They count only with the flag
+	// --managed-settings-in-initialize, without which no host relies on them.
+	ManagedSettings json.RawMessage `json:"managedSettings,omitempty"`
 }
 
 // PluginConfig is a plugin that a host provides.

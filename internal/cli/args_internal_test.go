@@ -65,6 +65,10 @@ func TestFlagsOfTheReference(t *testing.T) {
 	root := newRoot(Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, shellrun.Reexec{})
 	root.InitDefaultHelpFlag()
 	root.InitDefaultVersionFlag()
+	guide, err := os.ReadFile("../../docs/reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var names []string
 	for line := range strings.Lines(string(raw)) {
 		words := strings.Fields(line)
@@ -73,6 +77,9 @@ func TestFlagsOfTheReference(t *testing.T) {
 		}
 		name, kind := words[0], words[1]
 		names = append(names, name)
+		if !strings.Contains(string(guide), "`"+name+"`") && name != "--version" && name != "--help" {
+			t.Errorf("docs/reference.md does not have %s", name)
+		}
 		flag := root.Flags().Lookup(name[2:])
 		if flag == nil {
 			t.Errorf("%s is not known", name)

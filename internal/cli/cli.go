@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
+	called        string    // the name that this program was called by; "" means haft
 	lang          *language // of the command line that is run; nil: none was parsed
 	ownInterrupts func()    // from then on Ctrl-C does not end the process; nil: it does not anyway
 }
@@ -287,7 +289,7 @@ func Main() int {
 		signal.Stop(interrupts)
 		time.AfterFunc(endTime, func() { os.Exit(exitTerminated) })
 	})
-	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, ownInterrupts: func() { signal.Stop(interrupts) }}, reexec)
+	return Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, called: filepath.Base(os.Args[0]), ownInterrupts: func() { signal.Stop(interrupts) }}, reexec)
 }
 
 // errInterrupted is why a command ends at Ctrl-C.
@@ -385,6 +387,9 @@ func newConversation(s Streams, reexec shellrun.Reexec) (root *cobra.Command, ad
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	if strings.TrimSuffix(s.called, ".exe") == "claude" {
+		root.SetVersionTemplate(likeClaude + " (Claude Code), by haft " + version() + "\n") // programs read the number at the start
+	}
 	s.lang = &language{}
 	s.lang.define(root)
 	addCommands = sync.OnceFunc(func() {

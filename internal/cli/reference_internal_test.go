@@ -33,6 +33,17 @@ func TestReference(t *testing.T) {
 		}
 	})
 	b.WriteString(plain)
+	var ours strings.Builder
+	var idle []string
+	root.Flags().VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Usage, "has no effect") {
+			idle = append(idle, "`--"+f.Name+"`")
+		} else if f.Hidden {
+			fmt.Fprintf(&ours, "| `--%s` | %s |\n", f.Name, strings.ReplaceAll(f.Usage, "|", `\|`))
+		}
+	})
+	b.WriteString("\n## Flags that `haft --help` does not show\n\n| flag | what it does |\n|---|---|\n" + ours.String())
+	b.WriteString("\nThese flags of Claude Code have no effect, and haft says why: " + strings.Join(idle, ", ") + ".\n")
 	golden.Check(t, "../../docs/reference.md", b.String())
 }
 

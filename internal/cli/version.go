@@ -13,6 +13,10 @@ import (
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
+// likeClaude is the version of Claude Code that haft is compared with, and says to be for who calls
+// it by that name.
+const likeClaude = "2.1.325"
+
 // A build is what a program knows about how it was built. It comes only from the go
 // command, so that a release, go install and go build report the same for the same source.
 type build struct {

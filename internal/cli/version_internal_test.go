@@ -3,9 +3,12 @@ package cli
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
 func TestDescribeBuild(t *testing.T) {
@@ -40,5 +43,16 @@ func TestDescribeBuild(t *testing.T) {
 	}
 	if got := describeBuild(nil).Version; got != "0.0.0-devel" {
 		t.Errorf("without build info: %q", got)
+	}
+}
+
+// Who calls haft by the name of Claude Code reads the version of that at the start of the line.
+func TestTheVersionOfWhoIsCalledClaude(t *testing.T) {
+	for called, want := range map[string]string{"claude": likeClaude + " (Claude Code), by haft " + version() + "\n", "claude.exe": likeClaude + " (Claude Code), by haft " + version() + "\n", "haft": "haft version " + version() + "\n"} {
+		var out strings.Builder
+		Run(t.Context(), []string{"--version"}, Streams{In: strings.NewReader(""), Out: &out, Err: &out, called: called}, shellrun.Reexec{})
+		if out.String() != want {
+			t.Errorf("%s: %q", called, out.String())
+		}
 	}
 }

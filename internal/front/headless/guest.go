@@ -62,6 +62,9 @@ func (g *guest) initialize(r *wire.Initialize) error {
 	if len(r.Plugins) > 0 {
 		return terminalOnly("Adding plugins")
 	}
+	if len(r.ManagedSettings) > 0 {
+		return terminalOnly("Sending managed settings")
+	}
 	for name, a := range r.Agents {
 		mode, err := permission.ParseMode(a.PermissionMode)
 		switch {

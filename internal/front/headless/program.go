@@ -67,6 +67,9 @@ func adopt(o *Options, h *harness.Options, t *harness.TalkOptions, init *wire.In
 	if len(init.JSONSchema) > 0 {
 		t.Schema = init.JSONSchema
 	}
+	if o.ManagedLater {
+		h.Managed = string(init.ManagedSettings)
+	}
 	if init.Title != "" {
 		t.Title = init.Title
 	}

@@ -113,6 +113,9 @@ func (r *run) begin(ctx context.Context, init *wire.Initialize, equip func(*harn
 
 // open assembles the conversation that flags and the program describe.
 func (r *run) open(ctx context.Context, init *wire.Initialize, equip func(*harness.Options, *harness.TalkOptions)) (*harness.Conversation, error) {
+	if r.opts.ManagedLater && (init == nil || len(init.ManagedSettings) == 0 || r.opts.Harness.Managed != "") {
+		return nil, errors.New("--managed-settings-in-initialize: the first message must be an initialize request with managedSettings, and --managed-settings cannot be used too")
+	}
 	h, t := r.opts.Harness, r.opts.Talk
 	t.Driver, t.MCP.Wait, h.HookRan = r.drive, serversTime, r.hookRan
 	r.tell.texts = r.opts.AgentTexts

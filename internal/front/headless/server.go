@@ -45,6 +45,9 @@ type Options struct {
 	// OwnersAgents are the agents that a guest cannot define, because the owner of the server
 	// chose or defined them.
 	OwnersAgents []string
+	// ManagedLater says that the program sends managed settings with its first request, without
+	// which there is no session.
+	ManagedLater bool
 	// Mirror repeats what is written to the session's files.
 	Mirror bool
 	// OneAnswer ends the session when the answer is there and no agent works in the

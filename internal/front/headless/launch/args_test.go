@@ -83,12 +83,15 @@ func TestFilesAndAgentsOfFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := launch.Parse([]string{"--system-prompt-file", file, "--append-system-prompt-file", file, "--name", "mine", "--permission-mode", "manual",
-		"--agents", `{"reviewer":{"description":"Reviews","prompt":"Review.","hooks":{"Stop":[]}}}`, "--restricted", "--disable-slash-commands", "--forward-subagent-text"}, "v0", io.Discard)
+		"--agents", `{"reviewer":{"description":"Reviews","prompt":"Review.","hooks":{"Stop":[]}}}`, "--restricted", "--disable-slash-commands", "--forward-subagent-text", "--plugin-dir", "/a", "--plugin-dir-no-mcp=/b"}, "v0", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Talk.System[0] != "Be brief." || o.Talk.AppendSystem != "Be brief." || o.Talk.Title != "mine" || o.Harness.Mode != "default" || !o.AgentTexts || !o.NoCommands {
 		t.Errorf("%+v", o.Talk)
+	}
+	if !slices.Equal(o.Harness.Plugins, []string{"/a", "/b"}) || !slices.Equal(o.Harness.NoServersOf, []string{"/b"}) {
+		t.Errorf("plugins %v, of which %v without servers", o.Harness.Plugins, o.Harness.NoServersOf)
 	}
 	if len(o.Harness.Agents) != 1 || o.Harness.Agents[0].Name != "reviewer" || string(o.Harness.Agents[0].Hooks) != `{"Stop":[]}` || !slices.Contains(o.Harness.Disallowed, "Bash") || o.Harness.Sources == nil {
 		t.Errorf("%+v", o.Harness)

@@ -93,6 +93,8 @@ type Flags struct {
 	agentTexts     bool
 	restricted     bool
 	safe           bool
+	quietPlugins   []string
+	managedLater   bool
 	toolsOn        string
 }
 
@@ -129,6 +131,7 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.forget, "no-session-persistence", false, "do not write the session to disk")
 	fs.Var((*words)(&f.addDirs), "add-dir", "another folder that tools may work in")
 	fs.Var((*words)(&f.plugins), "plugin-dir", "a folder that contains a plugin")
+	fs.Var((*words)(&f.quietPlugins), "plugin-dir-no-mcp", "the same, without its MCP servers")
 	fs.StringVar(&f.settings, "settings", "", "settings to add: a JSON object, or a file")
 	fs.StringVar(&f.sources, "setting-sources", "", "settings to read: user,project,local")
 	fs.BoolVar(&f.iKnow, "i-know", false, "let bypassPermissions run as root, as IS_SANDBOX=1 does")
@@ -164,10 +167,11 @@ func (f *Flags) Define(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.mirror, "session-mirror", false, "with stream-json: also report what is written to the session's files")
 	fs.IntVar(&f.taskBudget, "task-budget", 0, "token budget to tell the model about")
 	fs.StringVar(&f.managed, "managed-settings", "", "settings that restrict the session: a JSON object")
+	fs.BoolVar(&f.managedLater, "managed-settings-in-initialize", false, "take --managed-settings from the first request")
 	fs.StringVar(&f.dropsTurn, "resume-drops-turn", "", "with --resume-session-at: the prompt of the only turn that may be dropped")
-	fs.BoolVar(&f.awaits, "await-initialize", false, "accepted for compatibility; has no effect")
+	fs.BoolVar(&f.awaits, "await-initialize", false, "has no effect: haft always waits for it")
 	f.defineForeign(fs)
-	for _, hidden := range []string{"debug-file", "session-mirror", "managed-settings", "resume-drops-turn", "await-initialize", "allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
+	for _, hidden := range []string{"debug-file", "session-mirror", "managed-settings", "managed-settings-in-initialize", "resume-drops-turn", "await-initialize", "allowed-tools", "disallowed-tools", "allow-dangerously-skip-permissions", "permission-prompts", "debug"} {
 		_ = fs.MarkHidden(hidden)
 	}
 }
@@ -266,13 +270,14 @@ func (f *Flags) checkResume() error {
 // defineForeign takes the flags that mean nothing here.
 func (f *Flags) defineForeign(fs *pflag.FlagSet) {
 	for _, x := range foreign {
+		usage := "has no effect: " + x.why
 		switch x.value {
 		case none:
-			fs.BoolP(x.name, x.short, false, "accepted for compatibility; has no effect")
+			fs.BoolP(x.name, x.short, false, usage)
 		case list:
-			fs.VarP(new(words), x.name, x.short, "accepted for compatibility; has no effect")
+			fs.VarP(new(words), x.name, x.short, usage)
 		default:
-			fs.StringP(x.name, x.short, "", "accepted for compatibility; has no effect")
+			fs.StringP(x.name, x.short, "", usage)
 		}
 		if x.value == optional {
 			fs.Lookup(x.name).NoOptDefVal = "true"
@@ -301,9 +306,9 @@ func (f *Flags) Options(fs *pflag.FlagSet, version string) (*headless.Options, e
 	if f.mode == "manual" {
 		f.mode = "default"
 	}
-	o.AgentTexts, o.NoCommands = f.agentTexts, f.noCommands
+	o.AgentTexts, o.NoCommands, o.ManagedLater = f.agentTexts, f.noCommands, f.managedLater
 	o.Harness = harness.Options{
-		Settings: f.settings, AddDirs: f.addDirs, Plugins: f.plugins, Mode: f.mode, Allowed: SplitRules(f.allowed), Disallowed: SplitRules(f.disallowed),
+		Settings: f.settings, AddDirs: f.addDirs, Plugins: slices.Concat(f.plugins, f.quietPlugins), NoServersOf: f.quietPlugins, Mode: f.mode, Allowed: SplitRules(f.allowed), Disallowed: SplitRules(f.disallowed),
 		Bare: f.bare, Agent: f.agent, Managed: f.managed, Typed: f.Input != "stream-json",
 	}
 	if f.bypass {

@@ -72,7 +72,7 @@ func TestEveryFlagOfAClientIsDecided(t *testing.T) {
 	refused := map[string]bool{}
 	for _, name := range []string{
 		"agents", "allow-dangerously-skip-permissions", "bare", "dangerously-skip-permissions", "debug", "debug-file", "i-know", "ignore-bad-rules",
-		"ignore-project-hooks", "managed-settings", "no-session-persistence", "plugin-dir", "preview", "restricted", "safe-mode", "setting-sources", "settings", "system-prompt-file",
+		"ignore-project-hooks", "managed-settings", "managed-settings-in-initialize", "no-session-persistence", "plugin-dir", "plugin-dir-no-mcp", "preview", "restricted", "safe-mode", "setting-sources", "settings", "system-prompt-file",
 		"append-system-prompt-file", "tools-on", "trust-project",
 	} {
 		refused[name] = true
