@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,20 +116,69 @@ func TestFrontEndsAreAlike(t *testing.T) {
 
 func collapsed(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// TestInterruptsAreAlike interrupts the first answer in every front end, which may end with it, and says something else.
+// Where the queue can be edited, a prompt is taken back from it before: the model never sees it.
+func TestInterruptsAreAlike(t *testing.T) {
+	const next = "second"
+	for name, c := range map[string]struct {
+		front func(*alikeStage, string, func(string) bool) string
+		words string
+		sent  []string
+	}{
+		"-p":           {byPrint, "interrupted", []string{"first"}},
+		"stream-json":  {byProgram, "interrupted", []string{"first", "[Request interrupted by user]", next}},
+		"an editor":    {byEditor, "cancelled", []string{"first", "[Request interrupted by user]", next}},
+		"line by line": {byLine, "! interrupted", []string{"first", "[Request interrupted by user]", next}},
+		"the terminal": {byScreen, "Interrupted. What should haft do instead?", []string{"first", "[Request interrupted by user]", next}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAlikeStage(t, script.Fault{Break: script.Hang})
+			s.next = next
+			told := c.front(s, "first", func(out string) bool { return strings.Contains(collapsed(out), reply) })
+			for _, words := range append([]string{c.words}, []string{reply}[:len(c.sent)/3]...) {
+				if !strings.Contains(collapsed(told), words) {
+					t.Errorf("the user is not told %q:\n%s", words, told)
+				}
+			}
+			requests := s.srv.Requests()
+			var got []string
+			for _, m := range messagesOf(t, requests[len(requests)-1].Body) {
+				got = append(got, blocksOf(m)...)
+			}
+			if d := cmp.Diff(c.sent, got); d != "" {
+				t.Errorf("the model is asked (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // An alikeStage is a project with a scripted model.
 type alikeStage struct {
 	t    *testing.T
 	srv  *script.Server
 	opts *headless.Options
+	next string // said once the first answer was interrupted; "" lets it come
+}
+
+// asked waits until the model is asked.
+func (s *alikeStage) asked() {
+	await(s.t, "a request", func() bool { return len(s.srv.Requests()) > 0 })
 }
 
 // pixel is the smallest picture.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-func newAlikeStage(t *testing.T) *alikeStage {
+// newAlikeStage returns a stage whose first answers have faults.
+func newAlikeStage(t *testing.T, faults ...script.Fault) *alikeStage {
 	t.Helper()
-	turn := script.Turn{Blocks: []script.Block{{Text: reply}}}
-	srv, err := scripttest.Serve(t, &script.Options{Scenario: &script.Scenario{Turns: []script.Turn{turn, turn}}})
+	var requests atomic.Int32
+	srv, err := scripttest.Serve(t, &script.Options{Answer: func(*script.Request) script.Turn {
+		turn := script.Turn{Blocks: []script.Block{{Text: reply}}}
+		if n := int(requests.Add(1)); n <= len(faults) {
+			turn.Fault = faults[n-1]
+		}
+		return turn
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +215,7 @@ func newAlikeStage(t *testing.T) *alikeStage {
 		t.Fatal(err)
 	}
 	opts.Harness.Dir, opts.Log = dir, io.Discard
-	return &alikeStage{t, srv, opts}
+	return &alikeStage{t: t, srv: srv, opts: opts}
 }
 
 // sent is what the model was asked with last, shortened to the beginnings that are wanted; nil
@@ -173,16 +223,8 @@ func newAlikeStage(t *testing.T) *alikeStage {
 func (s *alikeStage) sent(want []string) []string {
 	var got []string
 	for _, r := range s.srv.Requests() {
-		var body struct {
-			Messages []struct {
-				Role    string
-				Content json.RawMessage
-			}
-		}
-		if err := json.Unmarshal(r.Body, &body); err != nil || len(body.Messages) == 0 {
-			s.t.Fatalf("%v: %s", err, r.Body)
-		}
-		for _, b := range blocksOf(body.Messages[len(body.Messages)-1].Content) {
+		messages := messagesOf(s.t, r.Body)
+		for _, b := range blocksOf(messages[len(messages)-1]) {
 			if len(got) < len(want) && b != want[len(got)] && strings.HasSuffix(want[len(got)], "=") && strings.HasPrefix(b, want[len(got)]) {
 				b = want[len(got)]
 			}
@@ -190,6 +232,21 @@ func (s *alikeStage) sent(want []string) []string {
 		}
 	}
 	return got
+}
+
+// messagesOf are the contents of the messages of a request.
+func messagesOf(t *testing.T, request []byte) (list []json.RawMessage) {
+	t.Helper()
+	var body struct {
+		Messages []struct{ Content json.RawMessage }
+	}
+	if err := json.Unmarshal(request, &body); err != nil || len(body.Messages) == 0 {
+		t.Fatalf("%v: %s", err, request)
+	}
+	for _, m := range body.Messages {
+		list = append(list, m.Content)
+	}
+	return list
 }
 
 // blocksOf are the blocks of a message without what haft adds by itself: texts, or the kinds
@@ -252,6 +309,14 @@ func byPrint(s *alikeStage, text string, _ func(string) bool) string {
 		return nil
 	}
 	s.opts.OneAnswer, s.opts.ResultOnly = true, true
+	if s.next != "" {
+		s.opts.OnInterrupt = func(stop func()) {
+			go func() {
+				s.asked()
+				stop()
+			}()
+		}
+	}
 	heard := new(messages)
 	headless.Answer(s.t.Context(), text, s.opts, heard)
 	fmt.Fprintln(out, heard.result.Result, strings.Join(heard.result.Errors, "\n"))
@@ -267,10 +332,23 @@ func byProgram(s *alikeStage, text string, _ func(string) bool) string {
 		headless.Serve(s.t.Context(), theirs, s.opts)
 		_ = theirs.CloseWrite()
 	}()
-	if err := ours.Write(wire.Prompt(text)); err != nil {
-		s.t.Fatal(err)
+	said := []wire.Message{wire.Prompt(text)}
+	if s.next != "" {
+		never := wire.Prompt("never")
+		never.UUID = "0d8a4f0e-7d4c-4c4e-9e37-5a0e5b0d6a01"
+		said = append(said, never, &wire.ControlRequest{RequestID: "1", Request: &wire.CancelAsyncMessage{MessageUUID: never.UUID}}, &wire.ControlRequest{RequestID: "2", Request: &wire.Interrupt{}}, wire.Prompt(s.next))
 	}
-	_ = ours.CloseWrite()
+	go func() {
+		for i, m := range said {
+			if i == 1 {
+				s.asked()
+			}
+			if err := ours.Write(m); err != nil {
+				s.t.Error(err)
+			}
+		}
+		_ = ours.CloseWrite()
+	}()
 	var out strings.Builder
 	for {
 		m, err := ours.Read()
@@ -311,7 +389,7 @@ func byEditor(s *alikeStage, text string, _ func(string) bool) string {
 			var m struct {
 				ID     int
 				Method string
-				Result struct{ SessionID string }
+				Result struct{ SessionID, StopReason string }
 				Params struct {
 					Update struct {
 						SessionUpdate string
@@ -325,13 +403,26 @@ func byEditor(s *alikeStage, text string, _ func(string) bool) string {
 			}
 			if m.Method == "" && m.ID == id {
 				session = m.Result.SessionID + session
+				out.WriteString(m.Result.StopReason + " ")
 				return
 			}
 		}
 	}
 	call(1, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
 	call(2, "session/new", map[string]any{"cwd": s.opts.Harness.Dir, "mcpServers": []any{}})
-	call(3, "session/prompt", map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}})
+	prompt := func(text string) any {
+		return map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}}
+	}
+	if s.next != "" {
+		go func() {
+			s.asked()
+			fmt.Fprintf(inW, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`+"\n", session)
+		}()
+	}
+	call(3, "session/prompt", prompt(text))
+	if s.next != "" {
+		call(4, "session/prompt", prompt(s.next))
+	}
 	go io.Copy(io.Discard, outR)
 	inW.Close()
 	<-ended
@@ -342,15 +433,20 @@ func byEditor(s *alikeStage, text string, _ func(string) bool) string {
 func byLine(s *alikeStage, text string, _ func(string) bool) string {
 	inR, inW := io.Pipe()
 	out := new(collected)
-	ended := make(chan error, 1)
+	ended, interrupts := make(chan error, 1), make(chan struct{})
 	go func() {
-		ended <- plain.Converse(s.t.Context(), &plain.ConverseOptions{In: inR, Out: out, Show: &plain.Options{Asks: true},
+		ended <- plain.Converse(s.t.Context(), &plain.ConverseOptions{In: inR, Out: out, Show: &plain.Options{Asks: true}, Interrupts: interrupts,
 			Open: func(ctx context.Context, person *plain.Person) (*drive.Driver, error) {
 				return openTalk(ctx, s.opts, tui.Opening{}, person, nil)
 			},
 		})
 	}()
 	fmt.Fprintln(inW, strings.ReplaceAll(text, "\n", "\\\n"))
+	if s.next != "" {
+		s.asked()
+		interrupts <- struct{}{}
+		fmt.Fprintln(inW, s.next)
+	}
 	inW.Close()
 	if err := <-ended; err != nil {
 		s.t.Error(err)
@@ -387,6 +483,13 @@ func byScreen(s *alikeStage, text string, shows func(string) bool) string {
 		})
 	}()
 	<-opened
+	if s.next != "" {
+		s.asked()
+		for _, step := range [][2]string{{"never\r", "never (queued)"}, {"\x1b[A", "› never"}, {"\x15", "› you can keep typing"}, {"\x1b", "Interrupted."}, {s.next + "\r", ""}} {
+			io.WriteString(inW, step[0])
+			await(s.t, fmt.Sprintf("%q", step[1]), func() bool { return strings.Contains(collapsed(screen()), step[1]) })
+		}
+	}
 	await(s.t, "the words on the screen", func() bool { return !driver.Busy() && shows(screen()) })
 	told := screen()
 	cancel()
