@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,9 +169,17 @@ func TestAnApprovalWithAnotherInputIsForItsChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write(t, path, "a")
 	d := &disturbed{t: t, path: path, says: []tool.Verdict{{Behavior: tool.Allow, Input: json.RawMessage(`{"text":"-"}`)}}}
-	out := call(t, &sched.Options{Askers: []sched.Asker{d}}, appender(path), `{"text":"+"}`)
+	var judged []string
+	judge := sched.JudgeFunc(func(_ context.Context, c tool.Case) tool.Verdict {
+		judged = append(judged, fmt.Sprintf("%s, with a change: %t", c.Call.Input, c.Preview != nil))
+		return tool.Verdict{}
+	})
+	out := call(t, &sched.Options{Judge: judge, Askers: []sched.Asker{d}}, appender(path), `{"text":"+"}`)
 	if out.Status != sched.Succeeded || content(t, path) != "a-" || out.Verdict.Approved == "" {
 		t.Errorf("%s, the file has %q, approved %q", out.Status, content(t, path), out.Verdict.Approved)
+	}
+	if last := judged[len(judged)-1]; last != `{"text":"-"}, with a change: false` { // that of the other input
+		t.Errorf("judged %q", judged)
 	}
 }
 
