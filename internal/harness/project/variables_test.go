@@ -17,11 +17,19 @@ func TestVariablesOfTheGuide(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| variable | in haft |\n|---|---|\n")
 	variables := project.Variables()
+	same := map[string][]string{} // names, by what is done with them
+	var rows []string
 	for _, v := range variables {
-		fmt.Fprintf(&table, "| `%s` | %s |\n", v.Name, v.Does)
+		if same[v.Does] == nil {
+			rows = append(rows, v.Does)
+		}
+		same[v.Does] = append(same[v.Does], "`"+v.Name+"`")
 		if !project.Foreign(v.Name) {
 			t.Errorf("%s is in the table, but is no name of Claude Code's", v.Name)
 		}
+	}
+	for _, does := range rows {
+		fmt.Fprintf(&table, "| %s | %s |\n", strings.Join(same[does], ", "), does)
 	}
 	if !slices.IsSortedFunc(variables, func(a, b project.Variable) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the variables are not sorted")
