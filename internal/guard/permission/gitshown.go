@@ -44,7 +44,8 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 			h.protect(brief(c.Text)+" prints settings, and "+file+" holds a password", true)
 		}
 		words := c.Words[1:]
-		if strings.Contains(h.subject.Command, "GIT_WORK_TREE") || strings.Contains(h.subject.Command, "GIT_DIR") {
+		elsewhere := strings.Contains(h.subject.Command, "GIT_WORK_TREE") || strings.Contains(h.subject.Command, "GIT_DIR")
+		if elsewhere {
 			words = append([]string{"--work-tree", "elsewhere"}, words...)
 		}
 		q, shows := gitshow.Of(words, h.policy.inWorkTree)
@@ -61,8 +62,80 @@ func (h *evaluation) evaluateShownByGit(a *shell.Analysis, where *shell.Options)
 		if c.Dynamic || err == nil && !a.ReadOnly && changesWhatGitShows(h.before(a.Deny, i), c) {
 			err = errors.New("the files are only known at run time")
 		}
+		if err != nil && !elsewhere && !c.Dynamic && q.Reverse == nil && !h.policy.mayShowHidden(c, h.before(a.Deny, i), where) {
+			continue
+		}
 		h.takeShown(c.Text, shown, err, q.Excludable())
 	}
+}
+
+// mayShowHidden reports whether a git command may print a file that is secret or that a rule
+// hides, whatever the commands before it do: whether the repositories that they may be about have
+// ever had one, or may get one that git does not track yet.
+func (p *Policy) mayShowHidden(c shell.Command, before []shell.Command, where *shell.Options) bool {
+	top := p.repositoryOf(p.at.cwd)
+	if top == "" {
+		return true
+	}
+	others := []string{"--exclude-standard"}
+	for _, b := range append(before[:len(before):len(before)], c) {
+		for i, word := range b.Words[min(1, len(b.Words)):] {
+			if isFlag(word) {
+				if short := word[1:]; strings.HasPrefix(short, "-f") || strings.HasPrefix(short, "-a") || short[:1] != "-" && strings.ContainsAny(short, "fa") {
+					others = nil // --force and --all take what git ignores
+				}
+				if _, value, ok := strings.Cut(word, "="); ok && p.mayExist(value) && !p.inRepositoryAt(value, top) {
+					return true
+				}
+				continue
+			}
+			if strings.HasPrefix(strings.ToLower(word), "core.worktree=") {
+				return true
+			}
+			known := !b.Dynamic || i+1 < len(b.Open) && !b.Open[i+1]
+			if !known && (filepath.Base(b.Words[0]) != "git" || b.Words[i] == "-C") || p.mayExist(word) && !p.inRepositoryAt(word, top) {
+				return true
+			}
+		}
+	}
+	at := *where
+	at.Cwd = top
+	git, cancel, err := newLister(&at)
+	if err != nil {
+		return true
+	}
+	defer cancel()
+	for _, list := range [][]string{
+		{"log", "--all", "--reflog", "-c", "--no-renames", "--diff-filter=A", "--name-only", "--format=", "-z"},
+		append([]string{"ls-files", "-z", "--cached", "--others"}, others...),
+	} {
+		out, err := git.run(nil, list...)
+		if err != nil {
+			return true
+		}
+		for name := range strings.SplitSeq(string(out), "\x00") {
+			if name = strings.TrimSpace(name); name != "" && p.hides(filepath.Join(top, name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inRepositoryAt reports whether a word, if it is a path, is in the work tree of a repository and
+// in none within it.
+func (p *Policy) inRepositoryAt(word, top string) bool {
+	if !filepath.IsAbs(word) {
+		word = filepath.Join(p.at.cwd, word)
+	}
+	return p.repositoryOf(filepath.Clean(word)) == top
+}
+
+// hides reports whether a file is secret, or a rule hides it.
+func (p *Policy) hides(name string) bool {
+	named := guard.Facts{Path: name, Real: filepath.Join(p.physical(filepath.Dir(name)), filepath.Base(name))}
+	covers := func(r *Rule) bool { return r.name == readRule && r.path != nil && r.coversPath(named, p) }
+	return p.guard.Secret(name) != secret.Open || slices.ContainsFunc(p.deny, covers) || slices.ContainsFunc(p.ask, covers)
 }
 
 // inWorkTree reports whether a word, if it is a path, is in the work tree that the working

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,17 +162,19 @@ func TestGitThatChangesWhatItShows(t *testing.T) {
 	p := repository(t)
 	p.shell(t, "echo X > .env; echo .env > .gitignore; git checkout -q -- conf")
 	deny, allow := rule(tool.Deny, "Read(./.env)"), rule(tool.Allow, "Bash(git:*)")
+	added := []string{"git add -f .env && git diff --cached", "git add -f . && git diff --cached", "git add -fA; git stash show -p", "git add -f . && git commit -qm x && git show", "git diff $(cat list)"}
+	recorded := []string{
+		"cd src && git diff HEAD~9", "git -c diff.renames=no diff", "git format-patch --stdout HEAD~1", "git --git-dir=.git diff", "git -C src diff", "git range-diff HEAD~2 HEAD~1 HEAD",
+		"git merge -q v3; git status; git diff", "git add a.txt; git diff --cached", "git worktree add ../w", "git clone . ../c", "git notes add -m x && git show", "git archive -o x.zip HEAD",
+	}
 	for _, mode := range []permission.Mode{permission.Default, permission.AcceptEdits, permission.Bypass} {
-		for _, command := range []string{
-			"git add -f .env && git diff --cached", "git add -f . && git diff --cached", "git add -fA; git stash show -p", "cd src && git diff", "git -c diff.renames=no diff", "git diff $(cat list)", "git format-patch --stdout HEAD~1", "git add -f . && git commit -qm x && git show",
-			"git --git-dir=.git diff", "git -C src diff", "git range-diff HEAD~2 HEAD~1 HEAD",
-		} {
+		for _, command := range added {
 			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow); d.Behavior == tool.Allow {
 				t.Errorf("%s: %q is allowed: %s", mode, command, d.Reason)
 			}
 		}
-		for _, command := range []string{"git diff", "git add a.txt", "git log -p -3", "git commit -m x"} {
-			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow); d.Behavior != tool.Allow {
+		for _, command := range slices.Concat(recorded, []string{"git diff", "git add a.txt", "git log -p -3", "git commit -m x"}) {
+			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow, rule(tool.Allow, "Bash(cd:*)")); d.Behavior != tool.Allow {
 				t.Errorf("%s: %q: %s (%s), want allowed", mode, command, d.Behavior, d.Reason)
 			}
 		}
@@ -190,6 +193,12 @@ func TestGitThatChangesWhatItShows(t *testing.T) {
 	}
 	if d := p.decide(t, permission.Default, "Bash", bashInput("git diff --cached")); d.Behavior != tool.Ask {
 		t.Errorf("a secret that no rule is about is shown: %s (%s), Read would ask", d.Behavior, d.Reason)
+	}
+	p.shell(t, "git commit -qm env; git rm -q --cached .env; git commit -qm gone")
+	for _, command := range append(recorded, "git -C ../elsewhere diff", "GIT_DIR=x git diff", "git -c core.worktree=.. diff") {
+		if d := p.decide(t, permission.AcceptEdits, "Bash", bashInput(command), deny, allow, rule(tool.Allow, "Bash(cd:*)")); d.Behavior == tool.Allow {
+			t.Errorf("%q is allowed, and a commit has the file: %s", command, d.Reason)
+		}
 	}
 }
 
@@ -243,8 +252,8 @@ func TestGitThatOnlyLooksChangesNothingThatGitShows(t *testing.T) {
 		"git diff --stat; git diff a.txt; make":             {tool.Allow, tool.Allow},
 		"git log --oneline -3; git diff a.txt | cat; make":  {tool.Allow, tool.Allow},
 		"git status --short && git diff && make":            {tool.Allow, tool.Deny},
-		"git checkout -q . && git diff a.txt && make":       {tool.Ask, tool.Ask},
-		"git add -A && git diff --cached a.txt; make":       {tool.Ask, tool.Ask},
+		"git checkout -q . && git diff a.txt && make":       {tool.Allow, tool.Ask},
+		"git add -A && git diff --cached a.txt; make":       {tool.Allow, tool.Ask},
 		"GIT_DIR=/x git status; git diff a.txt; make":       {tool.Ask, tool.Ask},
 		"cd src && git status && git diff ../a.txt && make": {tool.Ask, tool.Ask},
 	} {
