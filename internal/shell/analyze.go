@@ -60,6 +60,8 @@ type Analysis struct {
 	Matched []Path // what patterns stand for in commands that are not known to only read
 
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
+	// Uncommitted: that is only what is not committed in the repository, if there is such a thing.
+	Uncommitted bool
 	UsesGit  bool   // the configuration of the git repository matters
 
 	// GitDirs are the folders in which it may run git where it is not ReadOnly.

@@ -65,7 +65,7 @@ func (a *analyzer) criticalGit(args []string) {
 	}
 	switch {
 	case args[i] == "reset" && has("", "--hard"):
-		a.setCritical("changes that are not committed")
+		a.setCritical(uncommitted)
 	case args[i] == "clean" && has("f", "--force") && !has("n", "--dry-run"):
 		a.setCritical("files that git does not keep")
 	}
@@ -144,10 +144,13 @@ func (a *analyzer) unwrapped(args []value) []value {
 	return args
 }
 
+const uncommitted = "changes that are not committed"
+
 func (a *analyzer) setCritical(what string) {
 	if a.out.Critical == "" {
-		a.out.Critical = what
+		a.out.Critical, a.out.Uncommitted = what, what == uncommitted
 	}
+	a.out.Uncommitted = a.out.Uncommitted && what == uncommitted
 }
 
 // criticalRemoval judges the operands of a removal.

@@ -25,3 +25,23 @@ func TestHandFoundHoles(t *testing.T) {
 		})
 	}
 }
+
+// A folder that mktemp has just made can be removed: it is a new one in a temporary directory.
+func TestWhatMktempMadeMayGo(t *testing.T) {
+	for command, critical := range map[string]bool{
+		`d=$(mktemp -d); rm -rf "$d"`:                       false,
+		`d=$(mktemp -d) && cd sub && rm -rf $d/*`:           false,
+		`d=$(mktemp -d /tmp/x.XXXX); rm -r $d`:              false,
+		`d=$(mktemp -dt x.XXXX); trap 'rm -rf "$d"' EXIT`:   false,
+		`d=$(mktemp -d -p .); rm -rf $d`:                    true,
+		`d=$(mktemp -d /tmp/../h/XXXX); rm -rf $d`:          true,
+		`mktemp() { echo /; }; d=$(mktemp -d); rm -rf $d`:   true,
+		`alias mktemp='echo /'; d=$(mktemp -d); rm -rf $d`:  true,
+		`d=$(mktemp -d); d=$(cat where); rm -rf $d`:         true,
+		`d=$(mktemp -d); [ -n "$1" ] && d=$HOME; rm -rf $d`: true,
+	} {
+		if a := Analyze(command, &Options{Cwd: "/p", Home: "/h", Roots: []string{"/p"}}); (a.Critical != "") != critical {
+			t.Errorf("%s: %q", command, a.Critical)
+		}
+	}
+}

@@ -61,20 +61,42 @@ func (a *analyzer) searchNested(node syntax.Node) {
 	})
 }
 
-// outputGuess returns what a lone echo or printf of literals prints.
+// outputGuess returns what a lone echo or printf of literals prints, and a name like those that
+// mktemp makes.
 func (a *analyzer) outputGuess(stmts []*syntax.Stmt) string {
 	if len(stmts) != 1 {
 		return ""
 	}
 	call, ok := stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) < 2 {
+	if !ok || len(call.Args) == 0 {
 		return ""
 	}
 	name := call.Args[0].Lit()
+	if name == "mktemp" && !strings.Contains(strings.Join(strings.Fields(a.source), ""), "mktemp(") && strings.Count(a.source, "alias") == 0 {
+		return a.temporaryName(call.Args[1:])
+	}
 	if name != "echo" && name != "printf" || slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return !fixed(w) }) {
 		return ""
 	}
 	return printed(a.values(call.Args...))
+}
+
+// temporaryName is where mktemp makes a file or a folder that was not there; "" if that may not
+// be a temporary directory of the machine.
+func (a *analyzer) temporaryName(args []*syntax.Word) string {
+	const somewhere = "/tmp/tmp.XXXXXXXXXX"
+	name := somewhere
+	for _, w := range args {
+		switch word := w.Lit(); {
+		case word == "-d" || word == "-q" || word == "-t" || word == "--directory" || word == "-dt":
+		case name == somewhere && strings.HasPrefix(word, "/tmp/") && !strings.Contains(word, ".."):
+			name = word
+		case name == somewhere && word != "" && word[0] != '-' && !strings.Contains(word, "/") && slices.ContainsFunc(args, func(w *syntax.Word) bool { return strings.HasSuffix(w.Lit(), "t") && strings.HasPrefix(w.Lit(), "-") }):
+		default:
+			return ""
+		}
+	}
+	return name
 }
 
 // text returns the source of a node, "" inside a nested script.

@@ -58,7 +58,9 @@ func (h *evaluation) evaluateCommand() {
 	a := p.analysisOf(&h.subject.Facts)
 	h.evaluateConfinement(a)
 	h.writes = !a.ReadOnly
-	h.critical = a.Critical
+	if h.critical = a.Critical; a.Uncommitted && h.nothingUncommitted() {
+		h.critical = ""
+	}
 	reads, writes := h.look(a.Reads), h.look(a.Writes)
 	if h.writes {
 		h.changedBy = changingPart(a, writes)

@@ -21,7 +21,7 @@ func (h *evaluation) runsDirectly() bool {
 	if slices.ContainsFunc(h.policy.deny, about) && !onlyGit(h.analysis) || slices.ContainsFunc(h.policy.ask, about) {
 		return false
 	}
-	if why := cmp.Or(h.shared, gitLoses(h.analysis)); why != "" {
+	if why := cmp.Or(h.shared, gitLoses(h.analysis, h.nothingUncommitted)); why != "" {
 		h.why = why
 		return false
 	}
@@ -56,19 +56,46 @@ func startsProgram(arg string) bool {
 }
 
 // gitLoses says what a git command of an analysis may lose, or sends away; "" if nothing. Where
-// the mode accepts edits, all else that git does is like an edit: the reflog keeps what was.
-func gitLoses(a *shell.Analysis) string {
+// the mode accepts edits, all else that git does is like an edit: the reflog keeps what was. Where
+// nothing is uncommitted, nothing uncommitted can be lost.
+func gitLoses(a *shell.Analysis, nothingUncommitted func() bool) string {
 	for _, c := range a.Deny {
 		if len(c.Words) < 2 || filepath.Base(c.Words[0]) != "git" {
 			continue
 		}
 		name, args := gitSubcommand(c.Words[1:])
 		i := slices.IndexFunc(gitLosses, func(l gitLoss) bool { return l.name == name && l.covers(args) })
-		if i >= 0 {
+		if i >= 0 && !(gitLosses[i].what == discards && nothingUncommitted()) {
 			return "git " + name + " " + gitLosses[i].what
 		}
 	}
 	return ""
+}
+
+// nothingUncommitted reports whether the repository in which a command runs has no uncommitted
+// change of a tracked file, and whether the command is about no other one and restores no stash.
+func (h *evaluation) nothingUncommitted() bool {
+	p, where := h.policy, h.policy.commandOptions()
+	top := p.repositoryOf(p.at.cwd)
+	if top == "" || strings.Contains(h.subject.Command, "GIT_") {
+		return false
+	}
+	for _, c := range h.analysis.Deny {
+		elsewhere := func(word string) bool { return p.mayExist(word) && !p.inRepositoryAt(word, top) }
+		if len(c.Words) == 0 || !slices.Contains([]string{"git", "cd", "pushd", "popd"}, filepath.Base(c.Words[0])) {
+			continue
+		}
+		if name, _ := gitSubcommand(c.Words[1:]); c.Dynamic || name == "stash" || slices.ContainsFunc(c.Words[1:], elsewhere) || slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasPrefix(w, "--git-dir") || strings.HasPrefix(w, "--work-tree") }) {
+			return false
+		}
+	}
+	git, cancel, err := newLister(where)
+	if err != nil {
+		return false
+	}
+	defer cancel()
+	out, err := git.run(nil, "status", "--porcelain", "--untracked-files=no")
+	return err == nil && len(out) == 0
 }
 
 // gitSubcommand finds the subcommand behind git's own options.

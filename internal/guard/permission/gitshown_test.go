@@ -289,3 +289,25 @@ func TestGitWritesNoFileThatARuleHides(t *testing.T) {
 		}
 	}
 }
+
+// TestGitLosesNothingWhereNothingIsUncommitted: what is committed stays in the reflog.
+func TestGitLosesNothingWhereNothingIsUncommitted(t *testing.T) {
+	p := repository(t)
+	p.shell(t, "git init -q ../other; echo x > ../other/x")
+	commands := []string{"git reset -q --hard HEAD~1", "git reset --hard && git log --oneline -1", "cd src && git reset --hard"}
+	for _, want := range []tool.Behavior{tool.Ask, tool.Allow} {
+		if want == tool.Allow {
+			p.shell(t, "git add -A; git commit -qm all")
+		}
+		for _, command := range commands {
+			if d := p.decide(t, permission.Default, "Bash", bashInput(command), rule(tool.Allow, "Bash")); d.Behavior != want {
+				t.Errorf("%q: %s (%s), want %s", command, d.Behavior, d.Reason, want)
+			}
+		}
+	}
+	for _, command := range []string{"git -C ../other reset --hard", "cd ../other && git reset --hard", "git stash pop; git reset --hard", "GIT_DIR=../other/.git git reset --hard", "git reset --hard; git clean -fdx", "git reset --hard; rm -rf ~"} {
+		if d := p.decide(t, permission.Default, "Bash", bashInput(command), rule(tool.Allow, "Bash")); d.Behavior == tool.Allow {
+			t.Errorf("%q is allowed: %s", command, d.Reason)
+		}
+	}
+}
