@@ -45,6 +45,9 @@ type FileChange struct {
 	Protected string `json:"protected,omitempty"`
 }
 
+// FoldedGit is the word for what git records itself: its index, objects and references.
+const FoldedGit = "git"
+
 // A Version is a file before or after a change.
 type Version struct {
 	// Mode is the file's type and permissions; 0 is a regular file with the permissions

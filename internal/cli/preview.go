@@ -238,7 +238,7 @@ func counted(change *tool.Preview) string {
 	var added, deleted, changed int
 	for _, f := range change.Files {
 		switch {
-		case f.Folded == "git":
+		case f.Folded == tool.FoldedGit:
 		case f.Before == nil:
 			added++
 		case f.After == nil:

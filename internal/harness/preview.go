@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/internal/guard/permission"
 	"github.com/haftdev/haft/internal/harness/preview"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/sys/pathin"
@@ -73,6 +74,9 @@ func (p *previews) Run(ctx context.Context, c *tool.Call, shell *shellrun.Shell,
 	if w.previewMode() == project.PreviewAsk {
 		r.Timeout = min(r.Timeout, maxAside)
 	}
+	if w.Engine.Policy().Mode() != permission.Plan { // what it makes there stays, whatever becomes of its change
+		request.Tmp = w.Project.Tmp
+	}
 	request.Shell, request.Command = shell, r
 	result, err := preview.Run(ctx, request)
 	if result == nil {
@@ -97,6 +101,8 @@ func (p previewed) Wanted() string {
 	switch {
 	case len(p.Refused) > 0:
 		return fmt.Sprintf("it tried to reach %s, which a preview does not allow", strings.Join(p.Refused, ", "))
+	case p.changedForeign() != "":
+		return fmt.Sprintf("it tried to change %s, which another program had there before this session", p.changedForeign())
 	case len(p.Outside) > 0 && !p.Changed():
 		return fmt.Sprintf("it changed %s outside the project, which a preview drops", preview.Listed(p.Outside, 5))
 	case len(p.LeftOut) > 0:
@@ -106,6 +112,19 @@ func (p previewed) Wanted() string {
 	}
 	return ""
 }
+
+// changedForeign is something of another program in a temporary directory that the command tried to
+// change; "" if there is none.
+func (p previewed) changedForeign() string {
+	for _, a := range p.Result.Task.Result().Status.Unwritten {
+		if tmp := p.world.Project.Tmp; !a.Maybe && tmp.Entry(a.Path) != "" && !tmp.Own(a.Path) {
+			return a.Path
+		}
+	}
+	return ""
+}
+
+func (p previewed) Box() *sandbox.Spec { return p.Result.Box }
 
 func (p previewed) Apply(ctx context.Context, call string, dropped []tool.Dropped) error {
 	var paths []string

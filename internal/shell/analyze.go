@@ -62,7 +62,7 @@ type Analysis struct {
 	Critical string // what a circuit breaker must protect in every mode, "" if nothing
 	// Uncommitted: that is only what is not committed in the repository, if there is such a thing.
 	Uncommitted bool
-	UsesGit  bool   // the configuration of the git repository matters
+	UsesGit     bool // the configuration of the git repository matters
 
 	// GitDirs are the folders in which it may run git where it is not ReadOnly.
 	GitDirs []string

@@ -73,7 +73,7 @@ func (a *analyzer) outputGuess(stmts []*syntax.Stmt) string {
 	}
 	name := call.Args[0].Lit()
 	if name == "mktemp" && !strings.Contains(strings.Join(strings.Fields(a.source), ""), "mktemp(") && strings.Count(a.source, "alias") == 0 {
-		return a.temporaryName(call.Args[1:])
+		return temporaryName(call.Args[1:])
 	}
 	if name != "echo" && name != "printf" || slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return !fixed(w) }) {
 		return ""
@@ -83,7 +83,7 @@ func (a *analyzer) outputGuess(stmts []*syntax.Stmt) string {
 
 // temporaryName is where mktemp makes a file or a folder that was not there; "" if that may not
 // be a temporary directory of the machine.
-func (a *analyzer) temporaryName(args []*syntax.Word) string {
+func temporaryName(args []*syntax.Word) string {
 	const somewhere = "/tmp/tmp.XXXXXXXXXX"
 	name := somewhere
 	for _, w := range args {

@@ -25,7 +25,7 @@ func ChangesWith(hunks [][]patch.Hunk, p *tool.Preview, words *lang.Catalogue) (
 func shown(p *tool.Preview, words *lang.Catalogue, diff func(int) FileDiff) (files []FileDiff, summary []string) {
 	var added, deleted, changed, protected, unshown int
 	for i, f := range p.Files {
-		if f.Folded == "git" {
+		if f.Folded == tool.FoldedGit {
 			continue
 		}
 		switch {

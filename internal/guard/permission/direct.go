@@ -141,6 +141,7 @@ var gitLosses = []gitLoss{
 	{"reflog", "expire delete", "", forgets},
 	{"gc", "--prune", "", forgets},
 	{"prune", "", "-n --dry-run", forgets},
+	{"worktree", "remove prune", "", "removes a work tree"},
 	{"filter-branch", "", "", dropsRefs},
 	{"filter-repo", "", "", dropsRefs},
 }

@@ -64,8 +64,12 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 	covers := func(r *Rule) bool { return r.name == editRule && r.coversPath(facts, p) }
 	i := slices.IndexFunc(p.allow, covers)
 	j := slices.IndexFunc(bound, func(r *Rule) bool { return covers(r.within) })
+	records := f.Folded == tool.FoldedGit
 	switch {
-	case facts.Sensitive.Write != guard.Allow:
+	case records && movesRefs(f.Path):
+		e.protected = true
+		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: "what git records in branches, tags and HEAD is for the user to approve"})
+	case facts.Sensitive.Write != guard.Allow && !records:
 		e.protected = true
 		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: "it is protected: " + facts.Sensitive.Written()})
 	case leadsOut(f, p.guard):
@@ -75,7 +79,7 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 		e.by = cmp.Or(e.by, byRule(p.allow[i], "preview: a rule allows what it changed"))
 	case j >= 0:
 		e.by = cmp.Or(e.by, byRule(bound[j], "preview: a rule allows what it changed"))
-	case p.mode == AcceptEdits && facts.Root != "" && view.Decision == guard.Allow:
+	case p.mode == AcceptEdits && facts.Root != "" && (records || view.Decision == guard.Allow):
 		e.by = cmp.Or(e.by, &finding{reason: "preview: the session accepts edits in the project"})
 	default:
 		e.open = append(e.open, tool.Dropped{Path: f.Path, Why: cmp.Or(view.Reason, "no rule allows this change")})
@@ -83,6 +87,17 @@ func (h *evaluation) evaluateEffect(f *tool.FileChange, bound []*Rule) {
 			e.rules = append(e.rules, h.effectRule(facts)...)
 		}
 	}
+}
+
+// movesRefs reports whether a file of git's own says where a branch or a tag is, or HEAD. The stash
+// is none: it is what was in the work tree.
+func movesRefs(path string) bool {
+	_, name, _ := strings.Cut(path, "/.git/")
+	if rest, ok := strings.CutPrefix(name, "worktrees/"); ok {
+		_, name, _ = strings.Cut(rest, "/")
+	}
+	name = strings.TrimPrefix(name, "logs/")
+	return name == "HEAD" || name == "packed-refs" || strings.HasPrefix(name, "refs/") && name != "refs/stash"
 }
 
 // maxEffectRules is how many rules are suggested for what a command changed.

@@ -39,7 +39,8 @@ func TestACommandIsJudgedByWhatItChanged(t *testing.T) {
 		{name: "a rule about some of it", rules: "allow Edit(src/**)", changed: "src/a other", want: "ask", reason: "other"},
 		{name: "a rule and the mode", mode: permission.AcceptEdits, rules: "allow Edit(src/**)", changed: "src/a other", want: "allow"},
 		{name: "accepted edits", mode: permission.AcceptEdits, changed: "a src/b -c", want: "allow", reason: "accepts edits"},
-		{name: "accepted edits and git", mode: permission.AcceptEdits, changed: "a .git/refs/heads/main", want: "ask", reason: "protected"},
+		{name: "accepted edits and git", mode: permission.AcceptEdits, changed: "a .git/refs/heads/main", want: "ask", reason: "for the user to approve"},
+		{name: "accepted edits and the index of git", mode: permission.AcceptEdits, changed: "a .git/index .git/objects/aa/bb .git/refs/stash .git/logs/refs/stash .git/ORIG_HEAD", want: "allow"},
 		{name: "accepted edits and a hook of git", mode: permission.AcceptEdits, changed: ".git/hooks/pre-commit", want: "ask", reason: "protected"},
 		{name: "an allow rule and a protected path", rules: "allow Edit(**)", changed: ".git/config", want: "ask", reason: "protected"},
 		{name: "outside", mode: permission.AcceptEdits, changed: "/elsewhere/a", want: "ask"},
@@ -132,8 +133,8 @@ func (c *effectCase) preview(dir string) *tool.Preview {
 		if f.Path = path; !filepath.IsAbs(path) {
 			f.Path = filepath.Join(dir, path)
 		}
-		if strings.HasPrefix(path, ".git/") && !strings.Contains(path, "hooks") {
-			f.Folded = "git"
+		if strings.HasPrefix(path, ".git/") && !strings.Contains(path, "hooks") && !strings.Contains(path, "config") {
+			f.Folded = tool.FoldedGit
 		}
 		p.Files = append(p.Files, f)
 	}

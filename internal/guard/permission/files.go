@@ -63,6 +63,8 @@ func (h *evaluation) accounts(files []touched) *finding {
 		switch {
 		case i >= 0:
 			by = cmp.Or(by, byRule(h.policy.allow[i], "a rule allows it"))
+		case f.writes && f.Scratch && f.Sensitive.Write == guard.Allow && h.policy.mode != Plan: // as commands may
+			by = cmp.Or(by, &finding{reason: "it is the session's own in a temporary directory"})
 		case !free:
 			return nil
 		}

@@ -78,22 +78,23 @@ func (b *Boxes) Command(c tool.Confinement, g *guard.Guard) (spec *sandbox.Spec,
 	closed, looked := b.closedInHome(roots)
 	seen = append(seen, looked...)
 	spec = &sandbox.Spec{
-		Scratch: sandbox.Resolve(caches...), Deny: sandbox.Resolve(closed...),
+		Scratch: sandbox.Resolve(caches...), Deny: sandbox.Resolve(closed...), Caches: preview.AllCaches(b.Home),
 		Hide: slices.DeleteFunc(sandbox.Resolve(hidden...), func(path string) bool {
 			return slices.Contains(readable, path) || slices.ContainsFunc(closed, func(dir string) bool { return pathin.Contains(dir, path) })
 		}),
 	}
 	if c == tool.ProjectOnly {
 		seen = append(seen, gitFolders(roots)...)
-		spec.Network, spec.Tmp, spec.Caches = sandbox.Proxied, b.Tmp, preview.CacheNames()
-		for _, name := range preview.HomeCaches() {
-			if b.Home != "" {
-				spec.Caches = append(spec.Caches, filepath.Join(b.Home, name))
-			}
-		}
+		spec.Network, spec.Tmp = sandbox.Proxied, b.Tmp
 		spec.Read = sandbox.Resolve(state)
 		spec.Write = sandbox.Resolve(slices.Concat(roots, repositories(roots), b.settingPaths(set.AllowWrite))...)
 		spec.Protect = sandbox.Resolve(slices.Concat(g.Protected(), gitControls(roots), b.deniedPaths(set.DenyWrite, g))...)
+		for _, path := range sandbox.Resolve(gitControls(roots)...) {
+			denied := slices.ContainsFunc(sandbox.Resolve(b.deniedPaths(set.DenyWrite, g)...), func(dir string) bool { return pathin.Contains(dir, path) })
+			if base := filepath.Base(path); !denied && (base == "config" || base == "config.worktree") {
+				spec.Settings = append(spec.Settings, path)
+			}
+		}
 		if !set.Enabled { // the mode has accepted edits, but not these
 			guarded, looked := g.Guarded()
 			spec.Protect, seen = slices.Concat(spec.Protect, guarded), append(seen, looked...)

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -9,6 +10,18 @@ import (
 // deleted at any time.
 func CacheNames() []string {
 	return append(slices.Clone(cacheNames), "hsperfdata_*", "node-compile-cache", "v8-compile-cache*", "jest_*")
+}
+
+// AllCaches are patterns for names of caches anywhere, and the caches in a home folder; "" means
+// that there is none.
+func AllCaches(home string) []string {
+	all := CacheNames()
+	for _, name := range HomeCaches() {
+		if home != "" {
+			all = append(all, filepath.Join(home, name))
+		}
+	}
+	return all
 }
 
 // HomeCaches are folders below the home folder that programs write while they do what

@@ -181,12 +181,8 @@ func TestAHundredThousandFiles(t *testing.T) {
 // What is applied is what was shown, whatever the command does elsewhere: it is not run
 // again.
 func TestACommandThatKnowsItsBoxHasNothingOfIt(t *testing.T) {
-	outside := filepath.Join(real(t, t.TempDir()), "only-outside")
-	if err := os.WriteFile(outside, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	b := newBench(t, map[string]string{"a": "1\n"})
-	r := b.mustRun(fmt.Sprintf("if [ -e %s ]; then echo evil > a; else echo harmless > a; fi; echo $$ >> a", outside))
+	r := b.mustRun("if [ $(cat /proc/sys/user/max_user_namespaces) != 0 ]; then echo evil > a; else echo harmless > a; fi; echo $$ >> a")
 	shown := string(b.shown(r).Files[0].After.Text)
 	b.apply(r)
 	if got, _ := os.ReadFile(filepath.Join(b.project, "a")); !strings.HasPrefix(shown, "harmless") || string(got) != shown {

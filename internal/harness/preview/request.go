@@ -3,6 +3,7 @@ package preview
 import (
 	"cmp"
 
+	"github.com/haftdev/haft/internal/world/sandbox"
 	"github.com/haftdev/haft/internal/world/shellrun"
 )
 
@@ -23,6 +24,9 @@ type Request struct {
 	Hide []string
 	// Deny are files and folders that the command cannot open.
 	Deny []string
+	// Tmp is what others have in the temporary directories; nil means that commands can only
+	// read what is there, and have another folder for what they make.
+	Tmp *sandbox.Tmp
 	// Store is where layers and copies are kept while they are needed.
 	Store string
 	// Protected says why it matters who changes a path, which is then shown before

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/internal/harness/checkpoint"
 	"github.com/haftdev/haft/internal/text/plural"
+	"github.com/haftdev/haft/internal/world/sandbox"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/internal/world/workspace/blob"
 	"github.com/haftdev/haft/internal/world/workspace/textfile"
@@ -22,6 +23,8 @@ import (
 // A Result is a command that ran, and what it would change.
 type Result struct {
 	Task *shellrun.Task
+	// Box is what it ran in.
+	Box *sandbox.Spec
 	// Copied says that it ran in a copy of the folders, and why; "" for an overlay.
 	Copied string
 	// Refused are the hosts that it wanted to reach and could not.
@@ -199,7 +202,7 @@ func (r *Result) show(list []entry) *tool.Preview {
 			continue // its files say it
 		}
 		f := tool.FileChange{Path: e.path, Before: shown(e.before), After: shown(e.after), Folded: folded(e)}
-		if r.request.Protected != nil && f.Folded != foldedGit {
+		if r.request.Protected != nil && f.Folded != tool.FoldedGit {
 			f.Protected = r.request.Protected(e.path)
 		}
 		if e.after.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 && e.after.Mode.IsRegular() {
@@ -231,7 +234,7 @@ func hasBelow(list []entry, i int) bool {
 
 func rank(f *tool.FileChange) int {
 	switch {
-	case f.Folded == foldedGit:
+	case f.Folded == tool.FoldedGit:
 		return 3
 	case f.Protected != "":
 		return 0
@@ -267,14 +270,12 @@ func shown(v version) *tool.Version {
 	return s
 }
 
-const foldedGit = "git"
-
 // folded is why nobody reads the change of a file; "" for one to read.
 func folded(e *entry) string {
 	name := filepath.Base(e.path)
 	switch {
 	case gitPart(e.path) != gitOther && !isProgram(e):
-		return foldedGit
+		return tool.FoldedGit
 	case strings.HasSuffix(name, ".lock"), strings.HasSuffix(name, "-lock.json"), strings.HasSuffix(name, "-lock.yaml"), name == "go.sum", name == "npm-shrinkwrap.json":
 		return "lock file"
 	case strings.Contains(e.path, "/node_modules/"):

@@ -60,7 +60,10 @@ func (r *Request) run(ctx context.Context, way func(context.Context, Request) (*
 // spec is the box of a previewed command. The caches in the home folder are part of its
 // layer.
 func (r *Request) spec(layers []sandbox.Layer) *sandbox.Spec {
-	spec := &sandbox.Spec{Layers: layers, Read: r.read, NoSockets: r.read != nil}
+	spec := &sandbox.Spec{Layers: layers, Read: r.read, NoSockets: r.read != nil, Tmp: r.Tmp, Caches: AllCaches(r.Home)}
+	if r.Tmp == nil {
+		spec.Read = slices.Concat(spec.Read, sandbox.Resolve(sandbox.TmpDirs()...))
+	}
 	layered := slices.Clone(r.Dirs)
 	if r.Home != "" {
 		layered = append(layered, r.Home)
@@ -129,7 +132,7 @@ func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where ...string) e
 		_ = shell.Move(before) // it was there a moment ago; else the shell finds its way itself
 	}
 	result := task.Result()
-	r.Refused = result.Status.Refused
+	r.Refused, r.Box = result.Status.Refused, spec
 	var limit *LimitError
 	switch {
 	case result.State != shellrun.Exited && errors.As(context.Cause(ctx), &limit):
@@ -148,7 +151,8 @@ func (r *Result) run(ctx context.Context, spec *sandbox.Spec, where ...string) e
 func (r *Result) take(c *changes) {
 	r.LeftOut = append(r.LeftOut, c.leftOut...)
 	for _, e := range c.entries {
-		if inCache(r.dirs, e.path) || isRefreshedIndex(&e) {
+		gone := e.before.Exists() && !e.after.Exists()
+		if inCache(r.dirs, e.path) && !gone || isRefreshedIndex(&e) {
 			if !e.after.Mode.IsDir() {
 				r.Caches++
 			}

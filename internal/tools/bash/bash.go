@@ -866,14 +866,11 @@ func (t *Tools) applyPreview(ctx context.Context, c *tool.Call, in Input, p *pen
 	t.warn(&out)
 	out.Confinement, out.Sandbox = tool.Previewed, task.Result().Status.Tier.String()
 	out.ended(in.Command, task.Result(), t.limit(in))
-	out.withheld(nil, task.Result().Status)
+	out.withheld(p.ran.Box(), task.Result().Status)
 	for _, n := range shown.Notes {
 		if strings.HasPrefix(n, "Outside the project") {
 			out.note("%s", n)
 		}
-	}
-	if strings.Contains(in.Command, "/tmp/") {
-		out.note("%s", tmpNote)
 	}
 	if len(c.Dropped) > 0 {
 		out.NotDone = fmt.Sprintf("Not applied: none of the command's changes were made. %s: %s.", c.Dropped[0].Path, c.Dropped[0].Why)

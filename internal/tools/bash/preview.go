@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/haftdev/haft/internal/world/sandbox"
 	"github.com/haftdev/haft/internal/world/shellrun"
 	"github.com/haftdev/haft/tool"
 )
@@ -19,6 +20,8 @@ type Previews interface {
 // A Previewed is a command that has run and whose change waits to be applied.
 type Previewed interface {
 	Task() *shellrun.Task
+	// Box is what it ran in; nil for nothing.
+	Box() *sandbox.Spec
 	// Wanted is what the command needed and could not have, such as a host; "" for nothing.
 	Wanted() string
 	Preview(context.Context) (*tool.Preview, error)
@@ -45,9 +48,6 @@ type pendingCall struct{ agent, id string }
 var missing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)connection refused|\bECONNREFUSED\b|(?:could ?n.t|could not|cannot|can't|failed to|unable to) connect|no such process|is the docker daemon running|failed to connect to bus|not been booted with systemd|cannot open display|operation not permitted|\bEPERM\b|/dev/\w+: no such file|/(?:var/)?run/\S+: no such file|sudo: `)
 })
-
-// tmpNote is for a command that names files there.
-const tmpNote = "The command ran in a preview, where /tmp is a separate folder: only other previewed commands of this session see what it wrote there."
 
 // asideNote is for a command that may have failed, in part, because it missed something.
 const asideNote = "The command ran in a preview, without network and without access to this machine's services and processes. " +

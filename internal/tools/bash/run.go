@@ -207,14 +207,16 @@ func held(box *sandbox.Spec, path string) string {
 	in := func(list []string) bool {
 		return slices.ContainsFunc(list, func(dir string) bool { return pathin.Contains(dir, path) })
 	}
+	layered := slices.ContainsFunc(box.Layers, func(l sandbox.Layer) bool { return pathin.Contains(l.Dir, path) })
 	switch {
-	case !box.Thin && len(box.Write) == 0:
+	case !box.Thin && len(box.Write) == 0 && len(box.Layers) == 0:
 		return "this command may only read"
 	case box.Tmp.Entry(path) != "" && !box.Tmp.Own(path) && !in(box.Write):
 		return "another program had there before this session"
-	case in(box.Deny) || in(box.Protect):
+	case (in(box.Deny) || in(box.Protect)) && (box.Thin || in(box.Write) || layered):
 		return "a rule or haft protects"
-	case box.Thin || in(box.Write) || in(box.Scratch) || box.Tmp.Entry(path) != "":
+	case in(box.Deny):
+	case box.Thin || in(box.Write) || layered || in(box.Scratch) || box.Tmp.Entry(path) != "":
 		return ""
 	}
 	return "is outside the project"

@@ -238,7 +238,7 @@ func (b *Box) confine(s *Spec, watch func(*Watcher)) error {
 	}
 	calls := filter{noUnix: s.NoSockets}
 	if watch != nil && s.Network != Open {
-		calls.watch, calls.writes = true, len(s.Write) > 0 && len(s.Layers) == 0
+		calls.watch, calls.writes = true, len(s.Write) > 0
 		if listener, err := listenCalls(calls); err == nil {
 			watch(&Watcher{listener, s})
 			return nil

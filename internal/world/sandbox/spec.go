@@ -37,6 +37,9 @@ type Spec struct {
 	// exist, nothing can be mounted over it: whatever appears there is moved away when
 	// the command has ended. See [Snapshot].
 	Protect []string `json:",omitempty"`
+	// Settings lists the files with settings of git in Protect that commands can replace, as git
+	// does, with settings that run nothing and lead nowhere else. See [gitconfig.Harmless].
+	Settings []string `json:",omitempty"`
 	// Hide lists files and folders that appear empty.
 	Hide []string `json:",omitempty"`
 	// Deny lists files and folders that cannot be opened, moved or changed.
@@ -134,6 +137,9 @@ func (s *Spec) Holding(deny, protect, pin []string) *Spec {
 	deny = Resolve(deny...)
 	more.Deny = slices.Concat(s.Deny, deny)
 	more.Protect = slices.Concat(s.Protect, Resolve(protect...))
+	more.Settings = slices.DeleteFunc(slices.Clone(s.Settings), func(path string) bool {
+		return slices.ContainsFunc(slices.Concat(deny, Resolve(protect...)), func(held string) bool { return pathin.Contains(held, path) })
+	})
 	if s.Thin {
 		more.Pin = slices.Concat(s.Pin, Resolve(pin...))
 	} else {
@@ -161,6 +167,9 @@ func (s *Spec) keeps(path string, moved bool) bool {
 	at(s.Read, true)
 	at(s.Scratch, false)
 	at(s.Write, false)
+	for _, l := range s.Layers {
+		at([]string{l.Dir}, false)
+	}
 	at(s.Foreign, true)
 	at(slices.DeleteFunc(slices.Concat(s.Protect, s.Deny, s.Hide), func(path string) bool { return !exists(path) }), true) // what appears there is moved away
 	return kept && !s.inCache(path)
@@ -304,7 +313,7 @@ func seatbeltString(path string) string {
 func (s Spec) MarshalJSON() ([]byte, error) {
 	type plain Spec
 	p := plain(s)
-	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin} {
+	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin, &p.Settings} {
 		*list = rawname.EncodeAll(*list)
 	}
 	p.Layers = nil
@@ -321,7 +330,7 @@ func (s *Spec) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return err
 	}
-	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin} {
+	for _, list := range []*[]string{&p.Write, &p.Read, &p.Scratch, &p.Protect, &p.Hide, &p.Deny, &p.Pin, &p.Settings} {
 		*list = rawname.DecodeAll(*list)
 	}
 	for i, l := range p.Layers {

@@ -57,6 +57,9 @@ func (t *Tmp) Own(path string) bool {
 // the folders that hold them, are closed.
 func (t *Tmp) Share(s *Spec) {
 	needed := slices.Concat(s.Write, s.Read, s.Scratch)
+	for _, l := range s.Layers {
+		needed = append(needed, l.Dir)
+	}
 	for _, dir := range TmpDirs() {
 		if !isRealFolder(dir) || slices.Contains(s.Write, dir) {
 			continue
@@ -66,7 +69,7 @@ func (t *Tmp) Share(s *Spec) {
 	for entry := range t.before {
 		holds := slices.ContainsFunc(needed, func(path string) bool { return pathin.Contains(entry, path) })
 		switch {
-		case !slices.Contains(s.Write, filepath.Dir(entry)) || slices.Contains(s.Write, entry):
+		case !slices.Contains(s.Write, filepath.Dir(entry)) || slices.Contains(s.Write, entry) || slices.ContainsFunc(s.Layers, func(l Layer) bool { return l.Dir == entry }):
 		case !holds && hasSocket(entry, 0):
 			s.Deny = append(slices.Clip(s.Deny), entry)
 			s.Foreign = append(slices.Clip(s.Foreign), entry)

@@ -63,7 +63,10 @@ func (w *Watcher) Watch(saw func(pid int, a Attempt) (send bool)) {
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))); errno != 0 {
 			continue // it was killed meanwhile
 		}
-		reply := n.handle(w.spec, saw)
+		reply, done := n.replaceSettings(w.spec)
+		if !done {
+			reply = n.handle(w.spec, saw)
+		}
 		_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&reply)))
 	}
 }

@@ -2,12 +2,17 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/haftdev/haft/internal/shell/gitconfig"
 )
 
 // A pathCall is a system call that changes what is at a path, and where its arguments are;
@@ -91,30 +96,11 @@ func (n *notification) write(s *Spec) (Attempt, bool) {
 }
 
 func (n *notification) writeOf(c pathCall, s *Spec) (Attempt, bool) {
-	path := n.text(n.call.args[c.path])
+	path := n.pathOf(c)
 	if path == "" {
 		return Attempt{}, false
 	}
-	dir := ""
-	if !filepath.IsAbs(path) {
-		base := "cwd"
-		if c.dir >= 0 && int32(n.call.args[c.dir]) != unix.AT_FDCWD {
-			base = "fd/" + strconv.Itoa(int(int32(n.call.args[c.dir])))
-		}
-		var err error
-		if dir, err = os.Readlink(procFile(int(n.pid), base)); err != nil {
-			return Attempt{}, false
-		}
-		path = filepath.Join(dir, path)
-	}
-	path = filepath.Clean(path)
-	if filepath.Dir(path) != dir { // else it has no links
-		var err error
-		if dir, err = filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
-			return Attempt{}, false // it fails everywhere
-		}
-		path = filepath.Join(dir, filepath.Base(path))
-	}
+	dir := filepath.Dir(path)
 	info, err := os.Lstat(path)
 	if c.does == opens && err == nil && info.Mode()&os.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
@@ -135,6 +121,97 @@ func (n *notification) writeOf(c pathCall, s *Spec) (Attempt, bool) {
 	}
 	a.Maybe = flags&unix.O_RDWR != 0 && flags&unix.O_TRUNC == 0 // many read what they may not write
 	return a, flags&unix.O_EXCL == 0 && unix.Access(path, unix.W_OK) == nil
+}
+
+// pathOf returns the path of a call, in a folder without links; "" if there is no such folder.
+func (n *notification) pathOf(c pathCall) string {
+	path, dir := n.text(n.call.args[c.path]), ""
+	if path == "" {
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		base := "cwd"
+		if c.dir >= 0 && int32(n.call.args[c.dir]) != unix.AT_FDCWD {
+			base = "fd/" + strconv.Itoa(int(int32(n.call.args[c.dir])))
+		}
+		var err error
+		if dir, err = os.Readlink(procFile(int(n.pid), base)); err != nil {
+			return ""
+		}
+		path = filepath.Join(dir, path)
+	}
+	path = filepath.Clean(path)
+	if filepath.Dir(path) == dir {
+		return path
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "" // it fails everywhere
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// maxSettings bounds the settings of git that are replaced.
+const maxSettings = 1 << 20
+
+// replaceSettings does what a command does that moves new settings of git over the old ones, if they
+// are harmless: a mount is in its way. The file stays the one that is mounted, and so protected.
+func (n *notification) replaceSettings(s *Spec) (answer, bool) {
+	if len(s.Settings) == 0 {
+		return answer{}, false
+	}
+	var from, to string
+	for _, c := range append(pathCalls, olderCalls[runtime.GOARCH]...) {
+		switch {
+		case c.number != uintptr(n.call.number):
+		case c.does == moves:
+			from = n.pathOf(c)
+		case c.does == replaces:
+			to = n.pathOf(c)
+		}
+	}
+	if from == "" || from != to+".lock" || !slices.Contains(s.Settings, to) {
+		return answer{}, false
+	}
+	after, err := readPlain(from)
+	if err != nil {
+		return answer{}, false
+	}
+	before, err := readPlain(to)
+	if err != nil || !gitconfig.Harmless(string(before), string(after)) || overwrite(to, before, after) != nil {
+		return answer{}, false
+	}
+	_ = os.Remove(from) // else git says that it is locked
+	return answer{id: n.id}, true
+}
+
+// readPlain reads a file that is no link.
+func readPlain(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return nil, errors.Join(err, unix.EINVAL)
+	}
+	return io.ReadAll(io.LimitReader(f, maxSettings))
+}
+
+// overwrite gives a file another content by one write, so that whoever reads it finds settings
+// that are whole: blank lines at the end take the place of what goes.
+func overwrite(path string, before, after []byte) error {
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	text := append(slices.Clip(after), bytes.Repeat([]byte("\n"), max(0, len(before)-len(after)))...)
+	if got, err := unix.Pwrite(fd, text, 0); err != nil || got != len(text) {
+		return errors.Join(err, unix.EIO)
+	}
+	return unix.Ftruncate(fd, int64(len(after)))
 }
 
 // text reads a name of a command; "" if it cannot be read.

@@ -71,3 +71,47 @@ func TestAttemptsToWriteAreSeen(t *testing.T) {
 		}
 	})
 }
+
+// Settings of git are protected by what they would do: git may note what a branch tracks, and
+// nothing that runs a program, whichever program writes it.
+func TestHarmlessSettingsOfGitAreReplaced(t *testing.T) {
+	needtest.Need(t, needtest.Namespaces, "git")
+	asBoth(t, func(t *testing.T) {
+		project := t.TempDir()
+		config := filepath.Join(project, ".git", "config")
+		s := newTestHost(t, nil).NewShell(project)
+		git := "git -c init.defaultBranch=main -c user.name=n -c user.email=e@example.com "
+		if task := runBoxed(t, s, nil, git+"init -q . && "+git+"commit -q --allow-empty -m m && git branch old && git branch gone"); task.Result().Status.Code != 0 {
+			t.Fatal(text(task))
+		}
+		before, err := os.Stat(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box := &sandbox.Spec{Write: []string{project}, Protect: []string{config}, Settings: []string{config}}
+		for _, c := range []struct{ command, adds, keeps string }{
+			{command: "git remote add up ../up", adds: "../up"},
+			{command: "git branch -q --set-upstream-to=old main", adds: "refs/heads/old"},
+			{command: "git branch -m old new && git branch -d gone"},
+			{command: "git config user.nickname x", adds: "nickname"},
+			{command: "git config core.fsmonitor date", keeps: "fsmonitor"},
+			{command: "git config alias.x '!date'", keeps: "alias"},
+			{command: "git config remote.up.url ../evil", keeps: "evil"},
+			{command: "git config user.name y; echo '[alias] x = !date' >> .git/config", adds: "name = y", keeps: "alias"},
+			{command: "git config user.email z; cp .git/config .git/config.lock; echo '[alias] x = !date' >> .git/config.lock; mv .git/config.lock .git/config", adds: "email = z", keeps: "alias"},
+			{command: "cp .git/config /tmp/c; echo '[user] name = w' >> /tmp/c; mv -f /tmp/c .git/config", keeps: "name = w"},
+		} {
+			task := runBoxed(t, s, box, "("+c.command+")")
+			raw, err := os.ReadFile(config)
+			if err != nil || !strings.Contains(string(raw), c.adds) || c.keeps != "" && strings.Contains(string(raw), c.keeps) {
+				t.Errorf("%s: %v, the settings are\n%s\n%s", c.command, err, raw, text(task))
+			}
+			if refused := len(task.Result().Status.Unwritten) > 0; refused != (c.keeps != "") {
+				t.Errorf("%s: that it was refused is %v", c.command, refused)
+			}
+		}
+		if after, err := os.Stat(config); err != nil || !os.SameFile(before, after) {
+			t.Errorf("the settings are another file now, on which nothing is mounted: %v", err)
+		}
+	})
+}
