@@ -83,6 +83,15 @@ func Hardening(opts *Options) (env []string, settings []GitSetting) {
 	return env, settings
 }
 
+// Confined returns an environment of [Hardening] without what a sandbox makes sure of that nothing can be
+// written in and nobody reached from: go env prints what the user has set.
+func Confined(env []string) []string {
+	return slices.DeleteFunc(env, func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == "GOPROXY" || name == "GOVCS" || name == "GOFLAGS" || name == "GOTOOLCHAIN"
+	})
+}
+
 // GitPassword returns the file of git's settings, those of the user among them, that
 // holds a password or a token, which commands that print settings or addresses of
 // servers would show; "" if none does.

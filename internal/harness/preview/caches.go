@@ -6,16 +6,10 @@ import (
 	"strings"
 )
 
-// CacheNames are patterns for names of files and folders, anywhere, that programs expect to be
-// deleted at any time.
-func CacheNames() []string {
-	return append(slices.Clone(cacheNames), "hsperfdata_*", "node-compile-cache", "v8-compile-cache*", "jest_*")
-}
-
-// AllCaches are patterns for names of caches anywhere, and the caches in a home folder; "" means
-// that there is none.
+// AllCaches are patterns for names of files and folders, anywhere, that programs expect to be
+// deleted at any time, and the caches in a home folder; "" means that there is none.
 func AllCaches(home string) []string {
-	all := CacheNames()
+	all := append(slices.Clone(cacheNames), "hsperfdata_*", "node-compile-cache", "v8-compile-cache*", "jest_*")
 	for _, name := range HomeCaches() {
 		if home != "" {
 			all = append(all, filepath.Join(home, name))

@@ -584,7 +584,11 @@ func (t *Tools) plain(c *tool.Call) func(dir string) (env, words []string) {
 		if !a.ReadOnly {
 			return nil, nil
 		}
-		return t.opts.Harden(dir), a.Words
+		env = t.opts.Harden(dir)
+		if t.box(c) != nil {
+			env = shell.Confined(env)
+		}
+		return env, a.Words
 	}
 }
 

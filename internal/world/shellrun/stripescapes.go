@@ -15,8 +15,8 @@ var escapes = lazyregexp.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 
 // Clean makes output readable as plain text. It removes terminal escapes and control
 // characters other than newline and tab, replaces bytes that are not valid UTF-8 by U+FFFD,
-// and shows a carriage return within a line as ␍ after the text it follows. Of a line that was
-// overwritten many times (a progress bar), it keeps only the last state, after …␍.
+// and shows a carriage return within a line as ␍ and the end of a line. Of a line that was
+// overwritten many times (a progress bar), it keeps the first and the last state, with …␍ between.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, isControl) < 0 {
@@ -44,7 +44,7 @@ func isControl(r rune) bool {
 
 // maxReturns is how many carriage returns a line of data may have: more are a
 // progress bar's.
-const maxReturns = 2
+const maxReturns = 8
 
 // lastState plays what moves within a line. What comes before a carriage return may
 // be data, such as the first column of a file with Windows line ends, so it is not
@@ -60,9 +60,9 @@ func lastState(line string) string {
 	case n == 0:
 		return ""
 	case n > maxReturns+1:
-		return "…␍" + states[n-1]
+		states = []string{states[0], "…", states[n-1]}
 	}
-	return strings.Join(states, "␍")
+	return strings.Join(states, "␍\n")
 }
 
 // rubOut plays backspaces: what follows one replaces the character before it.

@@ -445,6 +445,9 @@ func boxEnviron(env []string, spec *sandbox.Spec) []string {
 		// No layer can be put on a folder that is not there, and programs could not make it. One that was made
 		// since the Spec was has none either.
 		usable := exists(dir) && slices.ContainsFunc(writable, func(w string) bool { return pathin.Contains(w, dir) })
+		if c.variable == "GOMODCACHE" && spec.Network == sandbox.Offline {
+			continue // without network nothing is put there, and go env prints where it is
+		}
 		if home != "" && lookup(env, c.variable) == "" && !usable {
 			env = replace(env, c.variable, filepath.Join(tmp, c.dir))
 		}
