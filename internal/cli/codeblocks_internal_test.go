@@ -22,6 +22,7 @@ var unchecked = map[string]string{
 	"lua":      "settings of an editor, which is not installed here",
 	"elisp":    "settings of an editor, which is not installed here",
 	"conf":     "settings of another program",
+	"python":   "a program for the Python SDK, which is not installed here; TestPythonSDKCases sends what it sends",
 }
 
 // A codeBlock is a block of code in a guide.
@@ -76,6 +77,11 @@ func TestCodeOfTheGuides(t *testing.T) {
 		pages = append(pages, more...)
 	}
 	compiled := compiledCode(t)
+	start, err := os.ReadFile("../test/interop/start.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := string(start)
 	checked := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
@@ -89,6 +95,10 @@ func TestCodeOfTheGuides(t *testing.T) {
 				b.checkShell(t)
 			case "json":
 				b.checkJSON(t)
+			case "js":
+				if !strings.Contains(program, b.text) {
+					t.Errorf("%s: internal/test/interop/start.mjs, which is run, does not have this code:\n%s", b.where, b.text)
+				}
 			case "go":
 				if slices.ContainsFunc(strings.Split(b.text, "…"), func(part string) bool { return !strings.Contains(compiled, squeezed(part)) }) {
 					t.Errorf("%s: no compiled file has this code:\n%s", b.where, b.text)

@@ -1,5 +1,7 @@
 // The programs of examples/, written with the official SDK: what their length is compared with does the same.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { batch } from '../examples/batch.mjs';
 import { run } from '../examples/policy.mjs';
@@ -38,6 +40,14 @@ test('a batch keeps to its budget', async (w) => {
   await batch(Readable.from('a\nb\nc\n'), (l) => lines.push(l), 2, 1, 2, w.options());
   assert.deepEqual(lines.slice(0, 3).sort(), ['a: Done.', 'b: Done.', 'c: Done.']);
   assert.match(lines[3], /^spent \$\d\.\d\d of \$2\.00$/);
+});
+
+test('the first program of the guide runs', async (w) => {
+  await w.model(turn('A parser.'));
+  const program = path.resolve(`start-${process.pid}.mjs`); // beside the SDK
+  fs.writeFileSync(program, fs.readFileSync('start.mjs', 'utf8').replace('/usr/local/bin/haft', process.env.INTEROP_EXECUTABLE));
+  const out = await w.run(process.execPath, [program]);
+  assert.equal(out.stdout, 'A parser.\n', out.stderr);
 });
 
 test('a policy decides about tools of its own', async (w) => {
