@@ -415,4 +415,19 @@ const (
 
 type promptReply struct {
 	StopReason string `json:"stopReason"`
+	// Usage is in the unstable part of the schema.
+	Usage *turnUsage `json:"usage,omitempty"`
+}
+
+// A turnUsage is what the turn of a prompt took, in tokens.
+type turnUsage struct {
+	Total      int64 `json:"totalTokens"`
+	Input      int64 `json:"inputTokens"`
+	Output     int64 `json:"outputTokens"`
+	CacheRead  int64 `json:"cachedReadTokens"`
+	CacheWrite int64 `json:"cachedWriteTokens"`
+}
+
+func usageOf(u model.Usage) *turnUsage {
+	return &turnUsage{u.Input + u.Output + u.CacheRead + u.CacheWrite, u.Input, u.Output, u.CacheRead, u.CacheWrite}
 }

@@ -36,6 +36,7 @@ type server struct {
 	context context.Context // that of the connection
 	stop    context.CancelFunc
 	table   map[string]method
+	listing chan struct{} // holds a token for each list that is being made
 
 	mu       sync.Mutex
 	client   *capabilities // nil before initialize
@@ -48,6 +49,9 @@ type server struct {
 // maxSessions is how many sessions a connection may have open.
 const maxSessions = 64
 
+// maxListing is how many lists of sessions are made at once.
+const maxListing = 2
+
 // A method answers a kind of request. An ordered one is answered before the next message
 // is read: it is quick, and what follows counts on it. After is done once the client has
 // the answer.
@@ -59,7 +63,7 @@ type method struct {
 // Serve serves until the client has no more to say, or ctx ends, and everything that its
 // sessions have started is ended.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o *Options) error {
-	s := &server{opts: *o, conn: newConn(in, out), sessions: make(map[string]*session)}
+	s := &server{opts: *o, conn: newConn(in, out), sessions: make(map[string]*session), listing: make(chan struct{}, maxListing)}
 	if s.opts.Log == nil {
 		s.opts.Log = io.Discard
 	}

@@ -80,11 +80,11 @@ func (s *session) commandDone(a drive.CommandDone) {
 	if text != "" {
 		s.tell.say(text)
 	}
-	s.answer(a.Prompt.UUID, reason, nil)
+	s.answer(a.Prompt.UUID, promptReply{StopReason: reason}, nil)
 }
 
 // answer answers a prompt, once.
-func (s *session) answer(uuid, reason string, err error) {
+func (s *session) answer(uuid string, reply promptReply, err error) {
 	s.mu.Lock()
 	p := s.prompts[uuid]
 	delete(s.prompts, uuid)
@@ -93,9 +93,9 @@ func (s *session) answer(uuid, reason string, err error) {
 	switch {
 	case p == nil:
 	case cancelled:
-		p.request.reply(promptReply{stopCancelled}, nil)
+		p.request.reply(promptReply{StopReason: stopCancelled, Usage: reply.Usage}, nil)
 	default:
-		p.request.reply(promptReply{reason}, err)
+		p.request.reply(reply, err)
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *session) interrupt() {
 	}
 	s.mu.Unlock()
 	for _, p := range s.drive.TakeBack(math.MaxInt) {
-		s.answer(p.UUID, stopCancelled, nil)
+		s.answer(p.UUID, promptReply{StopReason: stopCancelled}, nil)
 	}
 	s.drive.Interrupt()
 }
@@ -122,7 +122,7 @@ func (s *session) takeBack(p *prompt) {
 	switch {
 	case !waits:
 	case s.drive.Withdraw(p.uuid):
-		s.answer(p.uuid, stopCancelled, nil)
+		s.answer(p.uuid, promptReply{StopReason: stopCancelled}, nil)
 	default:
 		s.interrupt()
 	}
@@ -147,7 +147,7 @@ func (s *session) end() {
 		fmt.Fprintf(s.srv.opts.Log, "haft: could not end the session: %s\n", visible.Indented(err.Error()))
 	}
 	for _, uuid := range s.unanswered() {
-		s.answer(uuid, stopCancelled, nil)
+		s.answer(uuid, promptReply{StopReason: stopCancelled}, nil)
 	}
 }
 
@@ -162,7 +162,7 @@ func (s *session) unanswered() []string {
 func (s *session) turnEnded(r agent.Result) {
 	reason, err := stopReason(r)
 	for _, p := range r.Prompts {
-		s.answer(p.UUID, reason, err)
+		s.answer(p.UUID, promptReply{StopReason: reason, Usage: usageOf(r.Usage)}, err)
 	}
 }
 

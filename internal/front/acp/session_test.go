@@ -351,7 +351,11 @@ func TestClosingASessionLeavesNothing(t *testing.T) {
 func TestUsageIsToldBeforeTheAnswer(t *testing.T) {
 	p := newPlayer(t, `{"turns":[{"blocks":[{"text":"Hi."}],"usage":{"input_tokens":1000,"output_tokens":100}}]}`)
 	p.begin(`{}`)
-	p.call("session/prompt", prompt)
+	reply := p.call("session/prompt", prompt)
+	raw, _ := json.Marshal(reply["result"])
+	if want := `{"stopReason":"end_turn","usage":{"cachedReadTokens":0,"cachedWriteTokens":0,"inputTokens":1000,"outputTokens":100,"totalTokens":1100}}`; string(raw) != want {
+		t.Errorf("the answer is %s, want %s", raw, want)
+	}
 	all := p.updates("usage_update")
 	if len(all) == 0 {
 		t.Fatal("nothing is told")

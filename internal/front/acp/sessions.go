@@ -65,6 +65,16 @@ func (s *server) listSessions(r *request) (any, error) {
 			return nil, errorf(codeInvalidParams, "The cursor %q is not valid.", visible.Indented(p.Cursor))
 		}
 	}
+	// Lists read many files, so few are made at once, and none that nobody waits for.
+	select {
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
+	case <-r.ctx.Done():
+		return nil, r.ctx.Err()
+	}
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
 	list, err := sessions.Open("").List(&sessions.ListOptions{Cwd: p.Cwd, Limit: from + pageSize + 1})
 	if err != nil {
 		return nil, err
