@@ -316,6 +316,8 @@ func (p *tab) press(key string) {
 	p.b.t.Helper()
 	down := map[string]any{"type": "keyDown", "key": key}
 	switch {
+	case key == " ":
+		down["text"], down["code"], down["windowsVirtualKeyCode"] = " ", "Space", 32
 	case len(key) == 1:
 		down["text"], down["code"], down["windowsVirtualKeyCode"] = key, "Key"+strings.ToUpper(key), int(strings.ToUpper(key)[0])
 	case key == "Enter":
