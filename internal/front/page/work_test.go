@@ -45,8 +45,8 @@ func workScenes(dir string) []script.Part {
 // A whole piece of work is done in the page alone. With -update, the picture of a review in
 // docs/serve.md is taken again.
 func TestAWholePieceOfWork(t *testing.T) {
-	git := needtest.Program(t, "git")
 	s := newSite(t, workScenes)
+	git := needtest.Program(t, "git")
 	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "Ada"}, {"config", "user.email", "ada@example.com"}, {"commit", "-q", "--allow-empty", "-m", "Begin"}} {
 		c := exec.Command(git, args...)
 		c.Dir = s.dir
