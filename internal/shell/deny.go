@@ -178,7 +178,11 @@ func (a *analyzer) denyInner(name string, args []value, depth int) {
 		a.denyEnvSplit(args, depth)
 	}
 	a.mayRun(name, args)
-	a.alsoRemoves(append([]string{name}, strings.Fields(joinGuesses(args[1:]))...))
+	fields := append([]string{name}, strings.Fields(joinGuesses(args[1:]))...)
+	if last := args[len(args)-1]; last.rest { // words that may be any
+		fields = append(fields, unknown)
+	}
+	a.alsoRemoves(fields)
 	a.denyLoose(name, args, depth)
 	a.denyFlags(name, args, depth)
 	if inner, exact := a.peelGuess(name, args); inner != nil {

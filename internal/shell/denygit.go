@@ -12,8 +12,10 @@ func (a *analyzer) denyGit(args []value, depth int) {
 		if key, program, ok := strings.Cut(v.guess, "="); ok && args[i].guess == "-c" && runs(strings.ToLower(key)) {
 			a.denyScript(strings.TrimPrefix(program, "!"), depth)
 			a.checkProgramVariable(key, v)
+			a.runsFiles = true
 		}
-		if program, ok := strings.CutPrefix(v.guess, "ext::"); ok { // which has a blank in a word as "% "
+		a.runsFiles = a.runsFiles || strings.HasPrefix(v.guess, "--template") // which has hooks
+		if _, program, ok := strings.Cut(v.guess, "ext::"); ok {              // which has a blank in a word as "% "
 			list := strings.Fields(strings.ReplaceAll(program, "% ", unknown))
 			for i := range list {
 				list[i] = strings.ReplaceAll(list[i], unknown, " ")
@@ -34,6 +36,14 @@ func (a *analyzer) denyGit(args []value, depth int) {
 		return slices.ContainsFunc(rest, func(v value) bool { return slices.Contains(flags, v.guess) })
 	}
 	switch {
+	case sub == "config":
+		for i := range max(len(rest)-1, 0) {
+			if key := strings.ToLower(rest[i].guess); strings.Contains(key, ".") && runs(key) {
+				a.denyScript(strings.TrimPrefix(rest[i+1].guess, "!"), depth)
+				a.checkProgramVariable(key, rest[i+1])
+				a.runsFiles = true
+			}
+		}
 	case sub == "send-pack" || sub == "http-push", sub == "subtree" && has("push"):
 		a.addDeny(command(append(words("git", "push"), rest...)))
 	case sub == "for-each-repo":

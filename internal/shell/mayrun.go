@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -115,22 +114,38 @@ func startsUnknown(program, code string) bool {
 	if strings.HasSuffix(program, "awk") && awkPipe.MatchString(code) {
 		return true
 	}
+	if hasBackquotes(program) && (backquoted.MatchString(code) || openedPipe.MatchString(code)) {
+		return true
+	}
 	calls := len(starts.Get().FindAllString(code, -1))
-	return calls == 0 && startModules.MatchString(code) || startsPrograms.MatchString(code) && calls > len(startsLiteral.Get().FindAllString(code, -1))
+	literal := 0
+	for _, at := range startsLiteral.Get().FindAllStringIndex(code, -1) {
+		if rest := strings.TrimLeft(code[at[1]:], " ])"); code[at[1]-1] != ']' || !strings.HasPrefix(rest, "+") { // which makes a longer list
+			literal++
+		}
+	}
+	return calls == 0 && startModules.MatchString(code) || startsPrograms.MatchString(code) && calls > literal
+}
+
+// hasBackquotes reports whether what is between backquotes is a command, to a language.
+func hasBackquotes(program string) bool {
+	return slices.Contains([]string{"perl", "ruby", "irb", "php"}, program)
 }
 
 var (
-	recipeStart    = lazyregexp.New(`(?m)^(?:\t|[^\n:=]*:[^\n=;]*;)[\t @+-]*\$[({]`) // which names the program
+	recipeStart    = lazyregexp.New(`(?m)^(?:\t|[^\n:=]*:[^\n=;]*;)[\t @+-]*\$+[({\w]`) // which names the program
 	awkPipe        = lazyregexp.New(`[^|]\|&?\s*(?:getline|"(?:/bin/)?(?:ba|da)?sh")`)
+	backquoted     = lazyregexp.New("`[^`]*[$@][^`]*`")
+	openedPipe     = lazyregexp.New(`\bopen\b[^;]*["'](?:-\||\|-)["']`)
 	startModules   = lazyregexp.New(`\b(?:subprocess|child_process|ctypes|pty)\b`)
-	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|exec\.Command|popen[234]?|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
-	starts         = lazyregexp.New(startNames + `\s*(?:\(\s*[^)\s]|["'\[$@{])`)
+	startsPrograms = lazyregexp.New(`\b(?:system|exec[lvpe]*|exec(?:File)?Sync|execFile|exec\.Command|popen[234]?|open[23]|readpipe|Popen|spawn\w*|subprocess|child_process|shell_exec|passthru|qx|syscall)\b`)
+	starts         = lazyregexp.New(startNames + `\s*(?:\(\s*[^)\s]|["'\[$@{]|q[qwx]?\W)`)
 	startsLiteral  = lazyregexp.New(startNames + `\s*[(\[\s]*` + literals + `(?:\s*,\s*[\[\s]*` + literals + `)*\s*(?:$|[\]);}\n]|,\s*(?:\{|\w+\s*=|\w+\)))`)
 )
 
 const (
-	startNames = `\b(?:system|exec[lvpe]*|execFile|execSync|execFileSync|exec\.Command|popen|Popen|spawn\w*|run|call|check_output|check_call|getoutput|shell_exec|passthru|syscall)`
-	literals   = `(?:"[^"$]*"|'[^']*')`
+	startNames = `\b(?:system|exec[lvpe]*|execFile|execSync|execFileSync|exec\.Command|popen|open[23]|readpipe|Popen|spawn\w*|run|call|check_output|check_call|getoutput|shell_exec|passthru|syscall)`
+	literals   = `(?:"[^"$]*"|'[^'$]*')` // what is behind $ is put in by the language, or by a shell
 )
 
 // sedRuns finds a script of sed with the command e, or with the flag e of the command s.
@@ -154,6 +169,7 @@ func (a *analyzer) mayRunText(text string) {
 	if !strings.ContainsAny(text, " \t\n;|&(){}\"'`!=") {
 		return
 	}
+	text = recipePrefix.ReplaceAllString(text, "$1")
 	var joined []string
 	var begins []int // of the parts in them
 	for _, part := range separators.Get().Split(quotations.Replace(text), -1) {
@@ -167,7 +183,6 @@ func (a *analyzer) mayRunText(text string) {
 		for len(fields) > 1 && startsNext(fields[0]) {
 			fields = fields[1:]
 		}
-		fields[0] = cmp.Or(strings.TrimLeft(fields[0], "@+"), fields[0]) // as a recipe of make begins
 		begins = append(begins, len(joined))
 		joined = append(joined, fields...)
 		a.maybe(fields)
@@ -176,6 +191,9 @@ func (a *analyzer) mayRunText(text string) {
 		a.maybe(joined[i:min(len(joined), i+maxSuffixes)])
 	}
 }
+
+// recipePrefix is what may stand before a command in a recipe of make.
+var recipePrefix = lazyregexp.New(`(?m)(^\t|;)[@+ -]+`)
 
 // startsNext reports whether a word says that what follows is run. Commands of sqlite3 may be cut short.
 func startsNext(word string) bool {
@@ -222,7 +240,7 @@ func (a *analyzer) alsoRemoves(fields []string) {
 			return
 		}
 	case "find", "fd", "fdfind":
-		if !has("-delete") {
+		if !has("-delete", unknown) {
 			return
 		}
 	case "git":
@@ -234,7 +252,8 @@ func (a *analyzer) alsoRemoves(fields []string) {
 	default:
 		return
 	}
-	c := command(words(append([]string{"rm"}, fields[1:]...)...))
+	fields = slices.DeleteFunc(slices.Clone(fields[1:]), func(s string) bool { return s == unknown })
+	c := command(words(append([]string{"rm"}, fields...)...))
 	c.Maybe = true
 	a.addDeny(c)
 }

@@ -8,6 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/haftdev/haft/internal/shell/grammar"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
 // Deny lists the commands that a script names. A script can also make the name of a
@@ -191,7 +192,13 @@ func (a *analyzer) checkProgramVariable(name string, v value) {
 	if !v.Known() && name != "ENV" && name != "SHELL" {
 		a.unseen("the program in " + name + " is not known before it runs")
 	}
+	if strings.Contains(strings.ToLower(name), "editor") && addsCommand.MatchString(v.guess) {
+		a.unseen("an editor writes the commands that git runs")
+	}
 }
+
+// addsCommand finds the word before a command in what git rebase -i is to do.
+var addsCommand = lazyregexp.New(`exec|\bx\s`)
 
 // checkScript looks at text that is run as a script, and of which parts may not be known: as
 // arguments they may be anything, unless the script itself puts something else there.

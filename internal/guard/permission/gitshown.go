@@ -357,8 +357,41 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 			}
 		}
 	}
+	removed, err := p.seenAsRemoved(git, q, top)
+	shown = append(shown, removed...)
 	slices.Sort(shown)
-	return slices.Compact(shown), nil
+	return slices.Compact(shown), err
+}
+
+// seenAsRemoved returns the files that git prints because it cannot read them in the work tree that it
+// compares with a revision: to it, they have been removed.
+func (p *Policy) seenAsRemoved(git lister, q gitshow.Query, top string) ([]string, error) {
+	held, err := p.Held()
+	if err != nil || len(held.Closed) == 0 || len(q.Tree) == 0 {
+		return nil, nil // nothing is closed, or the command is asked about
+	}
+	revisions, paths := 0, q.Paths
+	for _, word := range q.Tree {
+		if strings.Contains(word, "..") || strings.HasSuffix(word, "^!") || strings.HasSuffix(word, "^@") {
+			return nil, nil
+		}
+		if out, err := git.run(nil, "rev-parse", "--verify", "-q", word+"^{}"); err == nil && len(out) > 0 {
+			revisions++
+		} else {
+			paths = append(paths[:len(paths):len(paths)], word)
+		}
+	}
+	if revisions != 1 {
+		return nil, nil
+	}
+	out, err := git.run(nil, append([]string{"ls-files", "-z", "--full-name", "--"}, paths...)...)
+	var removed []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name = filepath.Join(top, name); slices.ContainsFunc(held.Closed, func(closed string) bool { return pathin.Contains(closed, name) }) {
+			removed = append(removed, name)
+		}
+	}
+	return removed, err
 }
 
 // from is where a path leads that git prints: comparing folders, it prints some as they are given.

@@ -92,8 +92,6 @@ func TestListingStartsNothing(t *testing.T) {
 	}
 }
 
-// TestGitPrintsNoFolderOrObjectOfARevision: names in a list may begin at a folder, and a file
-// without a name may be any. Each command is run for real.
 // A command that names neither a revision nor a file prints none, unless a part before it makes
 // what it names.
 func TestGitThatFindsNothingPrintsNothing(t *testing.T) {
@@ -113,6 +111,25 @@ func TestGitThatFindsNothingPrintsNothing(t *testing.T) {
 	}
 }
 
+// TestGitPrintsWhatItCannotRead: a file that the kernel closes looks removed to git, which prints what it was if it
+// compares the work tree with a revision.
+func TestGitPrintsWhatItCannotRead(t *testing.T) {
+	p := repository(t)
+	p.shell(t, "git checkout -q -f HEAD && git commit -q --allow-empty -m five")
+	policy := p.policyAt(t, ".", rule(tool.Deny, "Read(./conf/hidden.txt)"))
+	for command, want := range map[string]tool.Behavior{
+		"git diff HEAD": tool.Deny, "git diff HEAD~1": tool.Deny, "git diff --merge-base HEAD~1": tool.Deny, "git diff-index -p HEAD": tool.Deny, "git diff HEAD conf": tool.Deny, "git diff HEAD --": tool.Deny,
+		"git checkout -p HEAD~1": tool.Ask, "git stash -p": tool.Ask, "git notes add -C $(git rev-parse x); git log -1": tool.Ask, "git for-each-ref --format='%(raw)'": tool.Ask,
+		"git diff": tool.Allow, "git diff HEAD a.txt": tool.Allow, "git diff HEAD -- src": tool.Allow, "git diff HEAD~1 HEAD": tool.Allow, "git diff HEAD~1..": tool.Allow, "git diff --cached HEAD": tool.Allow, "git diff --stat HEAD": tool.Allow, "git diff HEAD -- ':(exclude)conf'": tool.Allow,
+	} {
+		if d := policy.Decide(bash(command)); d.Behavior != want {
+			t.Errorf("%s: %s (%s), want %s", command, d.Behavior, d.Reason, want)
+		}
+	}
+}
+
+// TestGitPrintsNoFolderOrObjectOfARevision: names in a list may begin at a folder, and a file
+// without a name may be any. Each command is run for real.
 func TestGitPrintsNoFolderOrObjectOfARevision(t *testing.T) {
 	p := repository(t)
 	p.shell(t, `mkdir empty sub && touch empty/k sub/hidden.txt && git add empty sub && git commit -qm five && git tag -a -m x blobtag HEAD:conf/hidden.txt && git tag conftag HEAD:conf`)

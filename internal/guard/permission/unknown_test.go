@@ -24,6 +24,10 @@ func TestUnknownMeansAsk(t *testing.T) {
 			"python3 - <<'X'\nimport subprocess\nsubprocess.call(['git','pu'+'sh'])\nX", `perl -e 'exec {"/usr/bin/git"} "git-push","origin"'`, "nsenter -t $$ git push", "logsave log git push", "wrapper -x git push",
 			"printf 'package main\nfunc main(){exec.Command(\"git\",\"pu\"+\"sh\").Run()}' > x.go; go run x.go",
 			"cp a s; sed -i '1s/.*/git push/' s; sh s",
+			`perl -e '@a=("git","pu"."sh"); system @a'`, `perl -e 'open(P,"-|","git","pu"."sh")'`, `perl -MIPC::Open2 -e 'open2(my $o,my $i,"git ".("pu"."sh"))'`, `perl -e 'print readpipe("g"."it push")'`, `perl -e '%ENV=(%ENV,X=>"push"); system q(git $X)'`,
+			`python3 -c 'from subprocess import *; check_output(["git"]+["pu"+"sh"])'`, "sqlite3 <<< '.sh git push'", "printf 'all:\\n\\t@git push\\n' > Makefile; make",
+			"GIT_SEQUENCE_EDITOR='echo exec git push >>' git rebase -i HEAD~1", "git config core.sshCommand 'git push;'; git ls-remote ssh://x/y", "git config core.fsmonitor 'git push;'; git status",
+			"git config gpg.program ./x; printf '#!/bin/sh\\ngit push' > x; chmod +x x; git commit -S -m x", "printf 'git push' > t/hooks/post-commit; git init --template=t x; git -C x commit -m x",
 		},
 		"Bash(rm:*)": {
 			"i386 rm a", "ln -s /bin/rm x; ./x a", "cp $(which rm) x; ./x a", "echo 'rm a' > s; bash s", "curl -s https://example.com > s; sh s", "cat > s <<'EOF'\nrm a\nEOF\n. ./s",
@@ -33,7 +37,8 @@ func TestUnknownMeansAsk(t *testing.T) {
 			`printf 'package main\nfunc main(){exec.Command("rm","a").Run()}' > x.go; go run x.go`, `printf 'int main(){return system("rm a");}' > x.c; gcc x.c -o x; ./x`, "capsh -- -c 'rm a'", "dd if=/bin/rm of=x; ./x a",
 			"(cd /bin; cp rm /tmp/x); /tmp/x a", "printf '/bin/rm a' > b/ls; PATH=$PWD/b:$PATH ls", "printf 'rm a' > rp/x; run-parts rp", "f() { . \"$1\"; }; echo 'rm a' > s; f s", "echo -n r > s; echo 'm a' >> s; sh s", "env - /bin/rm a",
 			"sed -f /dev/stdin a <<< '1e rm a'", "exec 9</bin/rm; /proc/self/fd/9 a", "exec 9</bin/rm; /dev/fd/9 a", "objcopy /bin/rm x; ./x a", "printf '#!/usr/bin/env -S rm a\\n' > x.sh; chmod +x x.sh; ./x.sh",
-			"printf 'all:\\n\\t$(RM) a\\n' | make -f -", "gpg-agent --daemon rm a", `env -S'rm\_a'`, "unlink a", "shred -u a", "shred -zu a", "find . -name a -delete", "perl -e 'unlink \"a\"'",
+			"printf 'all:\\n\\t$(RM) a\\n' | make -f -", "gpg-agent --daemon rm a", `env -S'rm\_a'`, "unlink a", "shred -u a", "shred -zu a", "find . -name a -delete", "xargs find <<< 'a -delete'", "make -s -f - <<< 'x:;@rm a'", "make -f- <<< $'x:\n\t-rm a'", "X='rm a' make -f- <<< 'x:;$$X'", "printf '//go:generate rm a\\npackage m' > g.go; go generate",
+			`printf 'int main(){return system("rm a");}' | gcc -xc - -o x; ./x`, "git -c remote.z.url='ext::rm a' fetch z", "perl -e '$x=chr(114).\"m a\"; `$x`'", "perl -e 'unlink \"a\"'",
 		},
 		"Bash(kubectl delete:*)": {"kubectl $VERB pod x", `kubectl -n "$NS" "$VERB" pod`, "echo delete | xargs kubectl"},
 	} {
@@ -62,7 +67,7 @@ func TestKnownIsNotAsked(t *testing.T) {
 		`node -e 'require("child_process").execSync("ls", {stdio: "inherit"})'`, "export PATH=$PATH:/usr/local/go/bin && go build ./...", "echo 'int main(){}' > x.c && gcc x.c && ./a.out", "printf 'all:\n\tls\n' > Makefile && make",
 		"aws s3 rm s3://x", "yarn remove x", "svn rm x", "wrapper -x ls", "shred a", "sed -f s.sed a", "printf 'all:\\n\\tgcc $(CFLAGS) a.c\\n' | make -f -", "make -f build.mk", "ffmpeg -i a b.mp4", "objdump -d /bin/ls", "nm /usr/bin/git", "ldd /bin/ls",
 		"nsenter -t $$ ls", "python3 - <<'X'\nprint('x')\nX",
-		`gh pr create --title "Do not git push" --body "rm x"`, "env - ls", "cat a | awk -F: '/a|b/ {print $1}'", "tar czf /tmp/x.tgz src",
+		`gh pr create --title "Do not git push" --body "rm x"`, "env - ls", "cat a | awk -F: '/a|b/ {print $1}'", "tar czf /tmp/x.tgz src", `python3 -c 'import os; print(os.popen("ls").read())'`, "GIT_SEQUENCE_EDITOR='sed -i s/pick/squash/' git rebase -i HEAD~2", "git config user.name x", "git config core.editor vim", "git init x",
 	} {
 		if d := policy.Decide(bash(command)); d.Behavior != tool.Allow {
 			t.Errorf("%s is %s: %s", command, d.Behavior, d.Reason)

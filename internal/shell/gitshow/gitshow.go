@@ -31,6 +31,9 @@ type Query struct {
 	Reverse []string
 	// Unclear: the files cannot be listed.
 	Unclear bool
+	// Tree, if set, compares the work tree with a revision, if there is only one among these words: what cannot be read in
+	// it is printed as removed. Paths are those after "--".
+	Tree, Paths []string
 	// Sources, if set, are the words that may name what is copied: if there is none of them, nothing is.
 	Sources []string
 }
@@ -60,6 +63,12 @@ func Of(args []string, inside func(path string) bool) (Query, bool) {
 		return Query{Unclear: true}, true
 	}
 	q.lookups = lookupsOf(operands(rest))
+	if (sub == "diff" || sub == "diff-index") && !namesOnly(rest, "--cached", "--staged", "--no-index") {
+		q.Tree = operands(rest)
+		if end := slices.Index(rest, "--"); end >= 0 {
+			q.Paths = rest[end+1:]
+		}
+	}
 	return q, shows
 }
 
@@ -176,13 +185,20 @@ func of(sub string, args []string) (Query, bool) {
 		}
 		return q, true
 	case "notes":
-		return Query{Unclear: true}, slices.Contains(args, "show")
+		return Query{Unclear: true}, slices.ContainsFunc(args, func(w string) bool {
+			return w == "show" || strings.HasPrefix(w, "-C") || strings.HasPrefix(w, "-c") || strings.HasPrefix(w, "--re")
+		})
 	case "for-each-ref", "tag", "branch":
 		return Query{Unclear: true}, slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "%(raw") })
 	case "cat-file":
 		return Query{listsFolders: true, Unclear: slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--batch") })}, !namesOnly(args, "-t", "-s", "-e")
 	case "add", "checkout", "restore", "reset", "stash push", "stash save", "stash":
-		return list("diff", []string{"HEAD"}), slices.ContainsFunc(args, func(w string) bool {
+		q := list("diff", []string{"HEAD"})
+		source := slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-s") || strings.HasPrefix(w, "--so") })
+		if strings.HasPrefix(sub, "stash") || sub != "add" && (source || len(operands(args)) > 0) {
+			q = Query{Unclear: true} // it compares with another revision, or with the work tree as the command sees it
+		}
+		return q, slices.ContainsFunc(args, func(w string) bool {
 			return w == "-p" || w == "--patch" || w == "-i" || w == "--interactive" || w == "-e"
 		})
 	case "commit":
