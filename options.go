@@ -125,7 +125,8 @@ type Options struct {
 	// HookEvents asks for messages about hooks that are configured in files.
 	HookEvents bool
 	// ToolProgress asks for a message for each state of a call, and for what tools report while
-	// they run, at most a few times a second. Only haft sends them.
+	// they run, at most a few times a second. Only haft sends them; Claude Code does not
+	// start then.
 	ToolProgress bool
 
 	// SettingSources are the settings files to read: user, project, local; nil means all,

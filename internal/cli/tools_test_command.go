@@ -57,7 +57,7 @@ func testTools(ctx context.Context, f *toolsFlags, names []string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return usageError{fmt.Errorf("there is no tool %q that runs a command.%s", name, near.Hint(name, known))}
+			return usageError{fmt.Errorf("there is no trusted tool %q that runs a command.%s", name, near.Hint(name, known))}
 		}
 	}
 	failed, tested := false, 0
@@ -83,7 +83,7 @@ func testTools(ctx context.Context, f *toolsFlags, names []string) error {
 	case failed:
 		return errToolBroken
 	case tested == 0:
-		fmt.Fprintln(f.Err, "No tool that runs a command has a test. Write one with: haft tools new NAME")
+		fmt.Fprintln(f.Err, "None of the trusted tools that run a command has a test. Trust those of the project with: haft trust. Write one with: haft tools new NAME")
 	}
 	return nil
 }
