@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/haftdev/haft/tool"
 )
 
@@ -65,5 +67,25 @@ func TestAContractAsksTheToolElsewhere(t *testing.T) {
 	}
 	if far = attached(tool.Contract{}, tool.Verdict{}, true); far.Permission != nil || far.Marks != nil || far.Preview != nil {
 		t.Error("parts that the tool does not have are asked for")
+	}
+}
+
+// A program may send of a file only its content: the size and the digest follow from it, and what
+// it sends itself stays.
+func TestAPreviewElsewhereMayBeShort(t *testing.T) {
+	far := named("Far")
+	(tool.Contract{Preview: true}).Attach(&far, func(context.Context, tool.ContractPart, *tool.Call) (json.RawMessage, error) {
+		return json.RawMessage(`{"preview":{"files":[{"path":"/f","before":{"raw":"YQo="},"after":{"text":"YgpjCg==","raw":"YgpjCg=="}},{"path":"/g","after":{"size":9,"digest":"theirs"}}]}}`), nil
+	})
+	p, err := far.PreviewOf(t.Context(), &tool.Call{Tool: "Far"})
+	if err != nil || len(p.Files) != 2 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	f, own := p.Files[0], tool.NewVersion(0, []byte("a\n"), []byte("a\n"))
+	if !cmp.Equal(f.Before, own) || f.After.Size != 4 || string(f.After.Text) != "b\nc\n" || f.After.Digest == "" {
+		t.Errorf("before %+v, after %+v", f.Before, f.After)
+	}
+	if g := p.Files[1].After; g.Digest != "theirs" || g.Size != 9 {
+		t.Errorf("%+v", g)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/haftdev/haft/tool"
+	"github.com/haftdev/haft/tool/schema"
 )
 
 type empty struct{}
@@ -95,6 +97,28 @@ func TestNamesAreThoseThatProvidersTake(t *testing.T) {
 		if err := tl.Check(); (err == nil) != valid {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+func TestAToolWithAWrongOutputIsFound(t *testing.T) {
+	good, bad := named("Good"), named("Bad")
+	bad.Output = schema.OfOutput[chan int]()
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	if err := bad.Check(); err == nil || !strings.Contains(err.Error(), "output schema") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Built-in tools are known whether the set has them or not; those of others are not among them.
+func TestKnownToolsAreTheBuiltInOnes(t *testing.T) {
+	far := named("Far")
+	far.Source = "mcp:far"
+	known := tool.NewSet(nil, []tool.Tool{named("Here"), named("Left")}, []tool.Tool{far}, &tool.SetOptions{Only: []string{"Here", "Far"}}).Known()
+	slices.Sort(known)
+	if diff := cmp.Diff([]string{"Here", "Left"}, known); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
 	}
 }
 

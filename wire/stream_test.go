@@ -142,3 +142,17 @@ func TestWriterStopsAfterTheFirstError(t *testing.T) {
 		t.Errorf("%d writes reached the stream, want 2", out.calls)
 	}
 }
+
+func TestTextDelta(t *testing.T) {
+	for event, want := range map[string]string{
+		`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}`:     "a true",
+		`{"type":"content_block_delta","delta":{"type":"thinking_delta","text":"a"}}`: " false",
+		`{"type":"message_delta","delta":{"type":"text_delta","text":"a"}}`:           " false",
+		`{"type":"content_block_delta","delta":{"type":"text_delta","text":1}}`:       " false",
+	} {
+		text, ok := (&wire.StreamEvent{Event: []byte(event)}).TextDelta()
+		if got := fmt.Sprint(text, " ", ok); got != want {
+			t.Errorf("%s: %s, want %s", event, got, want)
+		}
+	}
+}
