@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,12 @@ var bashRules = []string{
 	"allow|Bash(mkdir:*)|mkdir -p out/x|runs",
 	"allow|Bash(rm build.log)|rm build.log|runs",
 	"allow|Bash(sed:*)|make sed|denied",
+	"allow|Bash(python3 ~/tools/x.py:*)|python3 ~/tools/x.py foo|runs",
+	"allow|Bash(~/tools/x.sh *)|~/tools/x.sh foo|runs",
+	"allow|Bash(rm:*)|rm -rf node_modules|runs",
+	"allow|Bash(git diff:*)|git diff nothing-of-that-name|runs",
+	"allow|Bash|cat /etc/hosts|runs",
+	"allow|Bash(node -e \"f\\(1\\)\")|node -e \"f(1)\"|runs",
 	"deny|Bash(git log:*)|git log --oneline|denied",
 	"deny|Bash(git log:*)|ls && git log|denied",
 	"deny|Bash(git log:*)|git status|runs",
@@ -176,7 +183,20 @@ func configs() (all []config) {
 		text, _ := json.Marshal(map[string]any{"hooks": map[string]any{f[0]: []any{map[string]any{"matcher": f[1], "hooks": []any{map[string]string{"type": "command", "command": f[2]}}}}}})
 		all = append(all, config{name: line, settings: string(text), tool: "Bash", input: `{"command":"echo hello","description":"d"}`, want: f[3]})
 	}
-	return append(all, seen...)
+	return slices.Concat(all, together, seen)
+}
+
+// together are configurations of which one part holds against another, or of any other kind.
+var together = []config{
+	{name: "denied below the home folder", settings: `{"permissions":{"allow":["Bash(rm:*)"],"deny":["Bash(rm -rf ~/*)"]}}`, tool: "Bash", input: `{"command":"rm -rf ~/things","description":"d"}`, want: "denied"},
+	{name: "denied below $HOME", settings: `{"permissions":{"allow":["Bash(rm:*)"],"deny":["Bash(rm -rf $HOME/*)"]}}`, tool: "Bash", input: `{"command":"rm -rf $HOME/things","description":"d"}`, want: "denied"},
+	{name: "denied with an expansion", settings: `{"permissions":{"allow":["Bash"],"deny":["Bash(echo $(*))"]}}`, tool: "Bash", input: `{"command":"echo $(date)","description":"d"}`, want: "denied"},
+	{name: "denied with a variable", settings: `{"permissions":{"allow":["Bash"],"deny":["Bash(*$TOKEN*)"]}}`, tool: "Bash", input: `{"command":"printenv; echo $TOKEN","description":"d"}`, want: "denied"},
+	{name: "denied with a pipe", settings: `{"permissions":{"allow":["Bash"],"deny":["Bash(cat * | sh)"]}}`, tool: "Bash", input: `{"command":"cat x | sh","description":"d"}`, want: "denied"},
+	{
+		name: "the very command that reads elsewhere", settings: `{"permissions":{"allow":["Bash(cat /etc/hosts)"]}}`, tool: "Bash", input: `{"command":"cat /etc/hosts","description":"d"}`, want: "runs",
+		reference: "denied", why: "who allows a command with a file has seen the file",
+	},
 }
 
 // seen are files that reach the model, or do not.
