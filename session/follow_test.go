@@ -189,3 +189,36 @@ func TestATitleOfAnotherProgram(t *testing.T) {
 		t.Errorf("states %v", states)
 	}
 }
+
+// Programs that show a result know the entry that it becomes: a UUID of version 5.
+func TestTheUUIDOfAResult(t *testing.T) {
+	one, other := session.ResultUUID("s", "toolu_1"), session.ResultUUID("s", "toolu_2")
+	if len(one) != 36 || one[14] != '5' || one == other {
+		t.Errorf("%s and %s", one, other)
+	}
+}
+
+// A fork is in the project of its original, or in the one that it is made for.
+func TestAForkIsInItsProject(t *testing.T) {
+	store := session.Open(t.TempDir())
+	s, err := store.Create(t.Context(), &session.CreateOptions{Cwd: "/w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	converse(t, s, "one")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for cwd, same := range map[string]bool{"": true, "/w": true, "/elsewhere": false} {
+		fork, err := store.Resume(t.Context(), s.ID(), &session.ResumeOptions{Fork: true, Cwd: cwd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fork.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := filepath.Dir(fork.Path()) == filepath.Dir(s.Path()); got != same {
+			t.Errorf("for %q: %s beside %s", cwd, fork.Path(), s.Path())
+		}
+	}
+}
