@@ -233,22 +233,79 @@ func (*GetContextUsage) Subtype() string { return "get_context_usage" }
 
 // ContextUsage says what fills the context.
 type ContextUsage struct {
-	Categories           List[ContextCategory] `json:"categories"`
-	TotalTokens          int                   `json:"totalTokens"`
-	MaxTokens            int                   `json:"maxTokens"`
-	RawMaxTokens         int                   `json:"rawMaxTokens"`
-	Percentage           float64               `json:"percentage"`
-	GridRows             List[json.RawMessage] `json:"gridRows"`
-	Model                string                `json:"model"`
-	MemoryFiles          List[json.RawMessage] `json:"memoryFiles"`
-	MCPTools             List[json.RawMessage] `json:"mcpTools"`
-	Agents               List[json.RawMessage] `json:"agents"`
-	Skills               json.RawMessage       `json:"skills,omitempty"`
-	SlashCommands        json.RawMessage       `json:"slashCommands,omitempty"`
-	MessageBreakdown     json.RawMessage       `json:"messageBreakdown,omitempty"`
-	APIUsage             *Usage                `json:"apiUsage"`
-	AutoCompactThreshold int                   `json:"autoCompactThreshold,omitempty"`
-	IsAutoCompactEnabled bool                  `json:"isAutoCompactEnabled"`
+	Categories   List[ContextCategory] `json:"categories"`
+	TotalTokens  int                   `json:"totalTokens"`
+	MaxTokens    int                   `json:"maxTokens"`
+	RawMaxTokens int                   `json:"rawMaxTokens"`
+	Percentage   float64               `json:"percentage"`
+	// GridRows is the same as a picture: ten rows of ten squares.
+	GridRows             List[List[ContextSquare]] `json:"gridRows"`
+	Model                string                    `json:"model"`
+	MemoryFiles          List[ContextFile]         `json:"memoryFiles"`
+	MCPTools             List[ContextTool]         `json:"mcpTools"`
+	Agents               List[ContextAgent]        `json:"agents"`
+	Skills               *ContextSkills            `json:"skills,omitempty"`
+	SlashCommands        *ContextCommands          `json:"slashCommands,omitempty"`
+	MessageBreakdown     json.RawMessage           `json:"messageBreakdown,omitempty"`
+	APIUsage             *Usage                    `json:"apiUsage"`
+	AutoCompactThreshold int                       `json:"autoCompactThreshold,omitempty"`
+	IsAutoCompactEnabled bool                      `json:"isAutoCompactEnabled"`
+}
+
+// ContextSquare is a square of the picture.
+type ContextSquare struct {
+	Color          string  `json:"color"`
+	IsFilled       bool    `json:"isFilled"`
+	CategoryName   string  `json:"categoryName"`
+	Tokens         int     `json:"tokens"`
+	Percentage     float64 `json:"percentage"`
+	SquareFullness float64 `json:"squareFullness"`
+}
+
+// ContextFile is a file with instructions.
+type ContextFile struct {
+	Path   string `json:"path"`
+	Type   string `json:"type"`
+	Tokens int    `json:"tokens"`
+}
+
+// ContextTool is a tool of an MCP server.
+type ContextTool struct {
+	Name       string `json:"name"`
+	ServerName string `json:"serverName"`
+	Tokens     int    `json:"tokens"`
+	IsLoaded   bool   `json:"isLoaded,omitempty"`
+}
+
+// ContextAgent is an agent that work can be given to.
+type ContextAgent struct {
+	AgentType string `json:"agentType"`
+	Source    string `json:"source"`
+	Path      string `json:"path,omitempty"`
+	Tokens    int    `json:"tokens"`
+}
+
+// ContextSkills are the skills that the model is offered.
+type ContextSkills struct {
+	TotalSkills      int                `json:"totalSkills"`
+	IncludedSkills   int                `json:"includedSkills"`
+	Tokens           int                `json:"tokens"`
+	SkillFrontmatter List[ContextSkill] `json:"skillFrontmatter"`
+}
+
+// ContextSkill is one of them.
+type ContextSkill struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	Path   string `json:"path,omitempty"`
+	Tokens int    `json:"tokens"`
+}
+
+// ContextCommands are the commands that the model may run.
+type ContextCommands struct {
+	TotalCommands    int `json:"totalCommands"`
+	IncludedCommands int `json:"includedCommands"`
+	Tokens           int `json:"tokens"`
 }
 
 // ContextCategory is one kind of content in the context.

@@ -16,14 +16,16 @@ type Part struct {
 	Mark   string // in the picture
 }
 
+// Tokens estimates how many tokens a text of some bytes has.
+func Tokens(bytes int) int { return int(float64(bytes) / 3.5) }
+
 // Context says what fills the context of the next request, and how much of it is free. The
 // parts are estimates that add up to what the provider counted, as far as it has.
 func Context(c *harness.Conversation) []Part {
 	u := c.Agent.ContextUsage()
-	const perToken = 3.5
 	var memory, mcp int64
 	for _, f := range c.Instructions() {
-		memory += int64(float64(len(f.Text)) / perToken)
+		memory += int64(Tokens(len(f.Text)))
 	}
 	var tools []struct {
 		Name string `json:"name"`
@@ -32,7 +34,7 @@ func Context(c *harness.Conversation) []Part {
 	if err := json.Unmarshal(c.Agent.Tools().Request(), &raw); err == nil && json.Unmarshal(c.Agent.Tools().Request(), &tools) == nil {
 		for i, t := range tools {
 			if strings.HasPrefix(t.Name, "mcp__") {
-				mcp += int64(float64(len(raw[i])) / perToken)
+				mcp += int64(Tokens(len(raw[i])))
 			}
 		}
 	}

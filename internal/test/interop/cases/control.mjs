@@ -154,14 +154,18 @@ test('interrupt while nothing runs is answered', (w) => idle(w, {}, async (q) =>
 
 test('getContextUsage says what fills the context', async (w) => {
   await w.model(turn('First.'), turn('Second.'));
+  w.file('CLAUDE.md', 'Be brief.\n');
   let usage;
-  await between(w, {}, async (q) => { usage = await q.getContextUsage(); });
+  await between(w, { settingSources: ['project'] }, async (q) => { usage = await q.getContextUsage(); });
   assert.ok(usage.totalTokens > 0);
   assert.ok(usage.maxTokens > usage.totalTokens);
   assert.ok(usage.percentage >= 0 && usage.percentage <= 100);
   assert.ok(usage.categories.length > 0);
   for (const c of usage.categories) assert.equal(typeof c.tokens, 'number');
   for (const list of ['gridRows', 'memoryFiles', 'mcpTools', 'agents']) assert.ok(Array.isArray(usage[list]), list);
+  assert.ok(usage.memoryFiles.some((f) => f.path.endsWith('CLAUDE.md') && f.tokens > 0), JSON.stringify(usage.memoryFiles));
+  for (const square of usage.gridRows.flat()) assert.equal(typeof square.squareFullness, 'number');
+  assert.equal(typeof usage.skills.totalSkills, 'number');
   assert.equal(typeof usage.model, 'string');
   assert.equal(typeof usage.isAutoCompactEnabled, 'boolean');
 });
