@@ -86,9 +86,6 @@ func (in *Input) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Arrived returns the part of the input that has arrived so far, for a front end to show.
-func (in *Input) Arrived() *jsonstream.Object { return in.object }
-
 // Close ends the input and queues the call, which may start at once. A second
 // Close does nothing.
 func (in *Input) Close() {

@@ -465,9 +465,6 @@ func TestACallRunsBeforeItsMessageEnds(t *testing.T) {
 				t.Fatal("the call ran before its input was complete")
 			}
 		}
-		if name, _ := first.Arrived().Field("text"); string(name) != `"first"` {
-			t.Errorf("the complete field is not known yet: %s", name)
-		}
 		io.WriteString(first, "}")
 		first.Close()
 		synctest.Wait() // the model pauses

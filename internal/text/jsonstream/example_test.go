@@ -13,18 +13,11 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		if f, ok := in.Current(); ok {
-			fmt.Printf("%s so far: %q\n", f.Name, f.Text)
-		}
 	}
-	for name, value := range in.Fields() {
-		fmt.Printf("%s = %s\n", name, value)
-	}
+	input, err := in.Close()
+	fmt.Printf("%s %v\n", input, err)
 	// Output:
-	// content so far: "Hello"
-	// content so far: "Hello,\nwor"
-	// file_path = "/tmp/a.txt"
-	// content = "Hello,\nworld"
+	// {"file_path": "/tmp/a.txt", "content": "Hello,\nworld"} <nil>
 }
 
 func ExampleError() {

@@ -49,9 +49,7 @@ type machine struct {
 	stack    []frame // the open objects and arrays; the outermost is never popped
 	maxDepth int
 
-	whole  span   // the outermost object, once it has ended
-	fields []span // the complete top-level values; their names are stack[0].keys.names
-	value  int    // where the top-level value in flight begins, zero before its first byte
+	whole span // the outermost object, once it has ended
 
 	text    text   // the string in flight
 	literal string // what is left of the literal in flight
@@ -137,9 +135,6 @@ func (m *machine) beginValue(c byte) {
 	if isSpace(c) {
 		return
 	}
-	if !m.nested() {
-		m.value = m.pos
-	}
 	switch c {
 	case '"':
 		m.beginText(false)
@@ -160,14 +155,6 @@ func (m *machine) beginValue(c byte) {
 	default:
 		m.failUnexpected(c)
 	}
-}
-
-// endValue takes the value that ends before end as complete.
-func (m *machine) endValue(end int) {
-	if !m.nested() {
-		m.fields = append(m.fields, span{m.value, end})
-	}
-	m.state = afterValue
 }
 
 func (m *machine) separator(c byte) {
@@ -228,7 +215,7 @@ func (m *machine) pop() {
 	}
 	m.top().keys.reset()
 	m.stack = m.stack[:len(m.stack)-1]
-	m.endValue(m.pos + 1)
+	m.state = afterValue
 }
 
 // path names the value being read, or the enclosing one between fields. It is for
@@ -401,7 +388,7 @@ func (m *machine) number(c byte) {
 			m.failLeadingZero()
 			return
 		}
-		m.endValue(m.pos)
+		m.state = afterValue
 		m.separator(c)
 	default:
 		m.failUnexpected(c)
@@ -424,18 +411,14 @@ func (m *machine) literalByte(c byte) {
 		return
 	}
 	if m.literal = m.literal[1:]; m.literal == "" {
-		m.endValue(m.pos + 1)
+		m.state = afterValue
 	}
 }
 
 func (m *machine) beginText(key bool) {
 	m.text.begin, m.text.key = m.pos, key
-	m.text.decode = key || !m.nested()
-	if m.text.decode {
+	if key {
 		m.text.Reset()
-	}
-	if m.text.decode && !key {
-		m.text.Grow(64) // values come in pieces too small to grow by
 	}
 	m.state = inText
 }
@@ -445,7 +428,7 @@ func (m *machine) endText() {
 		m.endKey()
 		return
 	}
-	m.endValue(m.pos + 1)
+	m.state = afterValue
 }
 
 // endKey takes the text just read as the name of the field to come.
@@ -457,9 +440,6 @@ func (m *machine) endKey() {
 	}
 	m.text.key = false
 	m.state = atColon
-	if !m.nested() {
-		m.value = 0
-	}
 }
 
 func (m *machine) textByte(c byte) {

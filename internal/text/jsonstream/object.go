@@ -2,23 +2,19 @@
 // writing it.
 //
 // A model streams a tool's input as chunks of one JSON object, cut at arbitrary
-// bytes. [Object] takes the chunks as an [io.Writer] and says at each moment
-// which top-level fields are complete and what the one in flight holds so far,
-// so that a front end can show a path before the content has arrived:
+// bytes. [Object] takes the chunks as an [io.Writer] and reports the first fault as
+// soon as it has come:
 //
 //	in := jsonstream.New(nil)
 //	for chunk := range chunks {
 //		if _, err := in.Write(chunk); err != nil {
 //			break
 //		}
-//		if f, ok := in.Current(); ok {
-//			show(f.Name, f.Text)
-//		}
 //	}
 //	input, err := in.Close()
 //
-// Each byte is looked at once. Memory is what was received, the text in flight and
-// the keys of the open objects; at worst, for millions of tiny keys, about eight times
+// Each byte is looked at once. Memory is what was received and the keys of the open
+// objects; at worst, for millions of tiny keys, about eight times
 // the input, which [Options] bounds.
 //
 // The grammar is that of encoding/json for a single object, and stricter in three
@@ -40,7 +36,6 @@ package jsonstream
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 	"unicode/utf8"
 )
@@ -79,7 +74,6 @@ func New(opts *Options) *Object {
 	}
 	o.stack = []frame{{object: true}}
 	o.stack[0].keys.names = make([]string, 0, linearKeys)
-	o.fields = make([]span, 0, linearKeys)
 	return o
 }
 
@@ -132,54 +126,6 @@ var steps = [...]func(*machine, byte){
 	inPower:        (*machine).number,
 
 	inLiteral: (*machine).literalByte,
-}
-
-// Fields yields the complete top-level fields in order of arrival. A number is
-// complete only when the byte after it has come.
-func (o *Object) Fields() iter.Seq2[string, json.RawMessage] {
-	return func(yield func(string, json.RawMessage) bool) {
-		for i, s := range o.fields {
-			if !yield(o.stack[0].keys.names[i], o.slice(s)) {
-				return
-			}
-		}
-	}
-}
-
-// Field returns the value of a top-level field, and false while it is not complete.
-func (o *Object) Field(name string) (json.RawMessage, bool) {
-	i, ok := o.stack[0].keys.find(name)
-	if !ok || i >= len(o.fields) {
-		return nil, false
-	}
-	return o.slice(o.fields[i]), true
-}
-
-// A Partial is a top-level field whose value is still arriving.
-type Partial struct {
-	Name string
-	// Text is the decoded text so far if the value is a string: whole runes only,
-	// and always a prefix of the final text.
-	Text string
-	// Raw is the part of the value that has been read, empty before its first byte.
-	Raw json.RawMessage
-}
-
-// Current returns the field now arriving, from the end of its name to the end of its
-// value, and false between fields. It costs the same however long the value is.
-func (o *Object) Current() (Partial, bool) {
-	names := o.stack[0].keys.names
-	if len(names) == len(o.fields) {
-		return Partial{}, false
-	}
-	p := Partial{Name: names[len(o.fields)]}
-	if o.value != 0 {
-		p.Raw = o.slice(span{o.value, o.pos})
-	}
-	if len(p.Raw) > 0 && p.Raw[0] == '"' {
-		p.Text = o.text.String()
-	}
-	return p, true
 }
 
 // Complete reports whether the object has been read to its end without an error.

@@ -6,11 +6,10 @@ import (
 
 // text is the string in flight, a key or a value.
 type text struct {
-	strings.Builder // the decoded text; its String shares memory and costs nothing
+	strings.Builder // the decoded key; values are only checked
 
-	begin  int  // where its opening quote stands
-	key    bool // between the quotes of a key
-	decode bool // keys and top-level values are decoded, nested values only checked
+	begin int  // where its opening quote stands
+	key   bool // between the quotes of a key
 
 	mark   int  // where the escape or the rune in hand begins
 	left   int  // hex digits or continuation bytes still to come
@@ -20,13 +19,13 @@ type text struct {
 }
 
 func (t *text) write(p []byte) {
-	if t.decode {
+	if t.key {
 		t.Write(p)
 	}
 }
 
 func (t *text) writeRune(r rune) {
-	if t.decode {
+	if t.key {
 		t.WriteRune(r)
 	}
 }
