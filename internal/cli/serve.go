@@ -18,6 +18,7 @@ import (
 	"github.com/haftdev/haft/internal/config/keep"
 	"github.com/haftdev/haft/internal/front/page"
 	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/sys/loopback"
 	"github.com/haftdev/haft/internal/text/redact"
 	"github.com/haftdev/haft/internal/world/shellrun"
 )
@@ -175,8 +176,7 @@ func (f *webFlags) check() error {
 		return usageError{fmt.Errorf("--listen %s: give an address and a port, such as 127.0.0.1:7420", f.listen)}
 	}
 	ip := net.ParseIP(host)
-	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
-	if !loopback && f.cert == "" && !f.insecure {
+	if !loopback.Host(host) && f.cert == "" && !f.insecure {
 		return usageError{fmt.Errorf("--listen %s: others could read the token in transit. Give --tls-cert and --tls-key, or give --insecure", f.listen)}
 	}
 	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/internal/sys/loopback"
 )
 
 const scheme = "s3://"
@@ -62,15 +62,10 @@ func openBucket(to string, getenv func(string) string) (*bucket, error) {
 	if b.base, err = url.Parse(address); err != nil || b.base.Host == "" {
 		return nil, fmt.Errorf("cannot use %q as the address of the object store: set AWS_ENDPOINT_URL_S3 to an address such as https://s3.example.com", address)
 	}
-	if b.base.Scheme != "https" && !isLoopback(b.base.Hostname()) {
+	if b.base.Scheme != "https" && !loopback.Host(b.base.Hostname()) {
 		return nil, fmt.Errorf("cannot use %s without TLS: others could read the sessions in transit. Set AWS_ENDPOINT_URL_S3 to an https address", b.base.Host)
 	}
 	return b, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (b *bucket) key(name string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/haftdev/haft/fleet/internal/engine"
 	"github.com/haftdev/haft/internal/front/page"
 	"github.com/haftdev/haft/internal/front/serve"
+	"github.com/haftdev/haft/internal/sys/loopback"
 )
 
 // apiFlags say where the API of a tenant is.
@@ -104,7 +105,7 @@ func (f *apiFlags) open() (l net.Listener, secure bool, err error) {
 	}
 	ip := net.ParseIP(host)
 	secure = f.cert != "" || f.certKey != ""
-	if !secure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !secure && !loopback.Host(host) {
 		return nil, false, fmt.Errorf("cannot serve the API at %s without TLS: others could read the token in transit. Give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
 	}
 	if (host == "" || ip != nil && ip.IsUnspecified()) && len(f.hosts) == 0 {

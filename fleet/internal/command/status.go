@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/haftdev/haft/fleet/internal/engine"
+	"github.com/haftdev/haft/internal/sys/loopback"
 )
 
 // A statusPage answers how a process is: /livez while it runs, /readyz while it can do its work, and /metrics.
@@ -35,7 +36,7 @@ func (s *statusPage) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot serve /readyz and /metrics at %q: give an address and a port, such as 127.0.0.1:4280", s.listen)
 	}
-	open := host != "localhost" && !net.ParseIP(host).IsLoopback()
+	open := !loopback.Host(host)
 	if open && s.cert == "" {
 		return fmt.Errorf("cannot serve /readyz and /metrics at %s without TLS: give --tls-cert and --tls-key, or listen on 127.0.0.1", s.listen)
 	}

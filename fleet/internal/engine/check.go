@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/haftdev/haft/internal/sys/loopback"
 )
 
 // CheckCluster asks the monitoring address of each server of a cluster whether it writes to
@@ -55,9 +57,9 @@ func checkServer(ctx context.Context, address string) error {
 	switch {
 	case vars.JetStream.Config == nil:
 		return fmt.Errorf("it has no JetStream: set jetstream { store_dir: … } in its configuration")
-	case !isLoopback(vars.Host) && !vars.AuthRequired:
+	case !loopback.Host(vars.Host) && !vars.AuthRequired:
 		return fmt.Errorf("others can reach it without a key: define accounts with users in its configuration")
-	case !isLoopback(vars.Host) && !vars.TLSRequired:
+	case !loopback.Host(vars.Host) && !vars.TLSRequired:
 		return fmt.Errorf("others can reach it without TLS: set tls { … } in its configuration")
 	case vars.MaxPayload < maxPayload:
 		return fmt.Errorf("it accepts messages of at most %d bytes: set max_payload: %d in its configuration", vars.MaxPayload, maxPayload)

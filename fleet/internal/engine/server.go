@@ -14,6 +14,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/haftdev/haft/internal/sys/loopback"
 )
 
 // ServerOptions say where a server is.
@@ -80,7 +82,7 @@ func Start(o *ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.TLS == nil && !isLoopback(host) {
+	if o.TLS == nil && !loopback.Host(host) {
 		return nil, fmt.Errorf("cannot listen on %s without TLS: other machines would send keys and journals in the clear. Give --tls-cert and --tls-key, or listen on 127.0.0.1", listen)
 	}
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
@@ -180,11 +182,6 @@ func splitAddress(listen string) (host string, port int, err error) {
 		return host, server.RANDOM_PORT, nil
 	}
 	return host, addr.Port, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // URL is where clients connect.

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/haftdev/haft/internal/sys/loopback"
 )
 
 var errNoDevices = &Problem{status: http.StatusNotFound, Code: "no_pairing", Message: "This server does not pair devices."}
@@ -20,7 +22,7 @@ func Reachable(base string) bool {
 		return false
 	}
 	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback() && !ip.IsUnspecified())
+	return !loopback.Host(u.Hostname()) && (ip == nil || !ip.IsUnspecified())
 }
 
 // Address is that of the page on a host. One that is written with http:// or https:// is

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"github.com/haftdev/haft/internal/guard/trust"
 	"github.com/haftdev/haft/internal/harness/project"
 	"github.com/haftdev/haft/internal/models/provider"
+	"github.com/haftdev/haft/internal/sys/loopback"
 	"github.com/haftdev/haft/internal/sys/platform"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
@@ -197,14 +197,9 @@ func (d *Diagnosis) model(p *project.Project, chosen string) {
 		key = d.t("with the key that apiKeyHelper prints")
 	}
 	d.OK("model", d.t("%s by %s at %s, %s", info.Model, info.Provider, project.ShownURL(info.Server), key))
-	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !isLoopback(u.Hostname()) {
+	if u, err := url.Parse(info.Server); err == nil && u.Scheme == "http" && info.KeySource != "none" && !loopback.Host(u.Hostname()) {
 		d.Warn("model", d.t("the API key and the whole conversation are sent to %s unencrypted", u.Host), d.t("use an https address"))
 	}
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (d *Diagnosis) settings(p *project.Project) {

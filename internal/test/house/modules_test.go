@@ -79,7 +79,7 @@ func unexplained(mods, tables string) []string {
 // it leads conversations as a front end does, keeps their journals, stores their files after each
 // step that may change them, without secrets, lets their tools run elsewhere, and serves their API. It ends git with its children, and
 // shows operators what others have written without its control characters, and shortens it.
-const fleetMay = "./agent ./sched ./tool ./internal/text/secret ./session ./model/... ./wire ./internal/world/shellrun ./internal/front/headless ./internal/front/headless/launch ./internal/front/live ./internal/front/serve ./internal/front/serve/servetest ./internal/front/page ./internal/world/workspace/blob ./internal/sys/processgroup ./internal/text/shorten ./internal/text/visible ./internal/world/mcp/toolhost ./internal/test/needtest ./internal/test/sessiontest ./internal/test/tracetest "
+const fleetMay = "./agent ./sched ./tool ./internal/text/secret ./session ./model/... ./wire ./internal/world/shellrun ./internal/front/headless ./internal/front/headless/launch ./internal/front/live ./internal/front/serve ./internal/front/serve/servetest ./internal/front/page ./internal/world/workspace/blob ./internal/sys/loopback ./internal/sys/processgroup ./internal/text/shorten ./internal/text/visible ./internal/world/mcp/toolhost ./internal/test/needtest ./internal/test/sessiontest ./internal/test/tracetest "
 
 func TestTheFleetImportsItsLayer(t *testing.T) {
 	may := matcher(fleetMay)

@@ -128,9 +128,6 @@ var steps = [...]func(*machine, byte){
 	inLiteral: (*machine).literalByte,
 }
 
-// Complete reports whether the object has been read to its end without an error.
-func (o *Object) Complete() bool { return o.state == atEnd && o.err == nil }
-
 // Close says that no more will come and returns the object, without the white space
 // around it. Input that is empty or only white space means {}, which is how models
 // call a tool without parameters. Input that ends early is an error.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/haftdev/haft/internal/front/serve"
 	"github.com/haftdev/haft/internal/sys/handshake"
+	"github.com/haftdev/haft/internal/sys/loopback"
 	"github.com/haftdev/haft/internal/text/lazyregexp"
 )
 
@@ -80,8 +81,7 @@ func (a Address) Private() bool {
 	if err != nil {
 		return false
 	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Scheme == "https" || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return u.Scheme == "https" || loopback.Host(u.Hostname())
 }
 
 // Find returns the session that an id, or the beginning of one, names; without one, the
