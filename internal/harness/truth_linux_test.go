@@ -30,13 +30,13 @@ import (
 // TestSameOrSaid plays each scenario twice in equal worlds, by bash and by a model whose edits
 // are accepted, and compares output, exit codes, files with their modes and times, what git
 // knows, and the working directory. What differs must be said; if it is not, that is a lie. As
-// root it plays them again as an ordinary user. Without HAFT_THOROUGH it plays one in three.
+// root it plays them again as an ordinary user. Without HAFT_THOROUGH it plays one in twelve.
 func TestSameOrSaid(t *testing.T) {
 	needtest.Need(t, needtest.Namespaces, needtest.Overlay, "git", "perl")
 	if os.Geteuid() == 0 {
 		defer asNobody(t, "")
 	}
-	every := needtest.Every(3)
+	every := needtest.Every(12)
 	for i, s := range scenarios {
 		if i%every != 0 {
 			continue

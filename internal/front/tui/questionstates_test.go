@@ -223,7 +223,7 @@ func TestSequencesOfKeys(t *testing.T) {
 // enter among them: none of them allows anything, whatever the question is.
 func TestNoSequenceOfRefusalsAllows(t *testing.T) {
 	keys := []string{"n", "no", "\x1b", "\t", "\r", "\x1b[Z"}
-	n, every := 0, needtest.Every(12)
+	n, every := 0, needtest.Every(37) // no divisor of the sequences: each key comes at each place
 	for kind, begin := range questionKinds() {
 		for code := range 6 * 6 * 6 * 6 {
 			if n++; n%every != 0 {
@@ -262,7 +262,7 @@ func TestOnlyWhatIsHighlightedIsAllowed(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	allowed, every := 0, needtest.Every(4)
+	allowed, every := 0, needtest.Every(7) // no divisor of the kinds of questions and of beginnings
 	for round := range uint64(3000) {
 		if int(round)%every != 0 {
 			continue

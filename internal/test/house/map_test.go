@@ -41,7 +41,7 @@ func TestTheTreeShowsTheLayers(t *testing.T) {
 
 // What an exported declaration of the API names, a program must be able to name as well.
 func TestTheAPINamesNoInternalType(t *testing.T) {
-	u, public := loadUniverse(t, root), publicPackages(t)
+	u, public := ourUniverse(t), publicPackages(t)
 	var findings []string
 	for name, p := range u.checked {
 		if !public(relative(name)) {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -45,6 +46,21 @@ type listedPackage struct {
 
 func (p *listedPackage) ours() bool {
 	return p != nil && p.Module != nil && p.Module.Main
+}
+
+// whole is the universe of this module, which takes seconds to load.
+var whole struct {
+	once sync.Once
+	*universe
+}
+
+func ourUniverse(t *testing.T) *universe {
+	t.Helper()
+	whole.once.Do(func() { whole.universe = loadUniverse(t, root) })
+	if whole.universe == nil {
+		t.Fatal("another test could not load the packages")
+	}
+	return whole.universe
 }
 
 func loadUniverse(t *testing.T, dir string) *universe {
