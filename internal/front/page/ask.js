@@ -68,7 +68,8 @@ export class Question {
 		const whole = this.seen >= b.scrollHeight - 2;
 		const ready = whole && Date.now() - this.since >= armTime;
 		for (const x of [this.allow, this.always]) if (x) x.disabled = !ready;
-		say(this.hint, this.problem || (whole ? "" : "Scroll to the end to allow it."));
+		const jumped = !whole && b.scrollTop + b.clientHeight >= b.scrollHeight - 2;
+		say(this.hint, this.problem || (whole ? "" : jumped ? `You have seen ${Math.round((100 * this.seen) / b.scrollHeight)} % of it: scroll back to what you left out.` : "Scroll to the end to allow it."));
 	}
 
 	key(e) {

@@ -377,6 +377,7 @@ func approvesWhatWasSeen(t *testing.T, s *site, p *tab) {
 		p.eval(fmt.Sprintf(`(async () => { const w = document.querySelector(".what"); w.scrollTop = w.scrollHeight * %f; await new Promise((r) => setTimeout(r, 700)); })()`, share), nil)
 	}
 	jump(1) // a jump to the end leaves out the middle
+	p.wait(`document.querySelector(".question .hint").textContent.includes("scroll back to what you left out")`)
 	var disabled bool
 	p.eval(`document.querySelector(".question button.allow").disabled`, &disabled)
 	if !disabled {

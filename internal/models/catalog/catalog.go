@@ -49,16 +49,17 @@ type Info struct {
 	longPrice *Price // of longer questions, if that is another one
 }
 
-// About says in a line how much the model reads and what it costs, as far as that is known.
+// About says in short how much the model reads and, if that is known, what a million tokens of
+// questions and of answers cost: "1M context, $4/$20 per 1M".
 func (m Info) About() string {
-	context := fmt.Sprintf("%dk tokens of context", m.Context/1000)
+	context := fmt.Sprintf("%dk context", m.Context/1000)
 	if m.Context >= million {
-		context = fmt.Sprintf("%gM tokens of context", float64(m.Context)/million)
+		context = fmt.Sprintf("%gM context", float64(m.Context)/million)
 	}
 	if m.price == nil {
 		return context
 	}
-	return fmt.Sprintf("%s · $%g in, $%g out per 1M tokens", context, m.price.Input, m.price.Output)
+	return fmt.Sprintf("%s, $%g/$%g per 1M", context, m.price.Input, m.price.Output)
 }
 
 // MaxMedia is how many images, and how many pages of documents, a request may have.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"math"
+	"regexp"
 	"testing"
 	"time"
 
@@ -102,5 +103,16 @@ func TestEffortsAreThoseOfTheModel(t *testing.T) {
 func TestTheCatalogueHasADate(t *testing.T) {
 	if _, err := time.Parse(time.DateOnly, modelsFile(t).Date); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAModelIsDescribedInShort(t *testing.T) {
+	for name, want := range map[string]*regexp.Regexp{
+		Default:             regexp.MustCompile(`^1M context, \$[0-9.]+/\$[0-9.]+ per 1M$`),
+		"nobody-knows-this": regexp.MustCompile(`^[0-9]+k context$`),
+	} {
+		if got := Lookup(name).About(); !want.MatchString(got) {
+			t.Errorf("%s is %q", name, got)
+		}
 	}
 }
