@@ -9,14 +9,15 @@ import (
 	"github.com/haftdev/haft/wire"
 )
 
-// tapped lets a test send the page messages of a session as the server does: say(message).
+// tapped lets a test send the page messages and other events of a session as the server does:
+// say(message), say(data, name).
 const tapped = `{ const real = fetch;
 globalThis.fetch = async (url, options) => {
 	const answer = await real(url, options);
 	if (!String(url).includes("/events?")) return answer;
 	const from = answer.body.getReader();
 	const body = new ReadableStream({ async start(to) {
-		globalThis.say = (m) => to.enqueue(new TextEncoder().encode("data: " + JSON.stringify(m) + "\n\n"));
+		globalThis.say = (m, name = "message") => to.enqueue(new TextEncoder().encode("event: " + name + "\ndata: " + JSON.stringify(m) + "\n\n"));
 		try { for (let piece; !(piece = await from.read()).done; ) to.enqueue(piece.value); to.close(); } catch (err) { to.error(err); }
 	} });
 	return new Response(body, { status: answer.status, headers: answer.headers });
@@ -117,4 +118,22 @@ func TestEveryMessageHasAnAppearance(t *testing.T) {
 	for tag := range cases {
 		t.Errorf("there is no kind %v", tag)
 	}
+}
+
+// A question about many files lists them, each with what it adds and removes; it can be answered
+// once the list was read, and each change can be opened.
+func TestAQuestionAboutManyFilesIsFolded(t *testing.T) {
+	s := newSite(t, scenes)
+	p := s.login(1280, 800)
+	p.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": tapped})
+	s.create(p, "hello")
+	p.wait(`document.querySelector("header .chip").textContent === "done" && globalThis.say`)
+	p.eval(`say({questions: [{id: "q1", digest: "d", kind: "permission", request: {tool_name: "Bash", input: {command: "gofmt -w ."}, change: {ran: true,
+		files: Array.from({length: 501}, (_, n) => ({path: "/p/file" + n + ".go", before: {size: 1}, after: {size: 1}, hunks: [{oldStart: 1, oldLines: 2, newStart: 1, newLines: 3, lines: [" a", "-b", "+c", "+d"]}]}))}}}]}, "questions")`, nil)
+	p.wait(`document.querySelectorAll(".question .file").length === 501 && !document.querySelector(".question .diff") && document.querySelector(".question .what").textContent.includes("501 files +1002 −501")`)
+	p.eval(`document.querySelectorAll(".question .file summary")[2].click()`, nil)
+	p.wait(`document.querySelectorAll(".question .diff tr").length === 4`)
+	p.eval(`(async () => { const w = document.querySelector(".what"); const frame = () => new Promise((r) => requestAnimationFrame(() => setTimeout(r))); for (let y = 0; y < w.scrollHeight; y += w.clientHeight / 2) { w.scrollTop = y; await frame(); await frame(); } })()`, nil)
+	p.wait(armed)
+	p.clean()
 }
