@@ -78,8 +78,8 @@ and its rules, not on settings or hooks.`,
 	explain.Flags().StringVar(&f.mode, "permission-mode", "", "permission mode to judge in; defaults to the one in the settings")
 	explain.Flags().BoolVar(&f.batch, "batch", false, "read one question per line from standard input")
 	c.AddCommand(explain, f.newList(), f.newWhy(),
-		f.newChange(change{name: "add", short: message("Add a rule"), do: settings.AddRule}),
-		f.newChange(change{name: "remove", short: message("Remove a rule"), do: settings.RemoveRule, removes: true}))
+		f.newChange(change{name: "add", short: message("Add a rule")}),
+		f.newChange(change{name: "remove", short: message("Remove a rule"), removes: true}))
 	return c
 }
 
@@ -138,7 +138,6 @@ func (f *permissionsFlags) list() error {
 // A change adds a rule to a settings file or takes it out.
 type change struct {
 	name, short string
-	do          func(context.Context, settings.Target, tool.Behavior, string) error
 	removes     bool
 }
 
@@ -188,14 +187,12 @@ func (f *permissionsFlags) change(ctx context.Context, ch change, behavior, rule
 			return err
 		}
 	}
-	if err := ch.do(ctx, target, b, rule); err != nil {
-		return err
+	do := p.Keep
+	if ch.removes {
+		do = p.Forget
 	}
-	if p.Folder != nil && source.InProject() && !ch.removes {
-		// A user who types a rule trusts it.
-		if err := p.Folder.Grant(ctx, p.Folder.Rule(rule)); err != nil {
-			return err
-		}
+	if err := do(ctx, source, permission.Rule{Text: rule, Behavior: b}); err != nil {
+		return err
 	}
 	if !ch.removes {
 		if p, err = project.Open(nil); err != nil {

@@ -212,10 +212,12 @@ func (d *Diagnosis) settings(p *project.Project) {
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", file.Path, file.Source))
 	}
-	if len(names) == 0 {
+	if len(p.Settings.Files()) == 0 {
 		names = []string{d.t("there are none")}
 	}
-	d.OK("settings", strings.Join(names, ", "))
+	if len(names) > 0 {
+		d.OK("settings", strings.Join(names, ", "))
+	}
 	idle := p.Unused()
 	for _, problem := range p.Settings.Problems() {
 		switch problem.Kind {
