@@ -11,7 +11,7 @@ import (
 )
 
 // privately are where a box has folders of its own, and so no socket of the machine.
-var privately = []string{"/tmp", "/var/tmp", "/run", "/var/run", "/dev"}
+var privately = []string{"/run", "/var/run", "/dev"}
 
 // maxSockets bounds those that are covered: each takes a mount.
 const maxSockets = 500

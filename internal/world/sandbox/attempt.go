@@ -14,12 +14,15 @@ type Attempt struct {
 	Path    string `json:",omitempty"` // or the file or folder that it tried to change
 	Maybe   bool   `json:",omitempty"` // that it was opened for writing need not mean that it was to be changed
 	Listing bool   `json:",omitempty"` // or the list of processes, of which it saw its own
+	Sockets bool   `json:",omitempty"` // or the list of connections and ports
 }
 
 func (a Attempt) String() string {
 	switch {
 	case a.Listing:
 		return "the other processes of this machine"
+	case a.Sockets:
+		return "the list of this machine's ports and connections: it saw those of the sandbox"
 	case a.Socket != "":
 		return "the socket " + a.Socket
 	case a.Process != 0 && a.Name == "":

@@ -135,6 +135,9 @@ func (f filter) sockets() []unix.SockFilter {
 			jump(unix.BPF_JEQ, unix.SOCK_STREAM, 1, 0),
 			refuse)
 	}
+	if f.watch {
+		code = append(code, jump(unix.BPF_JEQ, unix.AF_NETLINK, 0, 3), load(dataArg2), jump(unix.BPF_JEQ, unix.NETLINK_SOCK_DIAG, 0, 1), ret(unix.SECCOMP_RET_USER_NOTIF), load(dataArg0))
+	}
 	// Sockets that name other machines or drivers by other means.
 	for _, family := range []uint32{unix.AF_VSOCK, unix.AF_ALG, unix.AF_PACKET} {
 		code = append(code, jump(unix.BPF_JEQ, family, 0, 1), refuse)

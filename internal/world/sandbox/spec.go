@@ -175,6 +175,17 @@ func (s *Spec) keeps(path string, moved bool) bool {
 	return kept && !s.inCache(path)
 }
 
+// closesSocket reports whether commands cannot connect to a socket of the machine: one with a
+// name that is no file, one in a folder that they have for themselves or behind a layer, and what
+// is denied.
+func (s *Spec) closesSocket(path string) bool {
+	in := func(list []string) bool {
+		return slices.ContainsFunc(list, func(dir string) bool { return pathin.Contains(dir, path) })
+	}
+	behind := slices.ContainsFunc(s.Layers, func(l Layer) bool { return pathin.Contains(l.Dir, path) })
+	return s.NoSockets || path[0] == '@' || behind || in(s.Deny) || in(s.Hide) || in(append([]string{"/var/run"}, privateDirs...)) && !in(s.Read) && !in(s.Write)
+}
+
 func (s *Spec) inCache(path string) bool {
 	for _, cache := range s.Caches {
 		if filepath.IsAbs(cache) {

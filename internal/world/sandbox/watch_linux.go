@@ -103,8 +103,11 @@ func (n *notification) handle(s *Spec, saw func(pid int, a Attempt) bool) answer
 func (n *notification) attempt(s *Spec) (Attempt, bool) {
 	args := &n.call.args
 	switch uintptr(n.call.number) {
+	case unix.SYS_SOCKET: // the filter tells only of those that list others
+		return Attempt{Sockets: true}, true
 	case unix.SYS_CONNECT:
-		return n.connection(args[1], args[2])
+		a, ok := n.connection(args[1], args[2])
+		return a, ok && (a.Socket == "" || s.closesSocket(a.Socket))
 	case unix.SYS_BIND:
 		a, ok := n.address(args[1], args[2])
 		a.Bind = true
@@ -146,6 +149,8 @@ func (n *notification) address(at, size uint64) (Attempt, bool) {
 		a.Host = netip.AddrFrom4([4]byte(raw[4:8])).String()
 	case family == unix.AF_INET6 && len(raw) >= 24:
 		a.Host = netip.AddrFrom16([16]byte(raw[8:24])).Unmap().String()
+	case family == unix.AF_UNIX && raw[2] == 0 && size > 3: // it has a name, but is no file
+		return Attempt{Socket: "@" + string(raw[3:])}, true
 	case family == unix.AF_UNIX && raw[2] == '/':
 		path, _, _ := bytes.Cut(raw[2:], []byte{0})
 		return Attempt{Socket: string(path)}, true

@@ -231,8 +231,12 @@ func isForeignSocket(path string) bool {
 			return false
 		}
 	}
+	if path[0] == '@' {
+		table, _ := os.ReadFile("/proc/net/unix")
+		return strings.Contains(string(table)+"\n", " "+path+"\n")
+	}
 	info, err := os.Stat(path)
-	return err == nil && info.Mode()&os.ModeSocket != 0 && slices.ContainsFunc([]string{"/run/", "/var/run/", "/tmp/", "/var/tmp/"}, func(dir string) bool { return strings.HasPrefix(path, dir) })
+	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
 // close hangs up, which makes the keeper end everything, and waits for that.
