@@ -1,12 +1,9 @@
 package workspace
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/haftdev/haft/internal/world/workspace/readstate"
 	"github.com/haftdev/haft/internal/world/workspace/textfile"
 )
 
@@ -89,38 +86,6 @@ func TestTheEncodingOfANewFile(t *testing.T) {
 		must(t, err)
 		if got := b.content("a.txt"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-// A conflict in many places shows the first of them.
-func TestAConflictInManyPlaces(t *testing.T) {
-	var old, ours, theirs strings.Builder
-	for i := range 8 {
-		fmt.Fprintf(&old, "line %d\nkept\nkept too\n", i)
-		fmt.Fprintf(&ours, "ours %d\nkept\nkept too\n", i)
-		fmt.Fprintf(&theirs, "theirs %d\nkept\nkept too\n", i)
-	}
-	b := newBench(t, map[string]string{"f": old.String()})
-	b.read("f")
-	b.write("f", theirs.String())
-	_, err := b.edit("f", old.String(), ours.String())
-	if err == nil || strings.Count(err.Error(), "of the file as it was read:") != 5 || !strings.Contains(err.Error(), "… and 3 more\n") {
-		t.Errorf("%v", err)
-	}
-}
-
-// What an agent knows of a file is told when it changes, and not when it reads the same again.
-func TestWhatAnAgentKnowsIsToldOnce(t *testing.T) {
-	b := newBench(t, map[string]string{"f": "one\ntwo\n"})
-	told := 0
-	b.onRead = func(string, readstate.Entry) { told++ }
-	for i, want := range []int{1, 1, 2} {
-		if i == 2 {
-			b.write("f", "one\nthree\n")
-		}
-		if b.read("f"); told != want {
-			t.Errorf("after reading %d: told %d times, want %d", i, told, want)
 		}
 	}
 }

@@ -686,3 +686,61 @@ func (noBlobs) Put(context.Context, string, []byte) error { return nil }
 func (noBlobs) Get(context.Context, string) ([]byte, error) {
 	return nil, os.ErrNotExist
 }
+
+// A conflict in many places shows the first of them.
+func TestAConflictInManyPlaces(t *testing.T) {
+	var old, ours, theirs strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&old, "line %d\nkept\nkept too\n", i)
+		fmt.Fprintf(&ours, "ours %d\nkept\nkept too\n", i)
+		fmt.Fprintf(&theirs, "theirs %d\nkept\nkept too\n", i)
+	}
+	b := newBench(t, map[string]string{"f": old.String()})
+	b.read("f")
+	b.write("f", theirs.String())
+	_, err := b.edit("f", old.String(), ours.String())
+	if err == nil || strings.Count(err.Error(), "of the file as it was read:") != 5 || !strings.Contains(err.Error(), "… and 3 more\n") {
+		t.Errorf("%v", err)
+	}
+}
+
+// What an agent knows of a file is told when it changes, and not when it reads the same again.
+func TestWhatAnAgentKnowsIsToldOnce(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\ntwo\n"})
+	told := 0
+	b.onRead = func(string, readstate.Entry) { told++ }
+	for i, want := range []int{1, 1, 2} {
+		if i == 2 {
+			b.write("f", "one\nthree\n")
+		}
+		if b.read("f"); told != want {
+			t.Errorf("after reading %d: told %d times, want %d", i, told, want)
+		}
+	}
+}
+
+// A program that prints lines of a file has shown them, if they are these lines.
+func TestLinesThatAProgramPrints(t *testing.T) {
+	b := newBench(t, map[string]string{"f": "one\ntwo\nthree\n", "empty": ""})
+	for _, c := range []struct {
+		name     string
+		from, to int
+		shown    string
+		want     bool
+	}{
+		{"f", 1, 2, "one\ntwo", true},
+		{"f", 2, 9, "a title\ntwo\nthree\n", true},
+		{"f", -1, -1, "three", true},
+		{"f", 1, 1, "two", false},
+		{"f", 1, 2, "one two", false},
+		{"f", 3, 2, "", false},
+		{"f", 9, 9, "", false},
+		{"f", -9, -9, "", false},
+		{"empty", 1, 1, "", false},
+		{"missing", 1, 1, "", false},
+	} {
+		if got := b.SawLines("", b.Look(b.path(c.name)), c.from, c.to, c.shown); got != c.want {
+			t.Errorf("lines %d to %d of %s in %q: %t, want %t", c.from, c.to, c.name, c.shown, got, c.want)
+		}
+	}
+}
