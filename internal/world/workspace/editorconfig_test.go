@@ -13,7 +13,7 @@ func TestEditorConfig(t *testing.T) {
 		".editorconfig":         "\uFEFFROOT = true\n; a comment\n[*]\ncharset = utf-8\n[*.txt]\n# another\ncharset=latin1\n[/docs/**.{md,rst}]\ncharset = gbk\n[/docs/plain.md]\ncharset = unset\n",
 		"sub/.editorconfig":     "charset = shift_jis\n[*.c]\nCHARSET = euc-kr\nno value\n",
 		"sub/top/.editorconfig": "root = true\n[*.go]\ncharset = utf-16le\n",
-		"sub/on/.editorconfig":  "root = false\n",
+		"sub/on/.editorconfig":  "root = false\n[*.md]\nroot = true\n",
 	})
 	for name, want := range map[string]string{
 		"a.go":           "utf-8",

@@ -721,7 +721,7 @@ func TestWhatAnAgentKnowsIsToldOnce(t *testing.T) {
 
 // A program that prints lines of a file has shown them, if they are these lines.
 func TestLinesThatAProgramPrints(t *testing.T) {
-	b := newBench(t, map[string]string{"f": "one\ntwo\nthree\n", "empty": ""})
+	b := newBench(t, map[string]string{"f": "one\ntwo\nthree\n", "empty": "", "binary": "\x00\x01"})
 	for _, c := range []struct {
 		name     string
 		from, to int
@@ -737,6 +737,7 @@ func TestLinesThatAProgramPrints(t *testing.T) {
 		{"f", 9, 9, "", false},
 		{"f", -9, -9, "", false},
 		{"empty", 1, 1, "", false},
+		{"binary", 1, 1, "\x00\x01", false},
 		{"missing", 1, 1, "", false},
 	} {
 		if got := b.SawLines("", b.Look(b.path(c.name)), c.from, c.to, c.shown); got != c.want {
