@@ -1,13 +1,14 @@
 // Package keep says where haft keeps what it writes for a user: in the folders that the
 // environment names, else in the home folder, else, if that is missing or cannot be
-// written, in a folder of the user's under the temporary one. It makes nothing and is
-// safe for concurrent use.
+// written, in a folder of the user's under the temporary one. It makes only that, if
+// another is in its place, and is safe for concurrent use.
 package keep
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // State is the folder for what haft needs and can lose: $HAFT_HOME/state, or haft in
@@ -47,10 +48,23 @@ func Log() string {
 	return filepath.Join(temporary(), ".haft")
 }
 
-// temporary is the user's folder where there is no other.
+// temporary is the user's folder where there is no other. Of one that others made, or may write to, nothing
+// is read: the process has a folder of its own then.
 func temporary() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("haft-%d", os.Getuid()))
+	if info, err := os.Lstat(dir); err == nil && !private(info) {
+		return ofProcess()
+	}
+	return dir
 }
+
+var ofProcess = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", fmt.Sprintf("haft-%d-", os.Getuid()))
+	if err != nil {
+		return filepath.Join(os.DevNull, "haft") // where nothing can be written, which is an error then
+	}
+	return dir
+})
 
 // writable reports whether a folder can be written, or made: by the nearest folder
 // above it that exists.

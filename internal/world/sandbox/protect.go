@@ -38,9 +38,9 @@ type Taken struct {
 	Kept string // where it is now
 }
 
-// TakeBack moves whatever has appeared at protected paths into a new folder below
-// dir. It deletes nothing, because another program may have created it.
-func (s *Snapshot) TakeBack(dir string) ([]Taken, error) {
+// TakeBack moves whatever has appeared at protected paths into a new folder in the
+// temporary directory. It deletes nothing, because another program may have created it.
+func (s *Snapshot) TakeBack() ([]Taken, error) {
 	var taken []Taken
 	var failed []error
 	held := map[string]bool{}
@@ -55,7 +55,7 @@ func (s *Snapshot) TakeBack(dir string) ([]Taken, error) {
 		if !found {
 			continue
 		}
-		t, err := m.take(name, dir)
+		t, err := m.take(name)
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -83,12 +83,9 @@ func (m missingPath) appeared() (name string, found bool) {
 	return "", false
 }
 
-func (m missingPath) take(name, dir string) (Taken, error) {
+func (m missingPath) take(name string) (Taken, error) {
 	path := filepath.Join(m.dir, name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return Taken{}, err
-	}
-	keep, err := os.MkdirTemp(dir, "taken-")
+	keep, err := os.MkdirTemp("", "haft-taken-") // which no other user can have made before
 	if err != nil {
 		return Taken{}, err
 	}

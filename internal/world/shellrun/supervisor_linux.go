@@ -304,7 +304,7 @@ func (s *supervisor) startConfined(c Command) (Process, error) {
 			pass.Close()
 		}
 		var failed error
-		status.Taken, failed = shot.TakeBack(filepath.Join(os.TempDir(), "haft-taken"))
+		status.Taken, failed = shot.TakeBack()
 		status.Err = errors.Join(status.Err, failed)
 	})
 	if err != nil && pass != nil {
