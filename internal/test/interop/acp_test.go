@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/haftdev/haft/internal/sys/processgroup"
 	"github.com/haftdev/haft/model/script"
 )
 
@@ -61,6 +62,7 @@ type acpClient struct {
 }
 
 func startACP(t *testing.T, cmd *exec.Cmd) *acpClient {
+	processgroup.Own(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +76,8 @@ func startACP(t *testing.T, cmd *exec.Cmd) *acpClient {
 	}
 	t.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // it ends with its input, or with the test
+		_ = cmd.Wait()        // it ends with its input, or with the test
+		processgroup.End(cmd) // it does not wait for haft
 	})
 	c := &acpClient{t: t, in: in, out: bufio.NewScanner(out)}
 	c.out.Buffer(nil, 1<<24)

@@ -57,7 +57,7 @@ func TestProgramsOfOthers(t *testing.T) {
 			if p.nightly && !needtest.Nightly() {
 				t.Skip("runs at night")
 			}
-			root := t.TempDir()
+			root := scratch(t)
 			at := &place{modules: filepath.Join(needtest.NPM(t, p.packages...), "node_modules"), dir: filepath.Join(root, "project"), home: filepath.Join(root, "home"), haft: build(t)}
 			for _, dir := range []string{at.dir, at.home} {
 				if err := os.Mkdir(dir, 0o755); err != nil {
@@ -74,6 +74,25 @@ func TestProgramsOfOthers(t *testing.T) {
 	if !t.Failed() {
 		golden.Part(t, "../../../docs/migrate.md", "programs", "| program | what the test does |\n|---|---|\n"+rows.String())
 	}
+}
+
+// scratch is a folder that is removed when what was killed there has ended.
+func scratch(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "programs-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for patience := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+			if err := os.RemoveAll(dir); err == nil {
+				return
+			} else if time.Now().After(patience) {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	return dir
 }
 
 // model serves these turns to everything that is started from now on.
