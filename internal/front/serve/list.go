@@ -233,9 +233,22 @@ func (w *watch) status(row *Session) Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.fill(row)
+	s.Working = s.Working || s.Running && w.begins()
 	row.Asking = max(row.Asking, len(w.openQuestions().Questions))
 	return s
 }
+
+// begins reports whether a prompt was just sent whose turn may not have begun. The watch is locked.
+func (w *watch) begins() bool {
+	if len(w.prompts) == 0 || time.Since(w.sent) > beginTime {
+		return false
+	}
+	outcome, known := w.outcome(w.prompts[len(w.prompts)-1])
+	return !known || outcome.State == OutcomeWaiting
+}
+
+// beginTime is how long a prompt that was sent may take to begin its turn.
+const beginTime = 2 * time.Second
 
 // file is the journal of the session, "" if there is none yet.
 func (w *watch) file() string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/haftdev/haft/internal/front/serve"
 	"github.com/haftdev/haft/internal/front/serve/servetest"
+	"github.com/haftdev/haft/model/script"
 )
 
 // picture is a small PNG.
@@ -134,4 +135,26 @@ func TestTheModelIsChanged(t *testing.T) {
 	if s.must("GET", path, nil, &row); !strings.HasSuffix(row.Model, "claude-haiku-4-5") { // as the model calls itself
 		t.Errorf("the row says %q", row.Model)
 	}
+}
+
+// A session that was given a prompt is working at once, also before its turn has begun, and done
+// when the prompt has its answer.
+func TestAPromptedSessionIsWorking(t *testing.T) {
+	servetest.Home(t)
+	s := startSite(t, servetest.Scripted(t, script.Turn{TTFT: 300, Blocks: []script.Block{{Text: "One."}}}, script.Turn{TTFT: 300, Blocks: []script.Block{{Text: "Two."}}}), "127.0.0.1:0")
+	var row serve.Session
+	s.must("POST", "/v1/sessions", serve.NewSession{Cwd: s.dir, Prompt: "go"}, &row)
+	if row.State != serve.Working {
+		t.Errorf("a session that begins with a prompt is %s", row.State)
+	}
+	f := s.feed("/v1/sessions/"+row.ID+"/events", "")
+	defer f.Close()
+	done := func(e servetest.Event) bool { return e.Name == "session" && strings.Contains(e.Data, `"state":"done"`) }
+	f.Until("the end of the first turn", done)
+	s.must("POST", "/v1/sessions/"+row.ID+"/prompts", serve.Prompt{Text: "go on"}, nil)
+	s.must("GET", "/v1/sessions/"+row.ID, nil, &row)
+	if row.State != serve.Working {
+		t.Errorf("a session that was given a prompt is %s", row.State)
+	}
+	f.Until("the end of the second turn", done)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/haftdev/haft/internal/front/headless/launch"
 	"github.com/haftdev/haft/internal/guard/permission"
@@ -403,7 +404,7 @@ func (w *watch) remember(id string) bool {
 	if slices.Contains(w.prompts, id) || w.fold.Prompted(id) {
 		return false
 	}
-	w.prompts = append(w.prompts, id)
+	w.prompts, w.sent = append(w.prompts, id), time.Now()
 	if len(w.prompts) > maxRemembered {
 		w.prompts = w.prompts[1:]
 	}

@@ -42,6 +42,7 @@ type watch struct {
 	asked     int // counts changes of questions
 	settled   []Problem
 	prompts   []string                     // ids of prompts that were sent
+	sent      time.Time                    // when the last of them was
 	outcomes  []Outcome                    // of those that this process has led, the latest last
 	cleared   bool                         // /clear has led to another session, and its turn has not ended
 	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
