@@ -94,7 +94,7 @@ func judgeTruth(plain, haft *played) (outcome, first string, lies []string) {
 		held := holdsLines(got.text, want.text)
 		switch {
 		case want.background && !got.failed:
-		case got.failed && !(want.failed && held):
+		case got.failed && !(want.failed && held && !strings.HasPrefix(line, "Not applied: ")):
 			return refused, line, nil // what follows cannot be the same
 		case !got.failed && strings.HasPrefix(line, "Held back: "):
 			outcome, first = told, line
@@ -137,7 +137,7 @@ func merged(a, b map[string]string) map[string]string {
 // holdsLines reports whether a text has lines in their order: haft may say more.
 func holdsLines(text, lines string) bool {
 	has := strings.Split(text, "\n")
-	for line := range strings.Lines(lines) {
+	for line := range strings.Lines(strings.ReplaceAll(lines, "\r", "\n")) {
 		line = strings.TrimSpace(line)
 		i := slices.IndexFunc(has, func(have string) bool { return strings.Contains(have, line) })
 		if i < 0 {
