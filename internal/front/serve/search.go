@@ -111,12 +111,11 @@ func (s *Server) matching(d timeline.Detail, query string) (string, bool) {
 			continue
 		}
 		text = s.redact.Text(text)
-		lower := strings.ToLower(text)
-		at := strings.Index(lower, query)
-		if at < 0 || len(lower) != len(text) && !utf8.ValidString(text[:min(at, len(text))]) {
+		at := strings.Index(strings.ToLower(text), query)
+		if at < 0 {
 			continue
 		}
-		at = min(at, len(text))
+		at = min(at, len(text)) // lower case may be longer
 		from, to := max(0, at-aroundHit), min(len(text), at+len(query)+aroundHit)
 		return strings.Join(strings.Fields(strings.ToValidUTF8(text[from:to], "")), " "), true
 	}
