@@ -223,8 +223,9 @@ func ownProcess(pid int) bool {
 	return err == nil && (os.Geteuid() == 0 || int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid())
 }
 
-// isForeignSocket reports whether a path is that of a socket which a box does not show. Those of
-// the name service are asked by the C library itself, which looks in files where they are missing.
+// isForeignSocket reports whether a path, or a name with @ that is no file, is that of a socket of
+// the machine. Those of the name service are asked by the C library itself, which looks in files where
+// they are missing.
 func isForeignSocket(path string) bool {
 	for _, dir := range []string{"/run/nscd/", "/var/run/nscd/", "/run/systemd/", "/var/run/systemd/", "/var/lib/sss/"} {
 		if strings.HasPrefix(path, dir) {
