@@ -3,7 +3,6 @@
 package interop_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -20,13 +19,6 @@ import (
 	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
 )
-
-func says(text string) script.Turn { return script.Turn{Blocks: []script.Block{{Text: text}}} }
-
-func runs(command string) script.Turn {
-	input, _ := json.Marshal(map[string]string{"command": command})
-	return script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: input}}}
-}
 
 func TestInputThatEndsAtEveryMessage(t *testing.T) {
 	turns := []script.Turn{runs("touch made"), says("Done.")}

@@ -259,3 +259,10 @@ func statusLine(t *testing.T, at *place) {
 		time.Sleep(50 * time.Millisecond) // until the screen has changed, which it does not tell
 	}
 }
+
+func says(text string) script.Turn { return script.Turn{Blocks: []script.Block{{Text: text}}} }
+
+func runs(command string) script.Turn {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	return script.Turn{Blocks: []script.Block{{Tool: "Bash", Input: input}}}
+}
