@@ -339,7 +339,18 @@ func (p *Policy) shownByGit(q gitshow.Query, where *shell.Options) ([]string, er
 	if folders = append(folders, top); q.Reverse != nil {
 		folders = append(folders, here)
 	}
-	for _, list := range [][]string{q.List, q.Reverse} {
+	lists := [][]string{q.List, q.Reverse}
+	if q.Refs != "" {
+		refs, err := git.run(nil, "show-ref", "--", q.Refs)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(refs)) {
+			_, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			lists = append(lists, append(slices.Clone(q.List[:len(q.List)-1]), ref))
+		}
+	}
+	for _, list := range lists {
 		if len(list) == 0 {
 			continue
 		}

@@ -182,15 +182,16 @@ func TestGitThatChangesWhatItShows(t *testing.T) {
 	added := []string{"git add -f .env && git diff --cached", "git add -f . && git diff --cached", "git add -fA; git stash show -p", "git add -f . && git commit -qm x && git show", "git diff $(cat list)"}
 	recorded := []string{
 		"cd src && git diff HEAD~9", "git -c diff.renames=no diff", "git format-patch --stdout HEAD~1", "git --git-dir=.git diff", "git -C src diff", "git range-diff HEAD~2 HEAD~1 HEAD",
-		"git merge -q v3; git status; git diff", "git add a.txt; git diff --cached", "git worktree add ../w", "git clone . ../c", "git notes add -m x && git show", "git archive -o x.zip HEAD",
+		"git merge -q v3; git status; git diff", "git add a.txt; git diff --cached", "git clone . ../c", "git notes add -m x && git show", "git worktree add ../w HEAD~1", "git archive -o x.zip HEAD~1",
 	}
+	clean := []string{"git worktree add ../w", "git archive -o x.zip HEAD"} // they copy the last commit, and no other
 	for _, mode := range []permission.Mode{permission.Default, permission.AcceptEdits, permission.Bypass} {
 		for _, command := range added {
 			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow); d.Behavior == tool.Allow {
 				t.Errorf("%s: %q is allowed: %s", mode, command, d.Reason)
 			}
 		}
-		for _, command := range slices.Concat(recorded, []string{"git diff", "git add a.txt", "git log -p -3", "git commit -m x"}) {
+		for _, command := range slices.Concat(recorded, clean, []string{"git diff", "git add a.txt", "git log -p -3", "git commit -m x"}) {
 			if d := p.decide(t, mode, "Bash", bashInput(command), deny, allow, rule(tool.Allow, "Bash(cd:*)")); d.Behavior != tool.Allow {
 				t.Errorf("%s: %q: %s (%s), want allowed", mode, command, d.Behavior, d.Reason)
 			}
@@ -215,6 +216,30 @@ func TestGitThatChangesWhatItShows(t *testing.T) {
 	for _, command := range append(recorded, "git -C ../elsewhere diff", "GIT_DIR=x git diff", "git -c core.worktree=.. diff") {
 		if d := p.decide(t, permission.AcceptEdits, "Bash", bashInput(command), deny, allow, rule(tool.Allow, "Bash(cd:*)")); d.Behavior == tool.Allow {
 			t.Errorf("%q is allowed, and a commit has the file: %s", command, d.Reason)
+		}
+	}
+	for _, command := range clean {
+		if d := p.decide(t, permission.AcceptEdits, "Bash", bashInput(command), deny, allow); d.Behavior != tool.Allow {
+			t.Errorf("%q copies nothing that is hidden: %s (%s), want allowed", command, d.Behavior, d.Reason)
+		}
+	}
+}
+
+// TestGitCopiesTheRevisionThatItIsGiven: where the last commit has no file that a rule hides, and another has one, each way
+// to mean that other one is refused.
+func TestGitCopiesTheRevisionThatItIsGiven(t *testing.T) {
+	p := repository(t)
+	p.shell(t, "git rm -qr --cached conf; git commit -qm gone; git branch w HEAD~1; git branch twice HEAD~1; git tag twice; git tag old HEAD~1; git update-ref refs/remotes/o/far HEAD~1; git branch clean; git checkout -q HEAD~1; git checkout -q -")
+	deny, allow := rule(tool.Deny, "Read(./conf/hidden.txt)"), rule(tool.Allow, "Bash(git:*)")
+	for command, want := range map[string]bool{
+		"git worktree add ../x HEAD~1": false, "git worktree add -- ../x HEAD~1": false, "git worktree add -b q HEAD HEAD~1": false, "git worktree add -bq ../x HEAD~1": false, "git worktree add --reason x HEAD HEAD~1": false, "git worktree add --detach ../x old": false,
+		"git worktree add ../w": false, "git worktree add ../w/": false, "git worktree add ../x w": false, "git worktree add ../x twice": false, "git worktree add ../x -": false, "git worktree add ../@{-1}": false, "git worktree add --guess-remote ../far": false, "git worktree add ../far": false,
+		"git archive -o HEAD HEAD~1": false, "git archive -- HEAD~1": false, "git archive HEAD~1 conf": false, "git archive HEAD --add-file=conf/hidden.txt": false, "git archive w a.txt -- conf": false,
+		"git worktree add ../x": true, "git worktree add -b q ../x": true, "git worktree add -b q ../w HEAD": true, "git worktree add --detach ../w": true, "git worktree add ../x clean": true, "git worktree add ../x HEAD": true, "git worktree add -d ../x twice": true,
+		"git archive -o x.zip HEAD": true, "git archive HEAD~1 a.txt": true, "git archive --format=tar --prefix=x/ clean": true,
+	} {
+		if d := p.decide(t, permission.AcceptEdits, "Bash", bashInput(command), deny, allow); (d.Behavior == tool.Allow) != want {
+			t.Errorf("%q: %s (%s), want allowed: %v", command, d.Behavior, d.Reason, want)
 		}
 	}
 }

@@ -8,6 +8,8 @@ package gitshow
 
 import (
 	"errors"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,6 +36,8 @@ type Query struct {
 	// Tree, if set, compares the work tree with a revision, if there is only one among these words: what cannot be read in
 	// it is printed as removed. Paths are those after "--".
 	Tree, Paths []string
+	// Refs, if set, is how a branch ends that may be what List is about instead of its last word.
+	Refs string
 	// Sources, if set, are the words that may name what is copied: if there is none of them, nothing is.
 	Sources []string
 }
@@ -80,11 +84,7 @@ func copies(sub string, args []string, plain bool) (Query, bool) {
 	}
 	switch sub {
 	case "worktree":
-		tree := "HEAD"
-		if words := operands(args); len(words) > 2 {
-			tree = words[2]
-		}
-		return Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", tree}}, slices.Contains(args, "add")
+		return workTree(args), slices.Contains(args, "add")
 	case "checkout-index":
 		return Query{List: []string{"ls-files", "-z", "--full-name"}}, !plain || has("--prefix") || has("--temp")
 	case "checkout", "restore", "reset", "stash":
@@ -104,6 +104,69 @@ func copies(sub string, args []string, plain bool) (Query, bool) {
 		return Query{Unclear: true}, slices.ContainsFunc(args, local)
 	}
 	return Query{}, false
+}
+
+// workTree returns how to list what a work tree that is added gets.
+func workTree(args []string) Query {
+	var words []string // the path, and a revision
+	fresh := false     // no branch is taken by its name alone
+	for i := 1; i < len(args); i++ {
+		switch w := args[i]; {
+		case w == "-b" || w == "-B":
+			fresh = true
+			i++
+		case w == "-d" || w == "--detach":
+			fresh = true
+		case slices.Contains([]string{"-f", "--force", "-q", "--quiet", "--lock", "--checkout", "--no-checkout", "--track", "--no-track", "--no-guess-remote"}, w):
+		case strings.HasPrefix(w, "-"):
+			return Query{Unclear: true} // a value may follow, or it is the branch before this one
+		default:
+			words = append(words, w)
+		}
+	}
+	if len(words) == 0 || len(words) > 2 || args[0] != "add" {
+		return Query{Unclear: true}
+	}
+	tree, refs := "HEAD", path.Base(filepath.ToSlash(words[0])) // without a revision, the path may name a branch
+	if len(words) == 2 {
+		tree, refs = words[1], words[1]
+	} else if strings.Contains(refs, "@{") {
+		return Query{Unclear: true}
+	}
+	if fresh {
+		refs = ""
+	}
+	return Query{List: listTree(tree), Refs: refs}
+}
+
+// archived returns how to list what an archive gets.
+func archived(args []string) Query {
+	var words []string // a revision, and paths
+	whole := false     // the paths are not looked at
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case w == "-o":
+			i++
+		case w == "--" && len(words) > 0, strings.HasPrefix(w, "--format="), strings.HasPrefix(w, "--prefix="):
+			whole = true
+		case strings.HasPrefix(w, "-"):
+			return Query{Unclear: true} // a value may follow, or it adds a file
+		default:
+			words = append(words, w)
+		}
+	}
+	if len(words) == 0 {
+		return Query{Unclear: true}
+	}
+	if whole || len(words) == 1 || slices.ContainsFunc(words, func(w string) bool { return strings.ContainsAny(w, `*?[\:`) || strings.HasPrefix(w, ".") }) {
+		return Query{List: listTree(words[0])}
+	}
+	return Query{List: slices.Concat([]string{"ls-tree", "-r", "-z", "--name-only", "--full-name", words[0], "--"}, words[1:])}
+}
+
+// listTree lists the files of a revision.
+func listTree(revision string) []string {
+	return []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", revision}
 }
 
 // local reports whether a word may be the path of a repository on this machine.
@@ -176,14 +239,7 @@ func of(sub string, args []string) (Query, bool) {
 		}
 		return Query{List: slices.Concat([]string{"grep", "-l", "-z", "--full-name"}, args), trees: operands(args)}, !namesOnly(args, "-l", "-L", "-c", "-q", "--count", "--name-only", "--files-with-matches", "--files-without-match", "--quiet")
 	case "archive":
-		words := append(operands(args), "HEAD")
-		q := Query{List: []string{"ls-tree", "-r", "-z", "--name-only", "--full-tree", words[0]}}
-		if paths := words[1:]; len(paths) > 1 && !slices.ContainsFunc(args, func(w string) bool {
-			return strings.HasPrefix(w, "-") || strings.ContainsAny(w, `*?[\:`) || strings.HasPrefix(w, ".")
-		}) {
-			q.List = slices.Concat([]string{"ls-tree", "-r", "-z", "--name-only", "--full-name", words[0], "--"}, paths[:len(paths)-1])
-		}
-		return q, true
+		return archived(args), true
 	case "notes":
 		return Query{Unclear: true}, slices.ContainsFunc(args, func(w string) bool {
 			return w == "show" || strings.HasPrefix(w, "-C") || strings.HasPrefix(w, "-c") || strings.HasPrefix(w, "--re")
