@@ -79,27 +79,35 @@ func Of(args []string, inside func(path string) bool) (Query, bool) {
 // copies returns how to list what a command of git writes under another name than the one in the
 // repository, where anyone may read it.
 func copies(sub string, args []string, plain bool) (Query, bool) {
-	has := func(begin string) bool {
-		return slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, begin) })
-	}
 	switch sub {
 	case "worktree":
 		return workTree(args), slices.Contains(args, "add")
 	case "checkout-index":
-		return Query{List: []string{"ls-files", "-z", "--full-name"}}, !plain || has("--prefix") || has("--temp")
+		return Query{List: []string{"ls-files", "-z", "--full-name"}}, !plain || has(args, "", "--prefix", "--temp")
 	case "checkout", "restore", "reset", "stash":
 		return Query{Unclear: true}, !plain || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, ":") && !strings.HasPrefix(w, ":") })
 	case "read-tree", "unpack-file":
-		return Query{Unclear: true}, !plain || sub == "unpack-file" || has("--prefix") || slices.ContainsFunc(args, named)
+		return Query{Unclear: true}, !plain || sub == "unpack-file" || has(args, "", "--prefix") || slices.ContainsFunc(args, named)
 	case "update-index":
-		return Query{Unclear: true}, has("--cacheinfo") || has("--index-info")
+		return Query{Unclear: true}, has(args, "", "--cacheinfo", "--index-info")
 	case "clone":
-		from := operands(args)
+		var from []string
+		valued := false // a flag may take the next word
+		for _, w := range args {
+			switch {
+			case !strings.HasPrefix(w, "-"):
+				from = append(from, w)
+			case !strings.HasPrefix(w, "--") || !strings.Contains(w, "="):
+				valued = valued || !slices.Contains([]string{"-q", "--quiet", "-v", "--bare", "--mirror", "-n", "--no-checkout", "--recursive", "--single-branch", "--"}, w)
+			}
+		}
 		q := Query{Unclear: true, Sources: from}
-		if len(from) > 1 {
-			from = from[:len(from)-1] // the last says where to
+		if len(from) > 1 && !valued {
+			from = from[:1] // the last says where to
 		}
 		return q, slices.ContainsFunc(from, func(w string) bool { return local(w) || !strings.Contains(w, ":") })
+	case "fsck":
+		return Query{Unclear: true}, has(args, "", "--lost-found")
 	case "pull", "fetch", "submodule", "subtree":
 		return Query{Unclear: true}, slices.ContainsFunc(args, local)
 	}
@@ -248,17 +256,23 @@ func of(sub string, args []string) (Query, bool) {
 		return Query{Unclear: true}, slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "%(raw") })
 	case "cat-file":
 		return Query{listsFolders: true, Unclear: slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--batch") })}, !namesOnly(args, "-t", "-s", "-e")
-	case "add", "checkout", "restore", "reset", "stash push", "stash save", "stash":
+	case "add", "stage", "checkout", "restore", "reset", "stash push", "stash save", "stash":
 		q := list("diff", []string{"HEAD"})
 		source := slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-s") || strings.HasPrefix(w, "--so") })
-		if strings.HasPrefix(sub, "stash") || sub != "add" && (source || len(operands(args)) > 0) {
+		if strings.HasPrefix(sub, "stash") || sub != "add" && sub != "stage" && (source || len(operands(args)) > 0) {
 			q = Query{Unclear: true} // it compares with another revision, or with the work tree as the command sees it
 		}
-		return q, slices.ContainsFunc(args, func(w string) bool {
-			return w == "-p" || w == "--patch" || w == "-i" || w == "--interactive" || w == "-e"
-		})
+		valued := "bBF"
+		if strings.HasPrefix(sub, "stash") {
+			valued += "m"
+		}
+		return q, has(args, valued, "-p", "--patch", "-i", "--interactive", "-e", "--edit")
 	case "commit":
-		return list("diff", []string{"HEAD"}), verbose(args) > 0 || slices.Contains(args, "-p")
+		return list("diff", []string{"HEAD"}), verbose(args) > 0 || has(args, "mFCct", "-p", "--patch", "--interactive")
+	case "rebase", "am":
+		return Query{Unclear: true}, has(args, "", "--show-current-patch")
+	case "rerere":
+		return Query{Unclear: true}, slices.Contains(args, "diff")
 	case "range-diff", "format-patch", "bundle", "fast-export", "difftool", "request-pull", "send-email", "merge-tree", "upload-archive", "archimport", "imap-send", "cvsexportcommit", "fast-import", "upload-pack", "pack-objects", "http-backend", "daemon", "svn", "p4":
 		return Query{Unclear: true}, true
 	}
@@ -393,6 +407,25 @@ func patch(args []string, byDefault bool) bool {
 	return byDefault
 }
 
+// has reports whether one of some flags is given: a long one may be shortened, and a short one may stand in a word with others, up
+// to one of valued, which take the rest.
+func has(args []string, valued string, flags ...string) bool {
+	for _, w := range args {
+		long, _, _ := strings.Cut(w, "=")
+		short, together := strings.CutPrefix(w, "-")
+		together = together && !strings.HasPrefix(short, "-")
+		if end := strings.IndexAny(short, valued); end >= 0 {
+			short = short[:end]
+		}
+		for _, f := range flags {
+			if len(f) > 2 && len(long) > 2 && strings.HasPrefix(f, long) || len(f) == 2 && together && strings.Contains(short, f[1:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func namesOnly(args []string, flags ...string) bool {
 	return slices.ContainsFunc(args, func(w string) bool { return slices.Contains(flags, w) })
 }
@@ -400,7 +433,7 @@ func namesOnly(args []string, flags ...string) bool {
 // verbose returns how often status or commit is told to show changes.
 func verbose(args []string) (n int) {
 	for _, w := range args {
-		if w == "--verbose" {
+		if len(w) > 2 && strings.HasPrefix("--verbose", w) {
 			n++
 		} else if strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") {
 			n += strings.Count(w, "v")
