@@ -41,24 +41,7 @@ func TestAStartWithManyItems(t *testing.T) {
 // the first prompt, and the size of the first request.
 func startWith(t *testing.T, n int) (cpu time.Duration, size int) {
 	r := newRig(t)
-	for i := range n {
-		text := fmt.Sprintf("---\nname: %%s%d\ndescription: Does the work number %d of its kind when it is asked for\nallowed-tools: Bash(git diff:*)\n---\nDo the work %d, and say what has changed.\n", i, i, i)
-		for _, kind := range []string{"agent", "command"} {
-			writeFile(t, fmt.Sprintf("%s/.claude/%ss/%s%d.md", r.dir, kind, kind, i), fmt.Sprintf(text, kind))
-		}
-		writeFile(t, fmt.Sprintf("%s/.claude/skills/skill%d/SKILL.md", r.dir, i), fmt.Sprintf(text, "skill"))
-	}
-	p, err := project.Open(&project.Options{Dir: r.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	items := p.Items()
-	if len(items) != 3*n {
-		t.Fatalf("%d items to trust, want %d", len(items), 3*n)
-	}
-	if err := p.Folder.Grant(context.Background(), items...); err != nil {
-		t.Fatal(err)
-	}
+	r.trustItems(n)
 	for range 3 { // other work on the machine only adds
 		r := r.with(script.Turn{Blocks: []script.Block{{Text: "hello"}}})
 		before := cpuTime(t)
@@ -82,6 +65,29 @@ func startWith(t *testing.T, n int) (cpu time.Duration, size int) {
 		size = len(body)
 	}
 	return cpu, size
+}
+
+// trustItems writes n agents, n skills and n commands of the project, and trusts them one by one.
+func (r *rig) trustItems(n int) {
+	r.t.Helper()
+	for i := range n {
+		text := fmt.Sprintf("---\nname: %%s%d\ndescription: Does the work number %d of its kind when it is asked for\nallowed-tools: Bash(git diff:*)\n---\nDo the work %d, and say what has changed.\n", i, i, i)
+		for _, kind := range []string{"agent", "command"} {
+			writeFile(r.t, fmt.Sprintf("%s/.claude/%ss/%s%d.md", r.dir, kind, kind, i), fmt.Sprintf(text, kind))
+		}
+		writeFile(r.t, fmt.Sprintf("%s/.claude/skills/skill%d/SKILL.md", r.dir, i), fmt.Sprintf(text, "skill"))
+	}
+	p, err := project.Open(&project.Options{Dir: r.dir})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	items := p.Items()
+	if len(items) != 3*n {
+		r.t.Fatalf("%d items to trust, want %d", len(items), 3*n)
+	}
+	if err := p.Folder.Grant(context.Background(), items...); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // cpuTime is what this process has used.

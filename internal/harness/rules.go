@@ -341,10 +341,24 @@ func (w *rules) warnings(lead *agentdef.Definition) []agent.Notice {
 		add("settings", "The default output style is used. "+err.Error())
 	}
 	faults, held := w.Project.Check()
-	for _, problem := range faults[:min(len(faults), maxFaults)] {
-		add("knowledge", problem.String())
+	alike := make(map[string]int)
+	for _, problem := range faults {
+		alike[problem.Text]++
 	}
-	if rest := len(faults) - maxFaults; rest > 0 {
+	told, rest := 0, len(faults)
+	for _, problem := range faults {
+		n := alike[problem.Text]
+		if n == 0 || told == maxFaults {
+			continue // of its kind one was told, or enough of all
+		}
+		text := problem.String()
+		if n > 1 {
+			text += fmt.Sprintf("; the same with %d more", n-1)
+		}
+		add("knowledge", text)
+		alike[problem.Text], told, rest = 0, told+1, rest-n
+	}
+	if rest > 0 {
 		add("knowledge", fmt.Sprintf("%d more files of skills, commands, agents or plugins have problems; list them with: haft doctor", rest))
 	}
 	if _, problems := w.CommandTools(); w.Project.Options.ToolHost == nil {
@@ -360,6 +374,6 @@ func (w *rules) warnings(lead *agentdef.Definition) []agent.Notice {
 	return list
 }
 
-// maxFaults is how many files a start names in which something is wrong. A repository may have
-// dozens, and the warnings come at every start.
+// maxFaults is how many files a start names in which something is wrong, each in another way.
+// A repository may have dozens, and the warnings come at every start.
 const maxFaults = 5

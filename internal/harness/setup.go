@@ -289,7 +289,7 @@ func (w *setup) piece(kind knowledge.Kind, name string) (knowledge.Piece, error)
 	if kind == knowledge.Command {
 		return w.Project.Library.Commands.File(name)
 	}
-	s, err := w.Project.Library.Skills.Read(name)
+	s, err := w.Project.Library.Commands.Skill(name)
 	return s.Piece, err
 }
 

@@ -173,17 +173,20 @@ func (r *hookReader) group(event string, at int, group *node) {
 }
 
 // misspelt reports fields that do not exist. A field that resembles another was meant to
-// guard, by its matcher or on_error, and does not; the rest may belong to another program.
+// guard, by its matcher or on_error, and does not, nor does a hook's field beside the matcher;
+// the rest may belong to another program.
 func (r *hookReader) misspelt(key string, object *node, fields map[string]shape) {
 	for _, m := range object.members {
 		if _, known := fields[m.name]; known {
 			continue
 		}
-		kind := Unknown
-		if len(near.Names(m.name, slices.Collect(maps.Keys(fields)), 1)) > 0 {
+		kind, text := Unknown, unknownKey(m.name, fields)
+		if _, ofHook := hookFields[m.name]; ofHook {
+			kind, text = Ignored, "has no effect beside the matcher: write it into each of the hooks"
+		} else if len(near.Names(m.name, slices.Collect(maps.Keys(fields)), 1)) > 0 {
 			kind = Ignored
 		}
-		r.report(kind, m.line, key+"."+m.name, unknownKey(m.name, fields))
+		r.report(kind, m.line, key+"."+m.name, text)
 	}
 }
 

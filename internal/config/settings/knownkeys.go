@@ -200,7 +200,7 @@ var topLevel = sync.OnceValue(func() map[string]shape {
 		"worktree":                    idle(anObject),
 		"enabledPlugins":              anObject,
 		"plugins":                     {kinds: "{", members: map[string]shape{"checkForUpdates": aFlag}},
-		"extraKnownMarketplaces":      idle(anObject),
+		"extraKnownMarketplaces":      anObject,
 		"strictKnownMarketplaces":     noGuard(aList),
 		"blockedMarketplaces":         noGuard(aList),
 		"pluginTrustMessage":          idle(aText),

@@ -152,7 +152,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	p.write(p.home, ".claude/settings.json", "{\n  \"permissions\": {\"allow\": \"Bash\", \"deny\": [\"A\", 1], \"denny\": []},\n  \"model\": 3,\n  \"modle\": \"x\",\n  \"mine\": {\"kept\": true},\n  \"env\": {\"A\": 1, \"B\": \"b\"},\n  \"theme\": null,\n  \"language\": \"x\", \"language\": \"y\"\n}")
 	p.write(p.home, ".haft/settings.json", "{\n  \"permissions\": {,}\n}")
 	p.write(p.project, ".claude/settings.json", `[1]`)
-	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "oracle"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}, {"type": "command", "command": "x", "onerror": "block"}]}, {"matcher": 1, "hooks": []}, 1, {}], "Nothing": []}}`)
+	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "oracle"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}, {"type": "command", "command": "x", "onerror": "block"}]}, {"matcher": 1, "hooks": []}, 1, {}, {"matcher": "Bash", "if": "Bash(rm:*)", "hooks": []}], "Nothing": []}}`)
 	p.write(p.project, ".haft/settings.local.json", strings.Repeat(" ", 1<<20)+"{}")
 	p.write(p.project, ".mcp.json", `{"permissions": {"allow": ["Bash"]}, "mcpServers": {"x": 1}}`)
 	p.write(p.managed, "", strings.Repeat(`{"a":`, 1000))
@@ -167,6 +167,7 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 		`P/.haft/settings.json:1: hooks.PreToolUse[1]: the matcher must be a string`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[2] must be an object with a matcher (a string) and hooks (a list): it is ignored`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[3] has no list of hooks: it is ignored`,
+		`P/.haft/settings.json:1: hooks.PreToolUse[4].if has no effect beside the matcher: write it into each of the hooks`,
 		`P/.haft/settings.json:1: hooks.Nothing is not a known event, so its hooks never run`,
 		`P/.claude/settings.json:1: it could not be understood: line 1: settings must be a JSON object, such as {}`,
 		`P/.mcp.json:1: permissions is not a known key`,

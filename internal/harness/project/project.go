@@ -38,6 +38,7 @@ import (
 	"github.com/haftdev/haft/internal/knowledge/style"
 	"github.com/haftdev/haft/internal/shell"
 	"github.com/haftdev/haft/internal/sys/regular"
+	"github.com/haftdev/haft/internal/text/lazyregexp"
 	"github.com/haftdev/haft/internal/text/visible"
 	"github.com/haftdev/haft/internal/tools/builtin"
 	"github.com/haftdev/haft/internal/tools/task"
@@ -172,11 +173,30 @@ func absent(set *settings.Settings, dirs []plugin.Dir) []knowledge.Problem {
 			return !enabled(set, id, false) || slices.ContainsFunc(dirs, func(d plugin.Dir) bool { return d.ID == id })
 		})
 		if ids := slices.Sorted(maps.Keys(named)); len(ids) > 0 {
-			return []knowledge.Problem{{Path: f.Path, Text: fmt.Sprintf("the plugins that it enables are not installed: %s. To install one, run: haft plugin install %s", strings.Join(ids, ", "), ids[0])}}
+			return []knowledge.Problem{{Path: f.Path, Text: fmt.Sprintf("the plugins that it enables are not installed: %s. To install one, run: %shaft plugin install %s", strings.Join(ids, ", "), adding(set, ids[0]), ids[0])}}
 		}
 	}
 	return nil
 }
+
+// adding is the command that adds the marketplace of a plugin before it is installed, if the
+// settings say where that is and an address can be copied to a shell as it is.
+func adding(set *settings.Settings, id string) string {
+	_, market, _ := strings.Cut(id, "@")
+	var said struct {
+		Source struct{ Repo, URL, Path string }
+	}
+	v, ok := set.Lookup("extraKnownMarketplaces", market)
+	if !ok || json.Unmarshal(v.JSON, &said) != nil {
+		return ""
+	}
+	if address := cmp.Or(said.Source.Repo, said.Source.URL, said.Source.Path); plainAddress.MatchString(address) {
+		return "haft plugin marketplace add " + address + " && "
+	}
+	return ""
+}
+
+var plainAddress = lazyregexp.New(`^[A-Za-z0-9./][A-Za-z0-9@:/._+-]*$`)
 
 // sharedFolder is the user's folder that Claude Code reads too, which a program may choose.
 func sharedFolder(home string) string {

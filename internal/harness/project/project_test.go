@@ -84,9 +84,18 @@ func TestOnlyResultsAreRecalled(t *testing.T) {
 }
 
 func TestPluginsThatAreEnabledButNotInstalled(t *testing.T) {
-	p := open(t, `{"enabledPlugins":{"lint@acme":true,"off@acme":false}}`, project.Options{})
-	faults, _ := p.Check()
-	if len(faults) != 1 || !strings.Contains(faults[0].String(), "not installed: lint@acme. To install one, run: haft plugin install lint@acme") {
-		t.Errorf("%v", faults)
+	for source, want := range map[string]string{
+		`{"source": "github", "repo": "acme/tools"}`:                     "haft plugin marketplace add acme/tools && ",
+		`{"source": "git", "url": "https://example.com/acme.git"}`:       "haft plugin marketplace add https://example.com/acme.git && ",
+		`{"source": "directory", "path": "./tools"}`:                     "haft plugin marketplace add ./tools && ",
+		`{"source": "git", "url": "https://example.com/$(touch x).git"}`: "",
+		`{"source": "github", "repo": "--help"}`:                         "",
+		`5`:                                                              "",
+	} {
+		p := open(t, `{"enabledPlugins":{"lint@acme":true,"off@acme":false},"extraKnownMarketplaces":{"acme":{"source":`+source+`}}}`, project.Options{})
+		faults, _ := p.Check()
+		if len(faults) != 1 || !strings.HasSuffix(faults[0].String(), "not installed: lint@acme. To install one, run: "+want+"haft plugin install lint@acme") {
+			t.Errorf("from %s: %v", source, faults)
+		}
 	}
 }

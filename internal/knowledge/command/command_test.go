@@ -3,6 +3,7 @@ package command_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,7 @@ func TestWhoHasAName(t *testing.T) {
 		"commands/both.md":        "a command",
 		"skills/both/SKILL.md":    "a skill",
 		"commands/mcp__s__ask.md": "a file",
+		"skills/memory/SKILL.md":  "remembers",
 	})
 	set := command.New(command.Options{
 		Places: places, Skills: skill.New(places, nil),
@@ -125,14 +127,16 @@ func TestWhoHasAName(t *testing.T) {
 		}
 	}
 	list := set.List()
-	if len(list.Problems) != 1 || list.Problems[0].Text != "/clear is one of haft's own commands: type /user:clear for the one in this file" {
-		t.Errorf("problems: %v", list.Problems)
+	for i, name := range []string{"clear", "memory"} {
+		if want := fmt.Sprintf("/%s is one of haft's own commands: type /user:%[1]s for the one in this file", name); len(list.Problems) != 2 || list.Problems[i].Text != want {
+			t.Errorf("problems: %v", list.Problems)
+		}
 	}
 	var names []string
 	for _, c := range own(list) {
 		names = append(names, c.Name+" "+string(c.Origin))
 	}
-	want := []string{"both skill", "fix-issue file", "frontend:component file", "mcp__s__ask file", "mcp__s__tell mcp", "quiet file", "user:clear file"}
+	want := []string{"both skill", "fix-issue file", "frontend:component file", "mcp__s__ask file", "mcp__s__tell mcp", "quiet file", "user:clear file", "user:memory skill"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -145,6 +149,13 @@ func TestWhoHasAName(t *testing.T) {
 	}
 	if _, err := set.Find("project:clear"); err == nil {
 		t.Error("a project that has no such file has the command")
+	}
+	theirs, err := set.Find("user:memory")
+	if text, wrong := theirs.Prompt(t.Context(), prompt.Use{}, nil); err != nil || wrong != nil || theirs.Origin != command.Skill || !strings.HasSuffix(strings.TrimSpace(text), "remembers") {
+		t.Errorf("a skill named like a command: %q of %s, %v, %v", text, theirs.Origin, err, wrong)
+	}
+	if s, err := set.Skill("user:memory"); err != nil || s.Name != "memory" {
+		t.Errorf("the skill: %q, %v", s.Name, err)
 	}
 	c, _ := set.Find("mcp__s__tell")
 	if text, err := c.Prompt(t.Context(), prompt.Use{Arguments: "a 'b c'"}, nil); err != nil || text != "told a|b c $ARGUMENTS !`x`" {

@@ -100,13 +100,9 @@ func (s *Set) Beside(skills []skill.Skill) Listing {
 	})
 	for _, b := range list.Commands {
 		if c, ok := byName[b.Name]; ok && c.Path != "" {
-			instead := "give the skill another name"
-			if c.Origin == File {
-				c.Name = whose(c) + ":" + c.Name
-				byName[c.Name] = c
-				instead = "type /" + c.Name + " for the one in this file"
-			}
-			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s is one of haft's own commands: %s", b.Name, instead)})
+			c.Name = whose(c) + ":" + c.Name
+			byName[c.Name] = c
+			list.Problems = append(list.Problems, knowledge.Problem{Path: c.Path, Text: fmt.Sprintf("/%s is one of haft's own commands: type /%s for the one in this file", b.Name, c.Name)})
 		}
 		delete(byName, b.Name)
 	}
@@ -146,7 +142,8 @@ func (s *Set) Find(name string) (Command, error) {
 	return c, err
 }
 
-// whose is what goes before the name of a file that has the name of a command of haft itself.
+// whose is what goes before the name of a file or skill that has the name of a command of haft
+// itself.
 func whose(c Command) string {
 	if c.Source.InProject() {
 		return "project"
@@ -164,8 +161,8 @@ func (s *Set) qualified(name string) (Command, bool) {
 	return Command{}, false
 }
 
-// unqualified is the name of a file that has the name of a command of haft itself; "" if name
-// does not lead to one.
+// unqualified is the name of a file or skill that has the name of a command of haft itself; ""
+// if name does not lead to one.
 func unqualified(name string) string {
 	whose, rest, ok := strings.Cut(name, ":")
 	if ok && (whose == "user" || whose == "project") && slices.ContainsFunc(Builtins(), func(b Command) bool { return b.Name == rest }) {
@@ -177,6 +174,11 @@ func unqualified(name string) string {
 // File returns the file of a command as it is now. An error is a [*knowledge.Missing].
 func (s *Set) File(name string) (knowledge.Piece, error) {
 	return s.files.Read(cmp.Or(unqualified(name), name))
+}
+
+// Skill returns a skill that may be typed, as it is now. An error is a [*knowledge.Missing].
+func (s *Set) Skill(name string) (skill.Skill, error) {
+	return s.opts.Skills.Read(cmp.Or(unqualified(name), name))
 }
 
 // ForModel returns a command that has a text and is not a skill: what a model may
