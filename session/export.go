@@ -30,7 +30,7 @@ type exported struct {
 
 // injected are the texts that haft adds to a user's messages: reminders, files, and notes
 // that a message was sent while haft worked.
-var injected = lazyregexp.New(`^(<(system-reminder|task-notification|file path=|command-|local-command-)|The user sent a new message while you were working:$)`)
+var injected = lazyregexp.New(`^\s*(<(system-reminder|task-notification|file path=|folder path=|command-|local-command-)|The user sent a new message while you were working:$)`)
 
 // Injected reports whether a block of a user's message was added by haft.
 func Injected(b model.Block) bool { return b.Type == model.Text && injected.MatchString(b.Text) }
