@@ -241,6 +241,12 @@ func (c *records) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, 
 	return checkpoint.NewPlan(ctx, j.Path(), to, j.Blobs())
 }
 
+// Restored says which files going back to before each of the user's messages would restore, by
+// the id of the message.
+func (c *records) Restored(ctx context.Context) (map[string][]string, error) {
+	return checkpoint.Restored(ctx, c.Journal().Path())
+}
+
 // Rewind carries out a plan, and tells the model; see [checkpoint.Plan.Apply].
 func (c *records) Rewind(ctx context.Context, p *checkpoint.Plan, force bool) (undo string, err error) {
 	undo, err = p.Apply(ctx, c.Journal(), &checkpoint.ApplyOptions{Force: force})

@@ -470,9 +470,18 @@ func (a *app) rewind() {
 		a.hint = a.t("there is no message to go back to")
 		return
 	}
+	restored, _ := a.talk.Past.Restored(a.ctx) // without a saved session, only the conversation goes back
 	var items []pick
 	for i, t := range list {
-		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: a.ago(time.Since(t.when))})
+		detail := a.ago(time.Since(t.when))
+		switch files := restored[t.uuid]; len(files) {
+		case 0:
+		case 1:
+			detail += " · " + a.t("restores %s", a.short(files[0]))
+		default:
+			detail += " · " + a.t("restores %s", a.lang.Count(len(files), "file"))
+		}
+		items = append(items, pick{value: strconv.Itoa(i), text: strings.Join(strings.Fields(t.text), " "), detail: detail})
 	}
 	a.pop(&picker{title: a.t("Rewind to just before which message?"), items: items, choose: func(p pick) {
 		a.closeOwn()

@@ -439,21 +439,20 @@ func (a *display) record(title lang.Text, text string) {
 
 // openTranscript shows what was said, called and thought in full, the newest at the end.
 func (a *display) openTranscript() {
-	var b strings.Builder
-	for _, r := range a.records {
-		fmt.Fprintf(&b, "── %s\n%s\n\n", r.title, strings.TrimRight(r.text, "\n"))
-	}
-	if b.Len() == 0 {
+	if len(a.records) == 0 {
 		a.hint = a.t("there are no messages yet")
 		return
 	}
-	a.openText(a.t("transcript"), ansi.Strip(b.String())) // colours of programs are no news
-	a.viewer.top = 1 << 30
+	text := slices.Clone(a.records)
+	for i := range text {
+		text[i].text = strings.TrimRight(ansi.Strip(text[i].text), "\n") // colours of programs are no news
+	}
+	a.viewer = &viewer{title: a.t("transcript"), text: text, top: 1 << 30}
 }
 
 // openText shows a text, with every escape in it made visible.
 func (a *display) openText(title, text string) {
-	a.viewer = &viewer{title: title, text: strings.Split(text, "\n")}
+	a.viewer = &viewer{title: title, text: []record{{text: text}}}
 }
 
 // openHelp shows a text of haft's own.

@@ -53,6 +53,7 @@ type fakeTalk struct {
 	builtins    []string // that were run
 	answers     map[string]string
 	steps       []checkpoint.Step // of a rewind
+	restored    map[string][]string
 	home        string
 	servers     []mcp.Status
 	asked       []string // for completions
@@ -235,6 +236,7 @@ func (f *fakeTalk) Look(_ context.Context, s session.Info) (harness.Overview, er
 	return f.overviews[s.ID], nil
 }
 
+func (f *fakeTalk) Restored(context.Context) (map[string][]string, error) { return f.restored, nil }
 func (f *fakeTalk) PlanRewind(context.Context, string) (*checkpoint.Plan, error) {
 	return &checkpoint.Plan{Steps: f.steps}, nil
 }

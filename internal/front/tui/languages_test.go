@@ -53,7 +53,7 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 		},
 		"server": func(b *bed, ctx context.Context) { screens()["mcp"](b, ctx); b.type_("\r") },
 		"transcript": func(b *bed, _ context.Context) {
-			b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "A word.\n"), stop(0), agent.Result{Reason: agent.Completed})
+			b.tell(agent.TurnStarted{}, prompted("say it"), delta(0, "## What it is\n\nA *word* of `text`:\n\n- one\n- two\n"), stop(0), agent.Result{Reason: agent.Completed})
 			b.type_("\x0f")
 		},
 		"search": func(b *bed, ctx context.Context) { screens()["transcript"](b, ctx); b.type_("/word\r") },
@@ -84,11 +84,37 @@ func screens() map[string]func(b *bed, ctx context.Context) {
 			b.ask(ctx, c, q)
 			b.turnTo()
 		},
+		"diff": func(b *bed, ctx context.Context) {
+			c, q := editCase(3)
+			before := "a line\na lime\na line\n"
+			c.Preview.Files[0].Before = &tool.Version{Text: []byte(before), Raw: []byte(before), Size: int64(len(before)), Digest: "before"}
+			b.ask(ctx, c, q)
+			b.turnTo()
+		},
+		"long": func(b *bed, ctx context.Context) {
+			c, q := editCase(300)
+			b.ask(ctx, c, q)
+			b.turnTo()
+		},
+		"long-end": func(b *bed, ctx context.Context) { screens()["long"](b, ctx); b.type_("G") },
+		"input": func(b *bed, _ context.Context) {
+			b.type_("a prompt that is longer than the line of a narrow terminal goes on in the next one, and no word of it is broken in two unless-it-is-itself-longer-than-a-line")
+		},
+		"agents": func(b *bed, _ context.Context) {
+			b.tell(agent.TurnStarted{}, prompted("look around"))
+			for i, name := range []string{"Find the parser", "Read the tests"} {
+				b.tell(agent.TaskChanged{Task: agent.Task{ID: name, Type: "local_agent", AgentType: "Explore", Description: name, Status: "running", Background: true, ToolUses: 3 + i, Tokens: 12_000, LastTool: "Grep"}})
+			}
+		},
+		"task-list": func(b *bed, _ context.Context) {
+			b.tell(agent.TurnStarted{}, prompted("go"), agent.Changed{What: agent.Tasks, Value: []map[string]string{{"subject": "Find it", "status": "completed"}, {"subject": "Fix it", "status": "in_progress"}, {"subject": "Test it", "status": "pending"}}})
+		},
 		"rewind": func(b *bed, _ context.Context) {
 			b.talk.past = []session.Entry{
 				{UUID: "u1", Time: time.Now().Add(-2 * time.Hour), Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("Move the settings of the parser into a file of their own")}}},
 				{UUID: "u2", Time: time.Now().Add(-time.Minute), Message: &session.Message{Role: model.User, Content: []model.Block{model.TextOf("run the tests")}}},
 			}
+			b.talk.restored = map[string][]string{"u1": {"/nowhere/project/parser/parser.go", "/nowhere/project/parser/settings.go"}, "u2": {"/nowhere/project/parser/parser.go"}}
 			b.type_("/rewind\r")
 		},
 		"rewind-files": func(b *bed, ctx context.Context) {
@@ -163,7 +189,7 @@ func TestEveryScreen(t *testing.T) {
 			}
 			t.Run(name+"-"+language, func(t *testing.T) {
 				var all strings.Builder
-				for _, size := range []Size{{80, 24}, {120, 40}, {40, 15}} {
+				for _, size := range []Size{{80, 24}, {120, 40}, {40, 12}} {
 					sized(t, size, func(t *testing.T, b *bed) {
 						ctx, cancel := context.WithCancel(t.Context())
 						defer cancel()

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/front/tui/style"
 	"github.com/haftdev/haft/internal/guard/ask"
@@ -35,6 +37,43 @@ func TestTheWayToUndoARewindIsSaidLast(t *testing.T) {
 			t.Errorf("the undo line is at %d, the replay ends at %d:\n%s", undo, replay, s)
 		}
 	})
+}
+
+// TestAMentionedFileIsNotPartOfThePrompt: what a resumed conversation shows, and a rewind
+// brings back, is what was typed.
+func TestAMentionedFileIsNotPartOfThePrompt(t *testing.T) {
+	in(t, func(t *testing.T, b *bed) {
+		said := userSaid("u1", "look at @main.go and @src")
+		said.Message.Content = append(said.Message.Content, model.TextOf("\n\n<file path=\"/nowhere/main.go\">\n1\tpackage main\n</file>\n\n<folder path=\"/nowhere/src\">\na.go\n</folder>"),
+			model.TextOf("\n\n<folder path=\"/nowhere/lib\">\na.go\n</folder>"))
+		b.talk.past = []session.Entry{said}
+		b.type_("/rewind\r")
+		b.type_("\r")
+		b.sees("› look at @main.go and @src")
+		if s := b.everything(); strings.Contains(s, "path=") || strings.Contains(s, "package main") {
+			t.Errorf("more than what was typed:\n%s", s)
+		}
+	})
+}
+
+// TestATranscriptIsSearchedAsItReads: without the marks of Markdown, across styles, and never
+// within an escape sequence.
+func TestATranscriptIsSearchedAsItReads(t *testing.T) {
+	w := &viewer{text: []record{{title: "Answer", text: "A **word** of `text`, and 1.", answer: true}}}
+	v := view{width: 80, height: 10, paint: style.Of(style.Dark)}
+	if got := w.lines(v)[1]; ansi.Strip(got) != "A word of text, and 1." || got == ansi.Strip(got) {
+		t.Errorf("it is shown as %q", got)
+	}
+	for search, want := range map[string]string{
+		"a word of t": v.paint.Selected.Of("A word of t") + "ext, and 1.",
+		"1":           "A word of text, and " + v.paint.Selected.Of("1") + ".",
+	} {
+		w.search, w.lost = search, false
+		w.find(1)
+		if got := w.lines(v)[1-w.top]; w.lost || got != want {
+			t.Errorf("%s: %q", search, got)
+		}
+	}
 }
 
 func TestARuleIsCheckedWhereItIsTyped(t *testing.T) {

@@ -127,6 +127,8 @@ type Past interface {
 	Lost() string
 	// Markdown is all of the conversation.
 	Markdown(context.Context) (string, error)
+	// Restored says which files going back to before each message would restore.
+	Restored(context.Context) (map[string][]string, error)
 	// PlanRewind says what brings files back to how they were before a message,
 	// Rewind does it.
 	PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error)

@@ -34,6 +34,10 @@ func (p past) Markdown(ctx context.Context) (string, error) {
 	return b.String(), err
 }
 
+func (p past) Restored(ctx context.Context) (map[string][]string, error) {
+	return p.c.Restored(ctx)
+}
+
 func (p past) PlanRewind(ctx context.Context, to string) (*checkpoint.Plan, error) {
 	return p.c.PlanRewind(ctx, to)
 }

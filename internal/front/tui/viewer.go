@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/haftdev/haft/internal/front/tui/key"
+	"github.com/haftdev/haft/internal/front/tui/markdown"
 	"github.com/haftdev/haft/internal/text/lang"
 	"github.com/haftdev/haft/internal/text/visible"
 )
@@ -29,8 +30,8 @@ const (
 // scrollback stays as it is.
 type viewer struct {
 	title string
-	text  []string // raw lines
-	width int      // that shown is laid out for
+	text  []record
+	width int // that shown is laid out for
 	shown []string
 	top   int
 	prose bool   // lines are broken between words
@@ -47,14 +48,33 @@ func (w *viewer) lay(v view) {
 		return
 	}
 	w.width, w.shown = v.width, nil
-	for _, l := range w.text {
-		if w.prose {
-			for i, part := range hardWrap(visible.Cells(l), max(v.width-4, 8)) {
-				w.shown = append(w.shown, strings.Repeat("    ", min(i, 1))+part)
-			}
+	for i, r := range w.text {
+		if i > 0 {
+			w.shown = append(w.shown, "")
+		}
+		if r.title != "" {
+			w.add("── "+r.title, v)
+		}
+		if r.answer {
+			m := markdown.New(v.width, v.paint)
+			m.Write(r.text)
+			w.shown = append(w.shown, m.Close()...)
 			continue
 		}
-		w.shown = append(w.shown, strings.Split(ansi.Hardwrap(visible.Cells(l), max(v.width, 8), true), "\n")...)
+		for l := range strings.SplitSeq(r.text, "\n") {
+			w.add(l, v)
+		}
+	}
+}
+
+// add lays out a raw line.
+func (w *viewer) add(line string, v view) {
+	if !w.prose {
+		w.shown = append(w.shown, strings.Split(ansi.Hardwrap(visible.Cells(line), max(v.width, 8), true), "\n")...)
+		return
+	}
+	for i, part := range hardWrap(visible.Cells(line), max(v.width-4, 8)) {
+		w.shown = append(w.shown, strings.Repeat("    ", min(i, 1))+part)
 	}
 }
 
@@ -76,11 +96,13 @@ func (w *viewer) lines(v view) []string {
 	return append(lines, w.foot(v, len(page)))
 }
 
-// marked is a line with what is searched for set off.
+// marked is a line with what is searched for set off, and nothing else.
 func (w *viewer) marked(line string, v view) string {
-	if w.search == "" {
+	plain := ansi.Strip(line)
+	if from, _ := found(plain, w.search); w.search == "" || from < 0 {
 		return line
 	}
+	line = plain
 	var b strings.Builder
 	for {
 		from, to := found(line, w.search)
@@ -184,7 +206,7 @@ func (w *viewer) find(step int) {
 	}
 	for i := 1; i <= n; i++ {
 		at := ((w.match+i*step)%n + n) % n
-		if from, _ := found(w.shown[at], w.search); from >= 0 {
+		if from, _ := found(ansi.Strip(w.shown[at]), w.search); from >= 0 {
 			w.match, w.top, w.lost = at, at, false
 			return
 		}

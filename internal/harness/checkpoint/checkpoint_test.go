@@ -209,6 +209,34 @@ func TestWhateverACommandDoesIsUndone(t *testing.T) {
 	}
 }
 
+// TestWhatEachRewindWouldRestore agrees with the plan of each.
+func TestWhatEachRewindWouldRestore(t *testing.T) {
+	b := newBench(t, nil)
+	b.outside("echo 0 > a; echo 0 > b; mkdir -p lib; echo 0 > lib/c")
+	var said []string
+	for _, command := range []string{"echo 1 > a", "echo 1 > b; rm lib/c", "true", "chmod 600 b", "echo 0 > a; echo 2 > new"} {
+		said = append(said, b.say(command))
+		b.bash(command)
+	}
+	b.outside("echo theirs >> lib/d")
+	restored, err := checkpoint.Restored(t.Context(), b.session.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range said {
+		var want []string
+		for _, s := range b.plan(id).Steps {
+			want = append(want, s.Path)
+		}
+		if d := cmp.Diff(want, restored[id]); d != "" {
+			t.Errorf("message %d (-plan +restored):\n%s", i, d)
+		}
+	}
+	if n := len(restored[said[0]]); n != 3 { // a is again as it was
+		t.Errorf("the first restores %q", restored[said[0]])
+	}
+}
+
 func TestARewindGoesBackToAnyCall(t *testing.T) {
 	b := newBench(t, nil)
 	b.outside(project)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +156,53 @@ func NewPlan(ctx context.Context, journal, target string, blobs blob.Store) (*Pl
 	return p, nil
 }
 
+// Restored returns, for each of the messages in the journal that has any, the files that going
+// back to before it would restore, by path. Unlike a plan it does not say how, and thus looks at
+// every file only once.
+func Restored(ctx context.Context, journal string) (map[string][]string, error) {
+	var entries []session.Entry // messages and checkpoints
+	for e, err := range session.Entries(ctx, journal) {
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("plan rewinds: %w", err)
+		case e.Checkpoint != nil:
+			entries = append(entries, session.Entry{Checkpoint: e.Checkpoint})
+		case isPrompt(&e):
+			entries = append(entries, session.Entry{UUID: e.UUID})
+		}
+	}
+	now, differ := map[string]File{}, map[string]bool{}
+	restored := map[string][]string{}
+	for _, e := range slices.Backward(entries) {
+		if e.Checkpoint == nil {
+			if len(differ) > 0 {
+				restored[e.UUID] = slices.Sorted(maps.Keys(differ))
+			}
+			continue
+		}
+		path := e.Checkpoint.Path
+		is, known := now[path]
+		if !known {
+			var err error
+			if is, _, err = lookAt(path); err != nil {
+				return nil, fmt.Errorf("plan rewinds: %w", err)
+			}
+			now[path] = is
+		}
+		was, _ := sides(e.Checkpoint)
+		delete(differ, path)
+		if restores(is, was) {
+			differ[path] = true
+		}
+	}
+	return restored, nil
+}
+
+// restores reports whether a file that is now so would change.
+func restores(now, want File) bool {
+	return !now.sameContent(want) || now.Mode != want.Mode && want.Exists()
+}
+
 // changesSince returns the checkpoints from the target on, by path.
 func (p *Plan) changesSince(ctx context.Context, journal string) (map[string][]session.Checkpoint, error) {
 	changes := map[string][]session.Checkpoint{}
@@ -259,7 +307,7 @@ func newStep(ctx context.Context, path string, changes []session.Checkpoint, blo
 		after = next
 	}
 	s = Step{Path: path, Want: want, Had: now, Foreign: foreign || !now.sameContent(after)}
-	if now.sameContent(want) && (now.Mode == want.Mode || !want.Exists()) {
+	if !restores(now, want) {
 		return s, false, nil
 	}
 	var old []byte
