@@ -87,8 +87,8 @@ var (
 	// entered are objects whose members are items.
 	entered = []string{"mcpServers", "env"}
 	// harmless keys can only take something away from the project itself, or choose among
-	// what the user has or has trusted.
-	harmless = []string{"$schema", "disabledMcpjsonServers", "deniedMcpServers", "outputStyle"}
+	// what the user has or has trusted, or are only shown.
+	harmless = []string{"$schema", "disabledMcpjsonServers", "deniedMcpServers", "outputStyle", "extraKnownMarketplaces"}
 	// helpers are programs that a front end runs.
 	helpers = []string{"statusLine", "subagentStatusLine", "fileSuggestion"}
 	// neverKeys would let a project see credentials, choose its own trust, or
