@@ -60,7 +60,7 @@ func TestEveryMessageHasAnAppearance(t *testing.T) {
 		{Type: "assistant"}:                            {reason: folded},
 		{Type: "user"}:                                 {reason: folded},
 		{Type: "stream_event"}:                         {reason: "an answer that arrives is shown as it is written; see the test of a reload in the middle of a stream"},
-		{Type: "result"}:                               {message: in{"is_error": true, "result": "The budget is used up."}, shown: `document.querySelector(".asks > .warning[role=alert]") && ` + note("The budget is used up.")},
+		{Type: "result"}:                               {message: in{"subtype": "error_max_budget_usd", "is_error": true, "errors": []string{"The budget is used up."}}, shown: `document.querySelector(".asks > .warning[role=alert]") && ` + note("The budget is used up.")},
 		{Type: "tool_progress"}:                        {message: in{"tool_use_id": "u1", "tool_name": "Bash", "state": "executing", "elapsed_time_seconds": 3, "progress": in{"output": "12 of 40\n"}}, shown: `document.querySelector(".running")?.textContent === "Bash runs, 3.0 s: 12 of 40"`},
 		{Type: "command_lifecycle"}:                    {reason: "the prompts that wait are shown, asked for whenever one begins or ends; see the test of a whole piece of work"},
 		{Type: "keep_alive"}:                           {reason: "it says nothing; its absence shows the session as offline"},

@@ -25,7 +25,7 @@ export async function openSession(source) {
 
 const mostAnswers = 10; // of commands
 
-// takes are the messages of the wire that show something, by subtype or type. The others are in the
+// takes are the messages of the wire that show something, by type, or by subtype if they are of the system. The others are in the
 // view that the server folds from the journal, or say nothing that is shown; the test of all kinds
 // says why.
 const takes = words({
@@ -50,7 +50,7 @@ const takes = words({
 	command_lifecycle: (p) => p.queued(),
 	commands_changed: (p) => p.composer && (p.composer.known = null),
 	conversation_reset: (_, m) => location.assign(addressOf(m.new_conversation_id)),
-	result: (p, m) => (p.queued(), m.is_error && p.warn(m.result || m.errors?.join("; ") || "The turn failed.", true)),
+	result: (p, m) => (p.queued(), m.is_error && !m.terminal_reason?.startsWith("aborted_") && p.warn(m.result || m.errors?.join("; ") || "The turn failed.", true)),
 });
 
 class SessionPage {
@@ -165,7 +165,7 @@ class SessionPage {
 
 	// take takes in a message of the stream: what the view does not have is shown at once.
 	take(m) {
-		takes[m.subtype || m.type]?.(this, m);
+		takes[m.type === "system" ? m.subtype : m.type]?.(this, m);
 		this.model.change();
 	}
 

@@ -234,6 +234,9 @@ func (w *watch) status(row *Session) Status {
 	defer w.mu.Unlock()
 	s.fill(row)
 	s.Working = s.Working || s.Running && w.begins()
+	if !s.Working {
+		s.Failed = cmp.Or(s.Failed, w.unsaved)
+	}
 	row.Asking = max(row.Asking, len(w.openQuestions().Questions))
 	return s
 }

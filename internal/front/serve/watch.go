@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/haftdev/haft/agent"
 	"github.com/haftdev/haft/internal/front/timeline"
 	"github.com/haftdev/haft/session"
 	"github.com/haftdev/haft/wire"
@@ -44,6 +46,7 @@ type watch struct {
 	prompts   []string                     // ids of prompts that were sent
 	sent      time.Time                    // when the last of them was
 	outcomes  []Outcome                    // of those that this process has led, the latest last
+	unsaved   string                       // why the last turn could not be saved, which the journal cannot say; "" if it was
 	cleared   bool                         // /clear has led to another session, and its turn has not ended
 	tasks     *wire.BackgroundTasksChanged // the last one, for clients that come later
 	views     view                         // the part of the timeline that was sent last
@@ -331,6 +334,10 @@ func (w *watch) deliver(m wire.Message) {
 		}
 	case *wire.Result:
 		w.keepResult(m)
+		w.unsaved = ""
+		if m.TerminalReason == string(agent.JournalFailure) {
+			w.unsaved = strings.Join(m.Errors, "; ")
+		}
 		clear(w.calls) // of a turn that has ended; what goes on is a task
 	case *wire.CommandLifecycle:
 		if _, begun := w.outcome(m.CommandUUID); m.State == "started" && !begun {
