@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -542,4 +543,33 @@ func TestWorkInTheBackgroundWakesTheSession(t *testing.T) {
 		}
 	}
 	p.close()
+}
+
+// A client that asks for many lists and leaves is not waited for until they are made.
+func TestListsThatNobodyWaitsForDelayNoEnd(t *testing.T) {
+	p := newPlayer(t, `{"turns":[]}`)
+	project := filepath.Join(os.Getenv("HOME"), ".claude", "projects", "-long")
+	if err := os.MkdirAll(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	line := `{"type":"user","cwd":"/long","message":{"role":"user","content":"` + strings.Repeat("word ", 20) + `"}}` + "\n"
+	for n := range 60 {
+		name := fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)
+		if err := os.WriteFile(filepath.Join(project, name), []byte(strings.Repeat(line, 2000)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.call("initialize", `{"protocolVersion":1}`)
+	began := time.Now()
+	p.call("session/list", `{}`)
+	one := time.Since(began)
+	const pending = 500
+	for range pending {
+		p.request("session/list", `{}`)
+	}
+	began = time.Now()
+	p.close()
+	if took, all := time.Since(began), pending*one/2; took > all/4 {
+		t.Errorf("it took %v to end; one list takes %v, so all would take %v", took, one, all)
+	}
 }
