@@ -114,6 +114,28 @@ func TestFrontEndsAreAlike(t *testing.T) {
 	}
 }
 
+// TestMisspeltSlashCommandsAreNotSent shows that a slip in the name of a slash command costs no request to the model.
+func TestMisspeltSlashCommandsAreNotSent(t *testing.T) {
+	for name, front := range map[string]func(*alikeStage, string, func(string) bool) string{"-p": byPrint, "the terminal": byScreen} {
+		for _, text := range []string{
+			"/cst", "/hlep", "/modle opus", "/sttaus", "/agnets", "/skils", "/tols", "/permisions plan", "/rewnd apply", "/contex", "/ad-dir sub",
+			"/output-stlye default", "/resme", "/memroy", "/claer", "/exprt talk.md", "/cofnig", "/doctr", "/hoks", "/mpc", "/comapct keep the plan",
+		} {
+			t.Run(name+text, func(t *testing.T) {
+				s := newAlikeStage(t)
+				words := "There is no command " + strings.Fields(text)[0] + ". Did you mean /"
+				told := front(s, text, func(out string) bool { return strings.Contains(collapsed(out), words) })
+				if !strings.Contains(collapsed(told), words) {
+					t.Errorf("the user is not told %q:\n%s", words, told)
+				}
+				if sent := s.sent(nil); sent != nil {
+					t.Errorf("the model is asked %q", sent)
+				}
+			})
+		}
+	}
+}
+
 func collapsed(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // TestInterruptsAreAlike interrupts the first answer in every front end, which may end with it, and says something else.

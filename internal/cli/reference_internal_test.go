@@ -24,10 +24,11 @@ func TestReference(t *testing.T) {
 		"This page lists every command of haft with its flags, as `haft COMMAND --help` prints them. [The command line](cli.md) explains the most important ones.\n")
 	root := wholeRoot()
 	plain := "\n## Commands without flags\n\n| command | what it does |\n|---|---|\n"
+	told := map[string]string{}
 	commands(root, func(c *cobra.Command) {
 		switch {
 		case c.NonInheritedFlags().HasAvailableFlags():
-			describe(&b, c, root.Flags())
+			describe(&b, c, root.Flags(), told)
 		case c.Runnable():
 			plain += fmt.Sprintf("| `%s` | %s |\n", strings.ReplaceAll(strings.TrimSuffix(c.UseLine(), " [flags]"), "|", `\|`), strings.TrimSuffix(c.Short, "."))
 		}
@@ -63,12 +64,13 @@ func commands(c *cobra.Command, yield func(*cobra.Command)) {
 	}
 }
 
-func describe(b *strings.Builder, c *cobra.Command, conversation *pflag.FlagSet) {
+// describe writes what a command does, and its flags. Of told, which has the commands by what is said of a flag, it
+// repeats nothing long.
+func describe(b *strings.Builder, c *cobra.Command, conversation *pflag.FlagSet, told map[string]string) {
 	fmt.Fprintf(b, "\n## `%s`\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
-	if c.Runnable() {
-		fmt.Fprintf(b, "\n    %s\n", c.UseLine())
+	if usage := strings.TrimSuffix(c.UseLine(), " [flags]"); c.Runnable() && usage != c.CommandPath() {
+		fmt.Fprintf(b, "\n    %s\n", usage)
 	}
-	const header = "\n| flag | what it does |\n|---|---|\n"
 	rows, same := 0, []string{}
 	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -79,20 +81,28 @@ func describe(b *strings.Builder, c *cobra.Command, conversation *pflag.FlagSet)
 			return
 		}
 		if rows++; rows == 1 {
-			b.WriteString(header)
+			b.WriteString("\n| flag | |\n|---|---|\n")
 		}
 		name := "`--" + f.Name + "`"
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
 		kind, usage := pflag.UnquoteUsage(f)
+		if before := told[usage]; before != "" && len(usage) > 60 {
+			usage = "as for `" + before + "`"
+		} else {
+			told[usage] = c.CommandPath()
+		}
 		if kind != "" {
 			name += " " + strings.NewReplacer("stringArray", "LIST", "strings", "LIST", "string", "TEXT", "int", "NUMBER", "float", "NUMBER", "duration", "TIME").Replace(kind)
 		}
 		fmt.Fprintf(b, "| %s | %s |\n", name, strings.ReplaceAll(usage, "|", `\|`))
 	})
-	if len(same) > 0 {
-		fmt.Fprintf(b, "\nAs for `haft`: %s.\n", strings.Join(same, ", "))
+	if list := strings.Join(same, ", "); told[list] != "" && len(same) > 3 {
+		fmt.Fprintf(b, "\nAlso those of `haft` that `%s` has.\n", told[list])
+	} else if list != "" {
+		fmt.Fprintf(b, "\nAs for `haft`: %s.\n", list)
+		told[list] = c.CommandPath()
 	}
 }
 
