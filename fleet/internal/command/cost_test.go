@@ -33,7 +33,7 @@ func keptRuns(t *testing.T, usual int) int {
 }
 
 // What the server costs while nothing happens does not grow with the runs that are kept (HAFT_RUNS=100000 for the figures
-// of docs/fleet.md).
+// of fleet/README.md).
 func TestARestingServerCostsTheSame(t *testing.T) {
 	many, rest := keptRuns(t, 2000), 4*time.Second
 	if os.Getenv("HAFT_RUNS") != "" {
@@ -110,7 +110,7 @@ func (f *fleet) fillWith(t *testing.T, from, to int, state runs.State) {
 	}
 }
 
-// Archived runs are listed page by page, however many there are (HAFT_RUNS=1000000 for the figures of docs/fleet.md).
+// Archived runs are listed page by page, however many there are (HAFT_RUNS=1000000 for the figures of fleet/README.md).
 func TestManyRunsAreListedByPage(t *testing.T) {
 	t.Parallel()
 	many := keptRuns(t, 2500)
