@@ -316,6 +316,7 @@ func TestGitWritesNoFileThatARuleHides(t *testing.T) {
 		"git checkout-index -a --prefix=../o/", "git --work-tree=../o checkout -f", "GIT_WORK_TREE=../o git checkout -f", "export GIT_WORK_TREE=../o; git reset --hard", "git restore -s HEAD:conf .", "git checkout HEAD:conf -- hidden.txt",
 		"git read-tree --prefix=q/ HEAD", "git read-tree HEAD:conf", "git update-index --add --cacheinfo 100644,abc,q", "git unpack-file abc", "git blame $(git ls-files | grep hid)",
 		"git clone -- . ../c", "git clone -c x.y=a:b " + p.dir, "git checkout-index -a --pref=../o/", "git checkout-index -a --te", "git update-index --add --cachei 100644,abc,q", "git read-tree --pref=q/ HEAD", "git fsck --lost-found",
+		"git config core.worktree ../o", "git config --add Core.WorkTree ../o; git checkout -f", "git --work-tree=../o init", "GIT_WORK_TREE=../o git init", "git config include.path ../o",
 		"git add --patc", "git add -ue", "git stage -p", "git checkout -fp", "git stash push --pat", "git status --verb --verb", "git rebase --show-cur", "git am --show-current-patch=raw", "git rerere diff",
 	} {
 		for _, mode := range []permission.Mode{permission.AcceptEdits, permission.Bypass} {
@@ -325,7 +326,7 @@ func TestGitWritesNoFileThatARuleHides(t *testing.T) {
 		}
 	}
 	for _, command := range []string{
-		"git worktree list", "git worktree add ../w HEAD~5", "git clone https://example.com/x.git ../x", "git clone -q --depth=1 https://example.com/x.git ../x", "git checkout -bpi", "git stash push -mpi", "git pull", "git pull origin main", "git fetch", "git checkout -b z", "git checkout v3 -- a.txt", "git restore a.txt", "git restore -s HEAD~1 src",
+		"git worktree list", "git worktree add ../w HEAD~5", "git clone https://example.com/x.git ../x", "git config --get core.worktree", "git init ../n", "git clone -q --depth=1 https://example.com/x.git ../x", "git checkout -bpi", "git stash push -mpi", "git pull", "git pull origin main", "git fetch", "git checkout -b z", "git checkout v3 -- a.txt", "git restore a.txt", "git restore -s HEAD~1 src",
 		"git reset HEAD a.txt", "git stash", "git submodule update --init", "git blame a.txt", "git log -L1,2:a.txt",
 	} {
 		if d := p.decide(t, permission.Bypass, "Bash", bashInput(command), deny); d.Behavior != tool.Allow {

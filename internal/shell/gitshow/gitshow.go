@@ -60,6 +60,9 @@ func Of(args []string, inside func(path string) bool) (Query, bool) {
 	if !shows {
 		q, shows = copies(sub, rest, plain)
 	}
+	if sub == "init" && has(args[:n], "", "--work-tree") {
+		shows = true // it records where the next checkout writes all files
+	}
 	if sub == "diff" && (slices.Contains(rest, "--no-index") || slices.ContainsFunc(rest, func(w string) bool { return w != "" && w[0] != '-' && !inside(w) })) {
 		q.Reverse = list(sub, slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "-R" }), "-R").List
 	}
@@ -106,6 +109,11 @@ func copies(sub string, args []string, plain bool) (Query, bool) {
 			from = from[:1] // the last says where to
 		}
 		return q, slices.ContainsFunc(from, func(w string) bool { return local(w) || !strings.Contains(w, ":") })
+	case "config": // the next checkout may write all files elsewhere
+		return Query{Unclear: true}, slices.ContainsFunc(args, func(w string) bool {
+			w = strings.ToLower(w)
+			return strings.HasPrefix(w, "core.worktree") || strings.HasPrefix(w, "include")
+		}) && !namesOnly(args, "--get", "get", "--unset", "unset")
 	case "fsck":
 		return Query{Unclear: true}, has(args, "", "--lost-found")
 	case "pull", "fetch", "submodule", "subtree":
