@@ -5,6 +5,8 @@ package harness_test
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +39,8 @@ func TestAStartWithManyItems(t *testing.T) {
 	}
 }
 
+var leftOut = regexp.MustCompile(`and (\d+) more, not listed for lack of space`)
+
 // startWith returns the CPU time of a start with n items of each kind, up to the answer to
 // the first prompt, and the size of the first request.
 func startWith(t *testing.T, n int) (cpu time.Duration, size int) {
@@ -59,8 +63,13 @@ func startWith(t *testing.T, n int) (cpu time.Duration, size int) {
 				t.Errorf("the first request does not name %s", name)
 			}
 		}
-		if n == 700 && strings.Count(body, " more") < 2 {
-			t.Error("the first request does not say how many skills and agents are left out")
+		rest := 0
+		if m := leftOut.FindStringSubmatch(body); m != nil {
+			rest, _ = strconv.Atoi(m[1])
+		}
+		skills, agents := strings.Count(body, `\n- skill`), strings.Count(body, `\n- agent`)
+		if skills+rest != n || agents != n || n == 700 && rest == 0 {
+			t.Errorf("the first request names %d skills and says that %d more are left out, and names %d agents; there are %d of each", skills, rest, agents, n)
 		}
 		size = len(body)
 	}
