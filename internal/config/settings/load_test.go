@@ -154,12 +154,14 @@ func TestFaultsAreReportedAndNotFatal(t *testing.T) {
 	p.write(p.project, ".claude/settings.json", `[1]`)
 	p.write(p.project, ".haft/settings.json", `{"hooks": {"PreToolUse": [{"hooks": [{"type": "oracle"}, {"type": "command"}, {"type": "command", "command": "x", "timeout": "1", "on_error": "deny"}, {"type": "command", "command": "x", "onerror": "block"}]}, {"matcher": 1, "hooks": []}, 1, {}, {"matcher": "Bash", "if": "Bash(rm:*)", "hooks": []}], "Nothing": []}}`)
 	p.write(p.project, ".haft/settings.local.json", strings.Repeat(" ", 1<<20)+"{}")
+	p.write(p.project, ".claude/settings.local.json", "{\n  \"model\": \"opus\"\n\n")
 	p.write(p.project, ".mcp.json", `{"permissions": {"allow": ["Bash"]}, "mcpServers": {"x": 1}}`)
 	p.write(p.managed, "", strings.Repeat(`{"a":`, 1000))
 	s := p.load()
 	want := []string{
 		`M:1: it could not be understood: line 1: values are nested more than 200 deep`,
 		`P/.haft/settings.local.json:1: it could not be read: larger than 1048576 bytes`,
+		`P/.claude/settings.local.json:2: it could not be understood: line 2: the file ends too early`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[0]: haft does not support the type "oracle", only command, http, prompt and agent: the hook does not run, and what it guards is blocked`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[1]: a command hook needs a command: the hook does not run, and what it guards is blocked`,
 		`P/.haft/settings.json:1: hooks.PreToolUse[0].hooks[2]: timeout must be a number of seconds, at most a day: the hook does not run, and what it guards is blocked`,

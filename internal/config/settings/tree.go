@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -39,6 +40,9 @@ func parseValue(text []byte) (hujson.Value, error) {
 		return hujson.Value{}, fmt.Errorf("line %d: values are nested more than %d deep", line, maxDepth)
 	}
 	v, err := hujson.Parse(text)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return v, fmt.Errorf("line %d: the file ends too early", 1+bytes.Count(bytes.TrimSpace(text), []byte("\n")))
+	}
 	if err != nil {
 		return v, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
