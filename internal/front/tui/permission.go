@@ -294,7 +294,7 @@ func (p *permissionPanel) answers(v view) []string {
 }
 
 func (p *permissionPanel) troubles(v view) []string {
-	if p.problem == "" {
+	if p.problem == "" || !v.turned { // the keys go elsewhere
 		return nil
 	}
 	var lines []string

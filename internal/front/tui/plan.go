@@ -64,7 +64,7 @@ func (p *plan) lines(v view, _ int) []string {
 		}
 		lines = append(lines, letterOption(v, i == p.at.at, c.letter, text)...)
 	}
-	if p.problem != "" {
+	if p.problem != "" && v.turned {
 		lines = append(lines, indentedWrap(v.t(p.problem), v, v.paint.Warn)...)
 	}
 	return lines

@@ -76,6 +76,24 @@ func TestATranscriptIsSearchedAsItReads(t *testing.T) {
 	}
 }
 
+// TestAHintGoesWithTheKeys: back in the input box, enter confirms nothing.
+func TestAHintGoesWithTheKeys(t *testing.T) {
+	for name, typed := range map[string]string{"question": "s", "plan": "m"} {
+		in(t, func(t *testing.T, b *bed) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			screens()[name](b, ctx)
+			b.type_(typed)
+			b.sees("enter confirms it")
+			b.type_("\x1b")
+			b.pause(escapeDelay + 2*frame)
+			if s := b.screen(); strings.Contains(s, "enter confirms it") || !strings.Contains(s, "tab: go to this question") {
+				t.Errorf("%s:\n%s", name, s)
+			}
+		})
+	}
+}
+
 func TestARuleIsCheckedWhereItIsTyped(t *testing.T) {
 	in(t, func(t *testing.T, b *bed) {
 		b.type_("/permissions\r")
