@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -194,5 +195,49 @@ func TestServersOfTheEditor(t *testing.T) {
 	e.in.Close()
 	if err := e.cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLogoutOfTheEditor forgets the key that was saved, and says so if the key is from elsewhere.
+func TestLogoutOfTheEditor(t *testing.T) {
+	home := t.TempDir()
+	saved := filepath.Join(home, ".haft", "credentials.json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(saved), 0o700), os.WriteFile(saved, []byte(`{"ANTHROPIC_API_KEY":"sk-saved"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	say := func(env ...string) map[string]string {
+		cmd := exec.Command(haftCommand(t), "acp")
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}, env...)
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"logout","params":{}}
+{"jsonrpc":"2.0","id":3,"method":"authenticate","params":{"methodId":"haft-setup"}}
+`)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := map[string]string{}
+		for line := range strings.Lines(string(out)) {
+			var m struct{ ID json.RawMessage }
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+			answers[string(m.ID)] = line
+		}
+		return answers
+	}
+	foreign := say("ANTHROPIC_API_KEY=sk-mine")
+	if !strings.Contains(foreign["2"], "ANTHROPIC_API_KEY is set in haft's environment") || !strings.Contains(foreign["3"], `"result":{}`) {
+		t.Errorf("a key of the environment: %v", foreign)
+	}
+	if _, err := os.Stat(saved); err != nil {
+		t.Error(err)
+	}
+	own := say()
+	if !strings.Contains(own["1"], `"auth":{"logout":{}}`) || !strings.Contains(own["1"], `"authMethods":[]`) || !strings.Contains(own["2"], `"result":{}`) || !strings.Contains(own["3"], "-32000") {
+		t.Errorf("the saved key: %v", own)
+	}
+	if _, err := os.Stat(saved); !os.IsNotExist(err) {
+		t.Errorf("what was saved is left: %v", err)
 	}
 }

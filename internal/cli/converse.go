@@ -180,6 +180,7 @@ func (f *converseFlags) serveEditor(c *cobra.Command) error {
 			}
 			return err
 		},
+		Logout: func() error { return credentialsFile().Forget() },
 	})
 	if err != nil {
 		return err

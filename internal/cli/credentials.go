@@ -115,11 +115,29 @@ func (c credentials) Keep(env map[string]string) error {
 	if err := errors.Join(os.WriteFile(next, append(raw, '\n'), 0o600), os.Rename(next, string(c))); err != nil {
 		return err
 	}
-	for name, value := range before {
+	unset(before)
+	c.use()
+	return nil
+}
+
+// Forget deletes what was saved, and no longer uses it.
+func (c credentials) Forget() error {
+	if name := c.foreign(); name != "" {
+		return fmt.Errorf("%s is set in haft's environment. Remove it there", name)
+	}
+	before := c.read()
+	if err := os.Remove(string(c)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	unset(before)
+	return nil
+}
+
+// unset undoes use.
+func unset(kept map[string]string) {
+	for name, value := range kept {
 		if os.Getenv(name) == value {
 			os.Unsetenv(name)
 		}
 	}
-	c.use()
-	return nil
 }

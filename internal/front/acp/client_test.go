@@ -3,6 +3,8 @@ package acp_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/haftdev/haft/internal/test/golden"
 	"github.com/haftdev/haft/internal/test/needtest"
 	"github.com/haftdev/haft/internal/test/scripttest"
 	"github.com/haftdev/haft/model/script"
@@ -224,4 +227,70 @@ func TestBesideTheOfficialAdapter(t *testing.T) {
 		}
 	}
 	t.Logf("milliseconds: adapter %v, haft %v; updates: adapter %v, haft %v", theirs.Took, ours.Took, theirs.kinds(), ours.kinds())
+}
+
+// TestMethodsBesideTheOfficialAdapter writes the table of methods: those of the schema and of its
+// unstable part that haft or the official adapter does not refuse as unknown.
+func TestMethodsBesideTheOfficialAdapter(t *testing.T) {
+	adapter := filepath.Join(clientModules(t), "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js")
+	ours := known(t, haft(t), "acp")
+	theirs := known(t, "node", adapter)
+	says := map[bool]string{true: "yes", false: "no"}
+	table := "| method | haft | claude-agent-acp |\n| --- | --- | --- |\n"
+	for _, method := range probed {
+		if ours[method] || theirs[method] {
+			table += fmt.Sprintf("| %s | %s | %s |\n", method, says[ours[method]], says[theirs[method]])
+		}
+	}
+	golden.Part(t, "../../../docs/acp.md", "methods", table)
+}
+
+// probed are the methods with an answer that an agent may have.
+var probed = []string{
+	"initialize", "authenticate", "logout", "session/new", "session/load", "session/resume", "session/list", "session/close", "session/delete", "session/prompt", "session/set_mode", "session/set_config_option",
+	"session/fork", "session/set_title", "session/status", "session/archive", "session/unarchive", "auth/status", "mcp/message", "providers/list", "providers/set", "providers/disable",
+}
+
+// known reports which methods an agent knows. They are called with parameters that none takes.
+func known(t *testing.T, name string, args ...string) map[string]bool {
+	t.Helper()
+	var lines strings.Builder
+	lines.WriteString(`{"jsonrpc":"2.0","id":-1,"method":"initialize","params":{"protocolVersion":1}}` + "\n")
+	for n, method := range probed {
+		fmt.Fprintf(&lines, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"sessionId":7,"methodId":7,"_meta":7}}`+"\n", n, method)
+	}
+	home := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "ANTHROPIC_API_KEY=sk-ant-scripted", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "CLAUDE_CODE_EXECUTABLE=/bin/false"}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		_, err = io.WriteString(in, lines.String())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	knows := map[string]bool{}
+	for from := json.NewDecoder(out); len(knows) < len(probed); {
+		var m struct {
+			ID    *int
+			Error struct{ Code int }
+		}
+		if err := from.Decode(&m); err != nil {
+			t.Fatalf("%s: %v, after %v", name, err, knows)
+		}
+		if m.ID != nil && *m.ID >= 0 {
+			knows[probed[*m.ID]] = m.Error.Code != -32601
+		}
+	}
+	in.Close()
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait() // how it ends is for other tests
+	return knows
 }

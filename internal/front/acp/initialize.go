@@ -6,7 +6,11 @@ import (
 
 // setupMethods are the requests before there are sessions.
 func (s *server) setupMethods() map[string]method {
-	return map[string]method{methodInitialize: ordered(s.initialize), methodAuthenticate: ordered(s.authenticate)}
+	table := map[string]method{methodInitialize: ordered(s.initialize), methodAuthenticate: ordered(s.authenticate)}
+	if s.opts.Logout != nil {
+		table[methodLogout] = ordered(s.logout)
+	}
+	return table
 }
 
 // initialize agrees on a version and says what there is.
@@ -35,6 +39,9 @@ func (s *server) initialize(r *request) (any, error) {
 	c.Prompt.Image, c.Prompt.EmbeddedContext = true, true
 	c.MCP.HTTP, c.MCP.SSE = true, true
 	c.Session = map[string]object{"list": {}, "delete": {}, "resume": {}, "close": {}, "fork": {}, "title": {}, "additionalDirectories": {}}
+	if s.opts.Logout != nil {
+		c.Auth = map[string]object{"logout": {}}
+	}
 	if s.configured() != nil {
 		reply.AuthMethods = authMethods(client)
 	}
@@ -78,6 +85,14 @@ func (s *server) authenticate(r *request) (any, error) {
 	}
 	if err := s.configured(); err != nil {
 		return nil, errorf(codeAuthRequired, "The setup is not complete: %v.", err)
+	}
+	return object{}, nil
+}
+
+// logout forgets the key that was saved. Sessions that are open keep it.
+func (s *server) logout(*request) (any, error) {
+	if err := s.opts.Logout(); err != nil {
+		return nil, errorf(codeInternal, "Could not log out: %v.", err)
 	}
 	return object{}, nil
 }

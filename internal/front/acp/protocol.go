@@ -20,6 +20,7 @@ import (
 const (
 	methodInitialize    = "initialize"
 	methodAuthenticate  = "authenticate"
+	methodLogout        = "logout"
 	methodNew           = "session/new"
 	methodLoad          = "session/load"
 	methodResume        = "session/resume"
@@ -97,6 +98,7 @@ type agentCapabilities struct {
 		SSE  bool `json:"sse"`
 	} `json:"mcpCapabilities"`
 	Session map[string]object `json:"sessionCapabilities"`
+	Auth    map[string]object `json:"auth,omitempty"`
 }
 
 type authMethod struct {

@@ -20,6 +20,8 @@ type Options struct {
 	Talk    harness.TalkOptions
 	// Configured says what is missing before a model can be asked; nil means nothing.
 	Configured func() error
+	// Logout forgets what was set up; nil means that it cannot be forgotten.
+	Logout func() error
 	// StreamClosed is closed when nobody reads the output any more; nil means that this
 	// shows only when something is written.
 	StreamClosed <-chan struct{}
