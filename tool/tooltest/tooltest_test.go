@@ -62,7 +62,7 @@ func broken(t *testing.T) map[string]struct {
 	}
 	slow := with(func(d *tool.Def[in, out]) {
 		d.Run = func(ctx context.Context, _ *tool.Call, in in) (out, error) {
-			time.Sleep(4 * time.Second)
+			time.Sleep(7 * time.Second)
 			return out{}, nil
 		}
 	})

@@ -60,9 +60,10 @@ type Subject struct {
 }
 
 // Patience is how long a tool may take to return after it was cancelled, and a
-// valid input to run.
+// valid input to run. Cancelling leaves time for a program to start and to end on a
+// busy machine; a tool that ignores it takes the 10 s of a slow input.
 const (
-	cancelPatience = 2 * time.Second
+	cancelPatience = 5 * time.Second
 	runPatience    = 30 * time.Second
 )
 
