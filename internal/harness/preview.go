@@ -114,10 +114,11 @@ func (p previewed) Wanted() string {
 }
 
 // changedForeign is something of another program in a temporary directory that the command tried to
-// change; "" if there is none.
+// change; "" if there is none. A project may be in a temporary directory, and is not another program's.
 func (p previewed) changedForeign() string {
 	for _, a := range p.Result.Task.Result().Status.Unwritten {
-		if tmp := p.world.Project.Tmp; !a.Maybe && tmp.Entry(a.Path) != "" && !tmp.Own(a.Path) {
+		layered := slices.ContainsFunc(p.Result.Box.Layers, func(l sandbox.Layer) bool { return pathin.Contains(l.Dir, a.Path) })
+		if tmp := p.world.Project.Tmp; !a.Maybe && !layered && tmp.Entry(a.Path) != "" && !tmp.Own(a.Path) {
 			return a.Path
 		}
 	}

@@ -211,7 +211,7 @@ func held(box *sandbox.Spec, path string) string {
 	switch {
 	case !box.Thin && len(box.Write) == 0 && len(box.Layers) == 0:
 		return "this command may only read"
-	case box.Tmp.Entry(path) != "" && !box.Tmp.Own(path) && !in(box.Write):
+	case box.Tmp.Entry(path) != "" && !box.Tmp.Own(path) && !in(box.Write) && !layered:
 		return "another program had there before this session"
 	case (in(box.Deny) || in(box.Protect)) && (box.Thin || in(box.Write) || layered):
 		return "a rule or haft protects"

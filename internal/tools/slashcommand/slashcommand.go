@@ -106,20 +106,24 @@ func New(opts *Options) tool.Tool {
 			}
 			return "loaded"
 		},
-		Deferred: true,
+		Deferred: command.Menu(s.listed(), s.Budget) == "", // commands are in the first request, as skills are
 	})
 }
 
 type commands struct{ Options }
 
-func (s *commands) menu() string {
-	var listed []command.Command
+// listed returns the commands that rules let the model call.
+func (s *commands) listed() (listed []command.Command) {
 	for _, c := range s.Commands.List().Commands {
 		if s.Allowed == nil || s.Allowed("/"+c.Name) {
 			listed = append(listed, c)
 		}
 	}
-	menu := command.Menu(listed, s.Budget)
+	return listed
+}
+
+func (s *commands) menu() string {
+	menu := command.Menu(s.listed(), s.Budget)
 	if menu == "" {
 		return "There are no commands in this session."
 	}
