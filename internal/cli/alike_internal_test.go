@@ -176,15 +176,16 @@ func TestInterruptsAreAlike(t *testing.T) {
 
 // An alikeStage is a project with a scripted model.
 type alikeStage struct {
-	t    *testing.T
-	srv  *script.Server
-	opts *headless.Options
-	next string // said once the first answer was interrupted; "" lets it come
+	t        *testing.T
+	srv      *script.Server
+	requests *atomic.Int32 // that have been given their answer or fault
+	opts     *headless.Options
+	next     string // said once the first answer was interrupted; "" lets it come
 }
 
 // asked waits until the model is asked.
 func (s *alikeStage) asked() {
-	await(s.t, "a request", func() bool { return len(s.srv.Requests()) > 0 })
+	await(s.t, "a request", func() bool { return s.requests.Load() > 0 })
 }
 
 // pixel is the smallest picture.
@@ -193,7 +194,7 @@ const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 // newAlikeStage returns a stage whose first answers have faults.
 func newAlikeStage(t *testing.T, faults ...script.Fault) *alikeStage {
 	t.Helper()
-	var requests atomic.Int32
+	requests := new(atomic.Int32)
 	srv, err := scripttest.Serve(t, &script.Options{Answer: func(*script.Request) script.Turn {
 		turn := script.Turn{Blocks: []script.Block{{Text: reply}}}
 		if n := int(requests.Add(1)); n <= len(faults) {
@@ -237,7 +238,7 @@ func newAlikeStage(t *testing.T, faults ...script.Fault) *alikeStage {
 		t.Fatal(err)
 	}
 	opts.Harness.Dir, opts.Log = dir, io.Discard
-	return &alikeStage{t: t, srv: srv, opts: opts}
+	return &alikeStage{t: t, srv: srv, requests: requests, opts: opts}
 }
 
 // sent is what the model was asked with last, shortened to the beginnings that are wanted; nil
