@@ -17,7 +17,7 @@ func previewScene() scene {
 				turn("One command over all files. It runs in an overlay first, so you see its changes before they are made.",
 					bash(`sed -i 's/Pieces/Units/g; s/number of pieces/number of units/' basket.go basket_test.go && printf 'renamed\n' > NOTES`, "Rename Pieces to Units")),
 				turn("If a command turns out to change nothing, you are not asked.",
-					bash("cp basket.go /tmp/before.go && sed -i s/Units/Units/ basket.go && cmp /tmp/before.go basket.go && echo the same", "Try another change")),
+					bash("cp basket.go before.go && sed -i s/Units/Units/ basket.go && cmp before.go basket.go && rm before.go && echo the same", "Try another change")),
 				turn("What you allowed was the change itself: it was made exactly as shown, and the command did not run a second time."),
 			}}
 		},
